@@ -151,7 +151,8 @@ CREATE TABLE `cfdi_suppliers` (
 --> statement-breakpoint
 CREATE TABLE `entities` (
 	`entity` integer PRIMARY KEY NOT NULL,
-	`rfc` text NOT NULL
+	`rfc` text NOT NULL,
+	`organization_id` text
 );
 --> statement-breakpoint
 CREATE TABLE `cancellations` (
@@ -188,7 +189,7 @@ CREATE TABLE `sync_jobs` (
 	`source` text NOT NULL,
 	`month` text NOT NULL,
 	`job_id` text NOT NULL,
-	`organizations` text NOT NULL,
+	`organizations` text,
 	`late` text,
 	`carried` text DEFAULT '{}' NOT NULL,
 	`open` integer NOT NULL,
@@ -198,9 +199,11 @@ CREATE TABLE `sync_jobs` (
 	`not_before` integer NOT NULL,
 	`wait_until` integer,
 	`attempts` integer NOT NULL,
-	`created_at` integer NOT NULL,
+	`created_after` integer NOT NULL,
+	`created_at` integer GENERATED ALWAYS AS ((as_of + created_after)) VIRTUAL NOT NULL,
 	`started_at` integer,
-	`finished_at` integer,
+	`finished_after` integer,
+	`finished_at` integer GENERATED ALWAYS AS ((as_of + created_after + finished_after)) VIRTUAL,
 	`error_class` text,
 	`created_count` integer NOT NULL,
 	`updated_count` integer NOT NULL,
@@ -242,6 +245,7 @@ CREATE TABLE `documents` (
 	`is_current` integer DEFAULT 1 NOT NULL,
 	`fields_status` text NOT NULL,
 	`fields` text,
+	`fields_base` text,
 	`fields_reason` text,
 	`read_attempts` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`entity`, `document_id`)

@@ -1,8 +1,8 @@
 import { type Fault, invalid } from '../failures.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import type { Page } from '../platform/paging/cursor.ts'
-import { authorityOf } from './adapters.ts'
 import type { DataSource } from './contract.ts'
+import { loginsOf } from './logins.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/catalog.ts'
 
 type CatalogEntry = Omit<DataSource, 'key' | 'is_active'>
@@ -67,7 +67,7 @@ const SOURCES: Record<DataSourceKey, CatalogEntry> = {
 }
 
 /** Returns the keys of the active sources: those that the configured tax authority delivers. */
-export const activeKeys = (system: System): readonly DataSourceKey[] => authorityOf(system).sources
+export const activeKeys = (system: System): readonly DataSourceKey[] => loginsOf(system).sources
 
 const inCatalogOrder = (belongs: (key: DataSourceKey) => boolean): DataSourceKey[] => DATA_SOURCE_KEYS.filter(belongs)
 

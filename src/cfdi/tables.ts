@@ -15,6 +15,8 @@ const micros = customType<{ data: Micros; driverData: string }>({ dataType: () =
 export const entities = sqliteTable('entities', {
   entity: integer('entity').primaryKey(),
   rfc: text('rfc').notNull(),
+  /** The first organization whose run asked for jobs of the RFC; null in a partition of imports. */
+  organization_id: text('organization_id'),
 })
 
 /**

@@ -1,4 +1,4 @@
-import { authorityOf } from '../authority/adapters.ts'
+import { loginsOf } from '../authority/logins.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
@@ -19,7 +19,7 @@ type Row = Omit<ConnectionRow, 'connection'>
 
 /** Makes the function that shows these connections of the organization. */
 async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
-  const active = authorityOf(ctx).sources
+  const active = loginsOf(ctx).sources
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),

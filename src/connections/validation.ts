@@ -1,4 +1,4 @@
-import { authorityOf } from '../authority/adapters.ts'
+import { loginsOf } from '../authority/logins.ts'
 import type { Login } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
@@ -13,7 +13,7 @@ import { ciecVersionOf } from '../taxpayers/verification.ts'
 /** Returns the data sources of a request with the mandatory ones; null for the default. Throws Failure 422 data_source.unknown. */
 export function checkDataSources(ctx: Ctx, keys: readonly string[] | null | undefined): DataSourceKey[] | null {
   if (keys === null || keys === undefined) return null
-  refuseUnknownKeys(keys, 'data_source_keys', authorityOf(ctx).sources)
+  refuseUnknownKeys(keys, 'data_source_keys', loginsOf(ctx).sources)
   return withMandatory(keys as DataSourceKey[])
 }
 
@@ -35,7 +35,7 @@ export async function verifyCiec(ctx: Ctx, rfc: string, ciec: string, known: Con
 async function isAccepted(ctx: Ctx, login: Login, attempt: Attempt): Promise<boolean> {
   let isRefused = false
   try {
-    isRefused = !(await authorityOf(ctx).verify(login))
+    isRefused = !(await loginsOf(ctx).verify(login))
   } finally {
     if (!isRefused) await releaseAttempt(ctx, attempt)
   }

@@ -24,3 +24,23 @@ export function changesOf(before: DocumentFields | null, after: DocumentFields):
     return JSON.stringify(from) === JSON.stringify(to) ? [] : [{ field, from, to }]
   })
 }
+
+/** The fields of a document as its row keeps them: those that differ from a base when that is shorter, because a version repeats most. */
+export function keptFields(
+  fields: string | null,
+  base: { document_id: string; fields: string } | undefined,
+): { fields: string | null; fields_base: string | null } {
+  const changed =
+    fields === null || base === undefined ? null : changedFields(JSON.parse(base.fields) as Members, JSON.parse(fields) as Members)
+  return changed === null ? { fields, fields_base: null } : { fields: JSON.stringify(changed), fields_base: base!.document_id }
+}
+
+type Members = Record<string, unknown>
+
+/** The members that changed. Null when `json_patch`, which removes nulls and merges objects, cannot put them in. */
+function changedFields(before: Members, after: Members): Members | null {
+  if (Object.keys(before).join() !== Object.keys(after).join()) return null
+  const changed = Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]))
+  const isReplaced = ([, value]: [string, unknown]): boolean => value !== null && (typeof value !== 'object' || Array.isArray(value))
+  return changed.every(isReplaced) ? Object.fromEntries(changed) : null
+}

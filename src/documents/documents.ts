@@ -23,7 +23,7 @@ const view = (ctx: Ctx, row: VersionRow): Document => ({
   period_end: row.period_end,
   attributes: JSON.parse(row.attributes) as Record<string, string>,
   fields_status: row.fields_status,
-  fields: row.fields === null ? null : (JSON.parse(row.fields) as Document['fields']),
+  fields: row.all_fields === null ? null : (JSON.parse(row.all_fields) as Document['fields']),
   fields_reason: row.fields_reason,
   created_at: gotAt(ctx, row),
 })

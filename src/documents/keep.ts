@@ -3,8 +3,10 @@ import type { CertificateList } from '../authority/port/fields-contract.ts'
 import type { System } from '../platform/context.ts'
 import { idOfUuid } from '../platform/db/id.ts'
 import { insertCertificates } from './certificates-store.ts'
+import { keptFields } from './changes.ts'
 import { insertObligationRules, type KeptRow, knownDocuments, retireStatement, tellRead, upsertDocuments } from './keep-store.ts'
 import { PENDING, readFields } from './reading.ts'
+import { basesOf } from './store.ts'
 
 export const objectOf = (sha256: string): string => `documents/${sha256}`
 
@@ -49,6 +51,7 @@ export async function keepDocuments(
     if (namesObligations(row)) obliging.push(row.document_id)
     if (status === 'pending' && row.fields_status !== 'pending') late.push(row.document_id)
   }
+  await shorten(ledger, job, rows)
   const statements = [
     ...tellRead(ledger, job.entity, late, now),
     upsertDocuments(ledger, rows, job),
@@ -57,6 +60,18 @@ export async function keepDocuments(
     ...(certificates.length > 0 ? [insertCertificates(ledger, job.entity, certificates)] : []),
   ]
   return { statements, created }
+}
+
+/** Leaves those fields of the rows out that earlier documents of their series have. */
+async function shorten(ledger: D1Database, job: DocumentJob, rows: readonly KeptRow[]): Promise<void> {
+  const read = rows.filter(({ fields }) => fields !== null)
+  if (read.length === 0) return
+  const bases = await basesOf(
+    ledger,
+    job,
+    read.map(({ series }) => series),
+  )
+  for (const row of read) Object.assign(row, keptFields(row.fields, bases.get(row.series)))
 }
 
 const namesObligations = ({ kind }: Pick<KeptRow, 'kind'>): boolean => kind === 'csf' || kind === 'obligations'
@@ -74,7 +89,7 @@ async function rowOf({ entity, rfc, source }: DocumentJob, file: DocumentFile, c
   const uuid = `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`
   return {
     ...{ entity, document_id: idOfUuid('doc', uuid), source, kind, series, name, title, content_type, size: bytes.length, sha256 },
-    ...{ document_date, period_end, attributes: JSON.stringify(attributes), created_at, ...PENDING },
+    ...{ document_date, period_end, attributes: JSON.stringify(attributes), created_at, ...PENDING, fields_base: null },
   }
 }
 

@@ -1,14 +1,16 @@
 import { wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { pageByPage } from '../platform/pages.ts'
+import { keptFields } from './changes.ts'
 import { objectOf } from './keep.ts'
 import { insertObligationRules, readStatement, takePending, tellRead } from './keep-store.ts'
 import { PENDING, type Reading, readFields, unreadable } from './reading.ts'
+import { basesOf } from './store.ts'
 
 /** Attempts after which a PDF counts as one that cannot be read: it may end the Worker that reads it. */
 const MAX_ATTEMPTS = 20
 /** The statements of one document. */
-const STATEMENTS = 5
+const STATEMENTS = 6
 
 /**
  * Reads PDFs that could not be read when they were downloaded, those first that were tried the least. A document that is not read is left
@@ -34,10 +36,11 @@ async function readOne(system: System, shard: number): Promise<boolean> {
   if (reading.fields_status === 'pending' && document.read_attempts >= MAX_ATTEMPTS)
     reading = unreadable('The PDF could not be read within its time.')
   if (reading.fields_status === 'pending') return false
-  const { entity, document_id } = document
+  const { entity, document_id, series } = document
+  const base = reading.fields === null ? undefined : (await basesOf(ledger, document, [series])).get(series)
   await ledger.batch([
     ...tellRead(ledger, entity, [document_id], Date.now()),
-    readStatement(ledger, document, reading),
+    readStatement(ledger, document, { ...reading, ...keptFields(reading.fields, base) }),
     ...insertObligationRules(ledger, entity, document.kind === 'csf' ? [document_id] : []),
   ])
   await wakeRelay(system, shard)

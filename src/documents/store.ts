@@ -5,8 +5,31 @@ import type { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect
 
+/** Selects the fields of a document, whole, out of its row. */
+export const fieldsOf = (d: string): string =>
+  `iif(${d}.fields_base is null, ${d}.fields, (
+    select json_patch(base.fields, ${d}.fields) from documents base where base.entity = ${d}.entity and base.document_id = ${d}.fields_base))`
+
+/** A document whose row has all of its fields. */
+type Base = Pick<DocumentRow, 'series' | 'document_id'> & { fields: string }
+
+/** Finds the latest document of each of these series whose row has all of its fields. */
+export const basesOf = async (
+  ledger: D1Database,
+  { entity, source }: Pick<DocumentRow, 'entity' | 'source'>,
+  series: readonly string[],
+): Promise<Map<string, Base>> => {
+  const { results } = await prepared(
+    ledger,
+    sql`select series, max(document_id) as document_id, fields from documents
+      where entity = ${entity} and source = ${source} and series in (select value from json_each(${JSON.stringify(series)}))
+        and fields_status = 'read' and fields_base is null group by series`,
+  ).all<Base>()
+  return new Map(results.map((base) => [base.series, base]))
+}
+
 /** A document with its place among the versions of its series that the organization may read. */
-export type VersionRow = DocumentRow & { version: number; versions: number }
+export type VersionRow = DocumentRow & { version: number; versions: number; all_fields: string | null }
 
 /** Who reads documents of an entity: an organization through the hull of its windows. */
 export interface DocumentReader {
@@ -68,7 +91,7 @@ export const listDocuments = async (
     await prepared(
       ledger.d1,
       sql`with ${versionsOf(readersOf(ledger), 'true')}
-        select d.*, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+        select d.*, ${raw(fieldsOf('d'))} as all_fields, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
         where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
           and (${kind} is null or d.kind = ${kind}) and (${from} is null or coalesce(d.period_end, d.document_date) >= ${from})
           and (${to} is null or coalesce(d.period_end, d.document_date) <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
@@ -98,8 +121,8 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
   sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
     ranked as (
       select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
-    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, d.fields,
-      b.fields as before
+    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, ${raw(fieldsOf('d'))} as fields,
+      ${raw(fieldsOf('b'))} as before
     from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
     left join ranked p on p.kind = r.kind and p.place = 2
     left join documents b on b.entity = p.entity and b.document_id = p.document_id
@@ -136,7 +159,8 @@ export async function readNews(d1: D1Database, kinds: readonly string[], asked: 
         select *, max(iif(fields_status = 'read', version, null)) over (
           partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
         from versions)
-      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, d.fields, b.fields as before, ${raw(got_at)} as got_at
+      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, ${raw(fieldsOf('d'))} as fields,
+        ${raw(fieldsOf('b'))} as before, ${raw(got_at)} as got_at
       from json_each(${json}) a
       cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
       cross join documents d on d.entity = v.entity and d.document_id = v.document_id

@@ -28,9 +28,11 @@ export const documents = sqliteTable(
     created_at: integer().notNull(),
     /** 1 while it is among what the authority delivered when anything was new last. A run that finds its job finished gets these. */
     is_current: integer().notNull().default(1),
-    /** Whether it has fields, and its DocumentFields as JSON once they are read. */
+    /** Whether it has fields, and its DocumentFields as JSON once they are read: all, or those that differ from another document's. */
     fields_status: text({ enum: FIELDS_STATUSES }).notNull(),
     fields: text(),
+    /** That document, of the same series, which has all of its own (changes.ts). */
+    fields_base: text(),
     /** Why its fields cannot be read, in a sentence. */
     fields_reason: text(),
     /** Number of times that the sweep tried to read a pending PDF. */

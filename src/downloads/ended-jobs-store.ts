@@ -1,3 +1,4 @@
+import { askersOf } from '../visibility/askers.ts'
 import type { JobKey } from './lease-store.ts'
 
 /** Jobs of an RFC that have ended: for the organizations that asked for them before, or for one that found them finished. */
@@ -27,8 +28,8 @@ export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[
     await ledger
       .prepare(
         `select l.key as list, j.key as n, status, error_class, carried, started_at, finished_at,
-           coalesce(l.value->>1, iif(late is null, organizations, (
-             select json_group_array(value) from json_each(organizations) where value not in (select value from json_each(late))))) as organizations
+           coalesce(l.value->>1, iif(late is null, ${askersOf('s')}, (
+             select json_group_array(value) from json_each(${askersOf('s')}) where value not in (select value from json_each(late))))) as organizations
          from json_each(?1) l cross join json_each(l.value->2) j
          left join sync_jobs s on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
          order by l.key, j.key`,

@@ -1,6 +1,7 @@
 import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
 import { tellStatements } from '../mailbox/told.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
+import { askersOf } from '../visibility/askers.ts'
 import { ENDED_JOBS, united } from './lease-store.ts'
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. The jobs of an RFC have the same one. */
@@ -40,7 +41,7 @@ const ATTEMPTS_BEFORE = `s.attempts - (s.status <> 'queued')`
 /** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
 const KEPT_EXTRACTIONS = 60
 
-const IS_NAMED = `exists (select 1 from json_each(sync_jobs.organizations) o where o.value = ?2)`
+const IS_NAMED = `exists (select 1 from json_each(${askersOf('sync_jobs')}) o where o.value = ?2)`
 
 /**
  * A queued job that may start earlier. An organization that joins it does not wait for what it knows nothing of, and its own job does not wait
@@ -49,7 +50,7 @@ const IS_NAMED = `exists (select 1 from json_each(sync_jobs.organizations) o whe
 const MAY_START_EARLIER = `(sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials' or not ${IS_NAMED})`
 
 /** The job `s` has finished, serves the run of instant ?3, and does not name the organization ?2 yet. */
-const FOUND_FINISHED = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(s.organizations) o where o.value = ?2)`
+const FOUND_FINISHED = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(${askersOf('s')}) o where o.value = ?2)`
 
 /** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
 const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => [
@@ -63,7 +64,7 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
     .bind(requested, organization_id, instant, now),
   ledger
     .prepare(
-      `update sync_jobs set organizations = json_insert(organizations, '$[#]', ?2), late = json_insert(coalesce(late, '[]'), '$[#]', ?2)
+      `update sync_jobs set organizations = json_insert(${askersOf('sync_jobs')}, '$[#]', ?2), late = json_insert(coalesce(late, '[]'), '$[#]', ?2)
        where (entity, source, month, job_id) in (select s.entity, s.source, s.month, s.job_id from ${REQUESTED} where ${FOUND_FINISHED})`,
     )
     .bind(requested, organization_id, instant),
@@ -82,16 +83,20 @@ export function requestStatements(
   const { organization_id, run_id, instant, now, is_awaited } = run
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertEntities = ledger
-    .prepare(`insert into entities (entity, rfc) select value->>0, value->>1 from json_each(?1) where true on conflict do nothing`)
-    .bind(JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])))
+    .prepare(
+      `insert into entities (entity, rfc, organization_id) select value->>0, value->>1, ?2 from json_each(?1) where true
+       on conflict do update set organization_id = excluded.organization_id where organization_id is null`,
+    )
+    .bind(JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])), organization_id)
   const insertJobs = rows.map((json) =>
     ledger
       .prepare(
         // A clock that is behind makes no job older than the one before.
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_after,
            created_count, updated_count, cancelled_count, rejected_count)
-         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')), json_array(?2), 1, ?3,
-           w.value->>4, 0, ?4, 0, 0, 0, 0
+         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')),
+           (select json_array(?2) from entities e where e.entity = w.value->>0 and e.organization_id <> ?2), 1, ?3,
+           w.value->>4, 0, ?4 - ?3, 0, 0, 0, 0
          from ${REQUESTED.replace('cross', 'left')} where s.job_id is null or not ${SERVES}`,
       )
       .bind(json, organization_id, instant, now),
@@ -100,7 +105,7 @@ export function requestStatements(
     ledger
       .prepare(
         `update sync_jobs set
-           organizations = case when ${IS_NAMED} then organizations else json_insert(organizations, '$[#]', ?2) end,
+           organizations = case when ${IS_NAMED} then organizations else json_insert(${askersOf('sync_jobs')}, '$[#]', ?2) end,
            not_before = case when ${MAY_START_EARLIER} then min(sync_jobs.not_before, r.not_before) else sync_jobs.not_before end,
            error_class = nullif(error_class, 'invalid_credentials')
          from (

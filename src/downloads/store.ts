@@ -1,4 +1,5 @@
 import type { Rejection } from '../cfdi/package/rejections.ts'
+import { askersOf } from '../visibility/askers.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import { newJobId } from '../visibility/job-id.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
@@ -26,6 +27,7 @@ export interface Job {
   covered: string | null
 }
 
+const ASKERS = askersOf('sync_jobs')
 const KEY = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4'
 const keysOf = ({ entity, source, month, job_id }: Job) => [entity, source, month, job_id] as const
 
@@ -43,7 +45,7 @@ export async function claimJob(
   const prepare = (sql: string) => ledger.prepare(`${sql} where ${due}`).bind(entity, source, month, job_id, token, now)
   const read = () =>
     prepare(
-      `select entity, source, month, job_id, organizations, carried, as_of, attempts + (status = 'queued') as attempts,
+      `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, attempts + (status = 'queued') as attempts,
          coalesce(started_at, ?6) as started_at, ?5 as token, is_continued, created_count + updated_count + cancelled_count as ingested,
          rejected_count, (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
        from sync_jobs`,
@@ -119,7 +121,7 @@ export const finishJobStatements = (
   ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
   ledger
     .prepare(
-      `update sync_jobs set error_class = ?5, finished_at = ?6, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
+      `update sync_jobs set error_class = ?5, finished_after = ?6 - created_at, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
          rejected_files = iif(rejected_files is null, null, ${DATED})
        where ${KEY}`,
     )
@@ -152,11 +154,11 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
   return [
     ledger
       .prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_at,
+        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_after,
            created_count, updated_count, cancelled_count, rejected_count)
-         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6, 0, 0, 0, 0
+         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6 - as_of, 0, 0, 0, 0
          from sync_jobs cross join json_each(carried) w
-         where ${KEY} and w.key not in (select value from json_each(sync_jobs.organizations))
+         where ${KEY} and w.key not in (select value from json_each(${ASKERS}))
          group by job_id`,
       )
       .bind(...keysOf(job), job_id, now + 1),
@@ -175,7 +177,7 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
                from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m group by 1, 2)
              group by id))
          where entity = ?1 and exists (select 1 from json_each(jobs -> ?4 -> ?2) where value = ?3) and organization_id in (
-           select o.value from sync_jobs s cross join json_each(s.organizations) o
+           select o.value from sync_jobs s cross join json_each(${askersOf('s')}) o
            where s.entity = ?1 and s.source = ?2 and s.month = ?3 and s.job_id = ?5)`,
       )
       .bind(...keysOf(job), job_id),
@@ -190,7 +192,7 @@ export const separateStatement = (ledger: D1Database, job: Job, { absent, back }
          carried = json_patch(carried, (
            select json_group_object(value, coalesce(carried->>value, job_id)) from json_each(?5))),
          organizations = (select json_group_array(value) from (
-           select value from json_each(organizations) where value not in (select value from json_each(?5))
+           select value from json_each(${ASKERS}) where value not in (select value from json_each(?5))
            union select value from json_each(?6)))
        where ${KEY} returning carried`,
     )
@@ -235,7 +237,7 @@ export const parkStatement = (ledger: D1Database, { entity, organizations }: Job
   ledger
     .prepare(
       `update sync_jobs set is_claimed = 0, error_class = 'invalid_credentials', not_before = ?2, attempts = 0, started_at = null
-       where (entity, source, month, job_id) in (${LEFT}) and open = 1 and organizations = ?3`,
+       where (entity, source, month, job_id) in (${LEFT}) and open = 1 and ${ASKERS} = ?3`,
     )
     .bind(JSON.stringify([entity]), notBefore, organizations)
 

@@ -13,8 +13,11 @@ export const syncJobs = sqliteTable(
     month: text('month').notNull(),
     /** The jobs that one run requests for an RFC have the same identifier. Of the jobs of a source and month, the newest has the greatest. */
     job_id: text('job_id').notNull(),
-    /** The organizations whose runs created it, joined it, or found it recently finished, as a JSON array. */
-    organizations: text('organizations').notNull(),
+    /**
+     * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
+     * asked first for jobs of the RFC (visibility/askers.ts).
+     */
+    organizations: text('organizations'),
     /** Those of them that found it finished, as a JSON array; null when there are none. */
     late: text('late'),
     /**
@@ -40,9 +43,12 @@ export const syncJobs = sqliteTable(
     wait_until: integer('wait_until'),
     /** Attempts that have ended, and the one of a job that is `running`. */
     attempts: integer('attempts').notNull(),
-    created_at: integer('created_at').notNull(),
+    /** How long after `as_of` it was created, and after that it ended, because most rows say it shorter so. The times are not stored. */
+    created_after: integer('created_after').notNull(),
+    created_at: integer('created_at').notNull().generatedAlwaysAs(sql`(as_of + created_after)`),
     started_at: integer('started_at'),
-    finished_at: integer('finished_at'),
+    finished_after: integer('finished_after'),
+    finished_at: integer('finished_at').generatedAlwaysAs(sql`(as_of + created_after + finished_after)`),
     error_class: text('error_class'),
     created_count: integer('created_count').notNull(),
     updated_count: integer('updated_count').notNull(),

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { DEADLINE_BASES } from '../authority/port/business-days.ts'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
+import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
 
 export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
   id: 'NotificationKind',

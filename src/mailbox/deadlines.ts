@@ -1,4 +1,10 @@
-import { AUTHORITY_ZONE, addBusinessDays, businessDaysBetween, KNOWN_FROM, KNOWN_UNTIL } from '../authority/port/business-days.ts'
+import {
+  AUTHORITY_ZONE,
+  addBusinessDays,
+  businessDaysBetween,
+  type DeadlineBasis,
+  deadlineBasisOf,
+} from '../authority/port/business-days.ts'
 import { DAYS_TO_EXPIRY, DAYS_TO_OPEN, EFFECTIVE_KINDS, isPending, type MailboxNotification } from '../authority/port/mailbox.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 
@@ -7,10 +13,6 @@ export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number]
 
 export const NOTIFICATION_SEVERITIES = ['info', 'warning', 'critical'] as const
 export type NotificationSeverity = (typeof NOTIFICATION_SEVERITIES)[number]
-
-/** What a deadline is computed from: all days off that the authority published, or those of the law alone where others may be missing. */
-export const DEADLINE_BASES = ['published', 'estimated'] as const
-export type DeadlineBasis = (typeof DEADLINE_BASES)[number]
 
 type Dated = Pick<MailboxNotification, 'kind' | 'sent_at' | 'opened_at'>
 
@@ -49,7 +51,7 @@ export function deadlinesOf(dated: Dated, now: Date): Deadlines {
     status,
     severity: status === 'opened' ? 'info' : isCritical ? 'critical' : 'warning',
     open_deadline,
-    deadline_basis: sent >= KNOWN_FROM && expires <= KNOWN_UNTIL ? 'published' : 'estimated',
+    deadline_basis: deadlineBasisOf(sent, expires),
     effective_at: dated.opened_at ?? firstInstantOf(expires, AUTHORITY_ZONE),
     days_left,
   }

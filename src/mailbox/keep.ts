@@ -2,6 +2,7 @@ import type { Login } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../authority/port/mailbox.ts'
 import { Unavailable } from '../failures.ts'
+import { askersOf } from '../visibility/askers.ts'
 import {
   type KnownNotification,
   knownNotifications,
@@ -35,7 +36,7 @@ interface Place {
 
 /** The organizations of a job, as they are when its end is committed. */
 const readersOf = ({ entity, source, job_id }: MailboxJob): Readers => ({
-  sql: `select s.entity, o.value from sync_jobs s cross join json_each(s.organizations) o
+  sql: `select s.entity, o.value from sync_jobs s cross join json_each(${askersOf('s')}) o
     where s.entity = ?1 and s.source = ?2 and s.month = '' and s.job_id = ?3`,
   values: [entity, source, job_id],
 })

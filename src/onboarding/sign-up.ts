@@ -1,4 +1,4 @@
-import { authorityOf } from '../authority/adapters.ts'
+import { loginsOf } from '../authority/logins.ts'
 import { trialSubscription } from '../billing/subscription/status.ts'
 import { defaultExtractors, insertExtractors } from '../extractors/extractors.ts'
 import { insertCredential, mintCredential } from '../identity/credentials/credentials.ts'
@@ -50,7 +50,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     created_by: null,
     expires_at: null,
   })
-  const extractors = defaultExtractors(organization.id, now, authorityOf(system).sources)
+  const extractors = defaultExtractors(organization.id, now, loginsOf(system).sources)
   await commit(db.$client, [
     insertOrganization(db, { ...organization, extractor_count: extractors.length }),
     insertMember(db, member),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 
 /** A column of a table: its heading, and the way to its value in a row. */
-interface Column {
+export interface Column {
   heading: string
   path: readonly string[]
 }

@@ -9,6 +9,13 @@ const PORTS = ['443', '8443']
 /** Top-level names of one machine, of private networks, and of no public DNS zone. */
 const INTERNAL = 'local localhost localdomain svc internal intranet private lan home corp test invalid onion alt arpa'.split(' ')
 
+/**
+ * Public names that resolve to this machine or to the address that they spell, 10.0.0.1.nip.io or 0a000001.nip.io: they stand for an IP address.
+ * A destination has a name of its own, so none of them is needed.
+ */
+const WILDCARD =
+  'nip.io sslip.io xip.io nip.me backname.io traefik.me rbndr.us localtest.me lvh.me vcap.me lacolhost.com fuf.me localho.st'.split(' ')
+
 /** The URL parser reads a host that ends in a decimal, octal or hexadecimal number as IPv4, and one that begins with a bracket as IPv6. */
 const ADDRESS = /^\[|(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/
 const NAME = /^(?=.{1,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z](?:[a-z\d-]{0,61}[a-z\d])?$/
@@ -37,6 +44,8 @@ export function targetFault(url: string, own: readonly string[]): string | null 
   const name = host.replace(/\.$/, '')
   if (INTERNAL.includes(name.slice(name.lastIndexOf('.') + 1)))
     return `Must be a public host: names under ${INTERNAL.join(', ')} cannot be called.`
+  if (WILDCARD.some((one) => name === one || name.endsWith(`.${one}`)))
+    return 'Must have a name of its own: names of services such as nip.io stand for an IP address.'
   if (own.some((one) => name === one || name.endsWith(`.${one}`))) return 'Must be a host of your own: the service does not call itself.'
   if (!name.includes('.')) return 'Must have a full host name with a dot, such as hooks.example.com.'
   if (!PORTS.includes(port)) return `Must use port ${PORTS.join(' or ')}.`

@@ -66,7 +66,7 @@ export interface Connection {
   /** The window on received CFDIs. */
   received_from: string | null
   received_to: number | null
-  /** What its own runs reached of the issued CFDIs: JSON `[[instant in milliseconds, floor day], …]`. */
+  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/reaches.ts). */
   issued_reaches: string
   /** The same of the received CFDIs. */
   received_reaches: string

@@ -10,27 +10,9 @@ export interface KnownRegistration {
 }
 
 /**
- * Returns what the registry last answered about these RFCs, in one call. An RFC that it never answered about is absent: that is not known,
- * which is not the same as not registered.
- */
-export async function registrationsOf(db: Database, rfcs: readonly string[]): Promise<Map<string, KnownRegistration>> {
-  const { results } = await db.$client
-    .prepare(
-      `select r.rfc, coalesce(r.is_registered, 0) as is_registered, r.vigencia_hasta, coalesce(json_array_length(r.actividades), 0) > 0 as has_activities
-       from json_each(?1) j cross join repse_records r where r.rfc = j.value and r.checked_at is not null`,
-    )
-    .bind(JSON.stringify(rfcs))
-    .all<KnownRegistration>()
-  return new Map(results.map((row) => [row.rfc, row]))
-}
-
-/** Whether a supplier of specialized services had no valid registration on a day. */
-export const isInvalidOn = ({ is_registered, vigencia_hasta }: KnownRegistration, day: string): boolean =>
-  is_registered === 0 || (vigencia_hasta !== null && vigencia_hasta < day)
-
-/**
  * The statements, on the control database, that select what the registry last answered about those of these RFCs that had no registration on
- * a day: it did not have them, or it had ended. They read one row for each RFC that was asked about.
+ * a day: it did not have them, or it had ended. An RFC that it never answered about is absent: that is not known, which is not the same as not
+ * registered. They read one row for each RFC that was asked about.
  */
 export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
   jsonChunks(rfcs).map((json) =>

@@ -104,13 +104,6 @@ export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now
       where ${listed(rows)} and ${COUNTS}`,
   )
 
-/** Strikes what the runs of these connections reached at an instant, in milliseconds, or later, because it was not downloaded. */
-export const strikeReaches = (db: Database, rows: readonly ConnectionRow[], since: number): D1PreparedStatement => {
-  const before = (column: string) =>
-    sql`${raw(column)} = (select json_group_array(json(value) order by key) from json_each(${raw(column)}) where value->>0 < ${since})`
-  return prepared(db.$client, sql`update connections set ${before('issued_reaches')}, ${before('received_reaches')} where ${listed(rows)}`)
-}
-
 /** Makes the CIECs of these connections wait for a verification, from now on. */
 export const requireVerification = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement =>
   prepared(db.$client, sql`update connections set verify_at = ${now.getTime()}, verify_attempts = 0 where ${listed(rows)} and ${COUNTS}`)

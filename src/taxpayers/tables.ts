@@ -70,8 +70,8 @@ export const connections = sqliteTable(
     received_from: text(),
     received_to: instant(),
     /**
-     * What the connection's own runs reached of the issued CFDIs, each run as `[instant in milliseconds, floor day]`, a JSON list that is
-     * appended when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
+     * What the connection's own runs reached of the issued CFDIs: the instant and the floor of each, as JSON (reaches.ts), to which one is
+     * added when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
      */
     issued_reaches: text().notNull().default('[]'),
     /** The same of the received CFDIs. */

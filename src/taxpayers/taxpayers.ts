@@ -177,52 +177,6 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
     )
     .orderBy(asc(connections.fiscal_entity_id))
 
-/** How many reaches of a source a connection keeps. */
-export const MOST_REACHES = 64
-/** How far behind UTC a month ends in the last of Mexico's time zones. */
-const WESTERNMOST_SECONDS = 8 * 3_600
-
-/**
- * A list of reaches without every second one of its older half, except those that reached further back than all before them, and those
- * without which a month would no longer be reached: the next one begins after the month in which the previous one ended.
- */
-const thinned = (column: string): string => `(
-  select json_group_array(json(value) order by key) from (
-    select key, value, min(value->>1) over (order by key rows between unbounded preceding and 1 preceding) as earliest,
-      lead(value->>1) over (order by key) as next, lag(value->>0) over (order by key) as previous from json_each(${column}))
-  where key >= ${MOST_REACHES / 2} or key % 2 = 0 or value->>1 < earliest
-    or substr(next, 1, 7) > strftime('%Y-%m', previous / 1000 - ${WESTERNMOST_SECONDS}, 'unixepoch'))`
-
-/**
- * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and whose CIEC is verified, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
- * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
- */
-export const widenWindows = (
-  db: Database,
-  direction: 'issued' | 'received',
-  rows: readonly { connection: number; from: string; to: number }[],
-): D1PreparedStatement => {
-  const reaches = `${direction}_reaches`
-  return db.$client
-    .prepare(
-      `update connections set
-         ${reaches} = case
-           when ${[1, 2, 3].map((n) => `(${reaches}->>'$[#-${n}][0]' = j.ceiling and ${reaches}->>'$[#-${n}][1]' <= j.floor)`).join(' or ')}
-             then ${reaches}
-           else json_insert(
-             case when json_array_length(${reaches}) < ${MOST_REACHES} then ${reaches} else ${thinned(reaches)} end,
-             '$[#]', json_array(j.ceiling, j.floor))
-         end,
-         ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
-         ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
-       from (select value->>0 as connection, value->>1 as floor, value->>2 as ceiling from json_each(?1)) j
-       where connections.connection = j.connection and connections.state = 'active' and connections.verify_at is null
-       returning connections.connection`,
-    )
-    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, to])))
-}
-
 /** Selects the number of the organization's drafts, paused ones included. */
 export const draftsUsed = (organization_id: string): Fragment =>
   sql`select count(*) from connections indexed by connections_drafts

@@ -1,4 +1,4 @@
-import { authorityOf } from '../authority/adapters.ts'
+import { loginsOf } from '../authority/logins.ts'
 import { Failure, Unavailable } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import { auditedEach } from '../platform/audit/audit.ts'
@@ -21,8 +21,8 @@ import {
   markVerified,
   requireIdle,
   requireVerification,
-  strikeReaches,
 } from './login-store.ts'
+import { strikeReaches } from './reaches.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** Different CIECs of an RFC about which one call asks the authority, while the budget allows it. The next call continues. */
@@ -98,7 +98,15 @@ function invalidation(system: System, entity: number, rows: readonly ConnectionR
   return [
     assertStatesUnchanged(db, rows),
     invalidateCiec(db, rows, now),
-    ...(stopped_at === undefined ? [] : [strikeReaches(db, rows, stopped_at)]),
+    ...(stopped_at === undefined
+      ? []
+      : [
+          strikeReaches(
+            db,
+            rows.map(({ connection }) => connection),
+            stopped_at,
+          ),
+        ]),
     bumpCiecVersion(db, rows[0]!.rfc),
     ...insertOutboxEvents(
       db.$client,
@@ -167,7 +175,7 @@ async function equalOnes<T extends { row: ConnectionRow }>(system: System, rows:
 /** Null when the authority gives no answer. */
 async function ask(system: System, { login }: VersionedLogin): Promise<boolean | null> {
   try {
-    return await authorityOf(system).verify(login)
+    return await loginsOf(system).verify(login)
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     log.error(system, 'The authority did not answer whether a CIEC is right. It is asked again later.', { error_class: error.error_class })
@@ -199,7 +207,7 @@ export async function verifyStored(system: System, row: ConnectionRow): Promise<
     return false
   }
   const asked = { login: { rfc: row.rfc, ciec }, version }
-  if (!(await authorityOf(system).verify(asked.login))) {
+  if (!(await loginsOf(system).verify(asked.login))) {
     await rejectCiec(system, row.entity, asked)
     return true
   }

@@ -1,3 +1,4 @@
+import { dayOfEpoch } from '../platform/time/calendar.ts'
 import { type Bounds, latestOf } from './window.ts'
 
 /** What one run of a connection reached of a source: the documents of whole months, up to the instant of the run. */
@@ -20,11 +21,25 @@ interface Dated {
 
 const DAY_SECONDS = 86_400
 
-/** The reaches of a connection out of the text in which they are stored, in the order of their instants. */
-export const parseReaches = (text: string): Reach[] =>
-  (JSON.parse(text) as [at: number, floor: string][])
-    .map(([at, floor]) => ({ at, floor, from: `${floor.slice(0, 7)}-01` }))
-    .sort((a, b) => a.at - b.at)
+/** The reaches of a connection out of the text in which they are stored (taxpayers/reaches.ts), in the order of their instants. */
+export function parseReaches(text: string): Reach[] {
+  const [last, ...steps] = JSON.parse(text) as [at: number, day: number, times: number][]
+  if (!last) return []
+  let [at, day] = last
+  const reaches = [reachOn(at, day)]
+  for (const [milliseconds, days, times] of steps.reverse())
+    for (let n = 0; n < times; n++) {
+      at -= milliseconds
+      day -= days
+      reaches.push(reachOn(at, day))
+    }
+  return reaches.reverse().sort((a, b) => a.at - b.at)
+}
+
+function reachOn(at: number, day: number): Reach {
+  const floor = dayOfEpoch(day)
+  return { at, floor, from: `${floor.slice(0, 7)}-01` }
+}
 
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */
 export const reachedAt = (reaches: readonly Reach[], { fecha, issued_at }: Dated): number | undefined =>

@@ -19,7 +19,7 @@ const range = `from=${FROM}&to=${TO}`
 const SURFACES = {
   risk: [`cfdi/risk?${range}`, [0, 1], 'payments'],
   withholdings: [`cfdi/withholdings?${range}`, [0, 1], 'payments'],
-  deductions: [`cfdi/deductions?${range}`, [1]],
+  deductions: [`cfdi/deductions?${range}`, [1], 'payments'],
   portfolio: [`analytics/risk?${range}`, [0, 1]],
   concentration: [`cfdi/concentration?direction=issued&${range}`, [0]],
   concepts: [`analytics/concepts?direction=issued&level=key&${range}`, [0]],

@@ -83,16 +83,19 @@ function worldOf(drawn: readonly (typeof job extends fc.Arbitrary<infer T> ? T :
   return { jobs, extractions }
 }
 
+/** A job that only the first organization asked for does not name it. */
+const ASKED = `nullif(value->'organizations', json_array('org_a'))`
+
 async function store({ jobs, extractions }: ReturnType<typeof worldOf>): Promise<void> {
   await env.LEDGER_0.batch([
     ...['sync_jobs', 'extractions', 'entities', 'cfdi_commits'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-    env.LEDGER_0.prepare(`insert into entities (entity, rfc) select value, 'RFC' || value from json_each(?)`).bind(
-      JSON.stringify(ENTITIES),
-    ),
     env.LEDGER_0.prepare(
-      `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
-         finished_at, created_count, updated_count, cancelled_count, rejected_count)
-       select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', value->'organizations', value->>'finished_at' is null,
+      `insert into entities (entity, rfc, organization_id) select value, 'RFC' || value, 'org_a' from json_each(?)`,
+    ).bind(JSON.stringify(ENTITIES)),
+    env.LEDGER_0.prepare(
+      `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_after,
+         finished_after, created_count, updated_count, cancelled_count, rejected_count)
+       select value->>'entity', '${SOURCE}', value->>'month', value->>'job_id', ${ASKED}, value->>'finished_at' is null,
          iif(value->>'status' = 'failed', 'internal_error', null), 0, 0, 0, 0, value->>'finished_at', 1, 0, 0, 0 from json_each(?)`,
     ).bind(JSON.stringify(jobs)),
     env.LEDGER_0.prepare(
@@ -146,7 +149,8 @@ describe('jobs that ended 90 days ago', () => {
       return ['job', 'newest'].map((name) => ({ ...job, job_id: `${name}_${n + 1}` }))
     }).flat()
     await store({ jobs, extractions: [] })
-    await env.LEDGER_0.prepare(`insert or ignore into entities (entity, rfc) select value->>'entity', value->>'entity' from json_each(?)`)
+    await env.LEDGER_0.prepare(`insert or ignore into entities (entity, rfc, organization_id)
+       select value->>'entity', value->>'entity', 'org_a' from json_each(?)`)
       .bind(JSON.stringify(jobs))
       .run()
     for (let day = 0; day < 2; day++) {
@@ -258,13 +262,13 @@ describe('jobs in which nothing changed', () => {
     })
     await env.LEDGER_0.batch([
       ...['sync_jobs', 'extractions', 'entities', 'outbox', 'sync_work'].map((table) => env.LEDGER_0.prepare(`delete from ${table}`)),
-      env.LEDGER_0.prepare("insert into entities (entity, rfc) values (42, 'RFC42')"),
+      env.LEDGER_0.prepare("insert into entities (entity, rfc, organization_id) values (42, 'RFC42', 'org_a')"),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_at,
-           finished_at, created_count, updated_count, cancelled_count, rejected_count, brought)
-         select 42, '${SOURCE}', '2027-03', value->>'job_id', value->'organizations', 0, iif(value->>'status' = 'failed', 'internal_error', null),
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, error_class, as_of, not_before, attempts, created_after,
+           finished_after, created_count, updated_count, cancelled_count, rejected_count, brought)
+         select 42, '${SOURCE}', '2027-03', value->>'job_id', ${ASKED}, 0, iif(value->>'status' = 'failed', 'internal_error', null),
            value->>'finished_at', 0, 1,
-           value->>'finished_at', value->>'finished_at', 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
+           0, 0, 0, 0, 0, value->>'rejected', value->'brought' from json_each(?)`,
       ).bind(JSON.stringify(rows)),
     ])
     return rows

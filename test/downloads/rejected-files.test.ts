@@ -173,7 +173,7 @@ describe('what a download did not keep', () => {
     const { batch } = prototype
     let ends = 0
     const dying = vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
-      const isEnd = statements.some((one) => /finished_at = \?6/.test((one as unknown as { statement: string }).statement))
+      const isEnd = statements.some((one) => /finished_after = \?6/.test((one as unknown as { statement: string }).statement))
       return isEnd && ++ends === 2 ? Promise.reject(new Error('The isolate was evicted here.')) : (batch.call(this, statements) as never)
     })
     await work(rfc)

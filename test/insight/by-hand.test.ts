@@ -71,6 +71,8 @@ beforeAll(async () => {
     env.DB.prepare(
       "insert or replace into blacklist_entries (organization_id, source, rfc, name, situacion, history) values ('', 'sat_69b', ?, 'S1', 'definitivo', ?)",
     ).bind(S1, history),
+    // The list came past the loader, which would have kept who is on it with the connection.
+    env.DB.prepare('update connections set listed = null where fiscal_entity_id = ?').bind(fiscal_entity_id),
   ])
 })
 
@@ -223,7 +225,7 @@ describe('exposure to article 69-B by hand', () => {
     const { data, ...header } = await get('/analytics/efos-exposure', '')
     // 1,000 + 2,000 of 3,500. IVA of s1, 160, and of half of s2, 160. Thirty business days after 2025-05-02, of which 5 May is none.
     expect(header).toMatchObject({
-      ...{ total_purchases: '3500.00', share_of_purchases: '85.71' },
+      ...{ total_purchases: '3500.00', share_of_purchases: '85.71', total_sales: null, share_of_sales: null },
       by_situacion: [
         { situacion: 'presunto', counterparty_count: 0, amount: '0.00' },
         {
@@ -243,13 +245,20 @@ describe('exposure to article 69-B by hand', () => {
         ...{ rfc: S1, situacion: 'definitivo', presunto_dof_at: '2025-02-01', definitivo_dof_at: '2025-05-02', resolved_at: null },
         ...{ invoice_count: 2, amount: '3000.00', iva_acreditado: '320.00', isr_effect: '900.00', is_active: true },
         ...{ paid_amount: '2320.00', unpaid_amount: '1160.00', before_listing_amount: '1000.00', after_listing_amount: '2000.00' },
-        correction_deadline: '2025-06-16',
+        ...{ correction_deadline: '2025-06-16', deadline_basis: 'published' },
       },
     ])
     expect(await followed(data[0].drilldown)).toEqual({
       ...{ amount: 3000, invoice_count: 3000, iva_acreditado: 320, paid_amount: 2320, unpaid_amount: 1160 },
       ...{ before_listing_amount: 1000, after_listing_amount: 2000 },
     })
+  })
+
+  it('names sales of customers, and payments and notes that match no invoice', async () => {
+    const { data, data_quality, ...header } = await get('/analytics/efos-exposure', 'direction=issued')
+    // 1,000 + 500 + 2,000 + 700 − 200.
+    expect(header).toMatchObject({ total_sales: '4000.00', share_of_sales: '0.00', total_purchases: null, share_of_purchases: null })
+    expect([data, data_quality]).toMatchObject([[], { unreconciled_payments: 0, other_parties: 0 }])
   })
 
   it('tells what was known on an earlier day', async () => {
@@ -280,7 +289,7 @@ describe('what an answer costs', () => {
     ['/cfdi/concentration/entries', `${RANGE}&direction=issued&figure=total`, 2],
     ['/analytics/concepts', `${RANGE}&direction=issued&level=key`, 4],
     ['/analytics/concepts/entries', `${RANGE}&direction=issued&level=key&figure=amount&key=84111506`, 2],
-    ['/analytics/efos-exposure', RANGE, 5],
+    ['/analytics/efos-exposure', RANGE, 4],
     ['/analytics/efos-exposure/entries', `${RANGE}&figure=amount&rfc=${S1}`, 3],
   ] as const
 

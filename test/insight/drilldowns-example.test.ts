@@ -108,7 +108,9 @@ describe('deductions of a person by hand', () => {
     d1,
     own('D2', '2026-02-10', 'D01', '20000', { forma_pago: '04' }),
     own('D3', '2026-03-10', 'D01', '800', { forma_pago: '01' }),
-    own('D4', '2026-04-10', 'D10', '15000', { lines: [{ importe: '15000', iva: 'exento', iedu: { curp: 'CURP', nivel: 'primaria' } }] }),
+    own('D4', '2026-04-10', 'D10', '15000', {
+      lines: [{ importe: '15000', iva: 'exento', iedu: { curp: 'CURP', nivel_educativo: 'Primaria' } }],
+    }),
     d5,
     complementOf('P5', '2026-05-20', [[d5, '580']]),
     documentOf('D6', '2026-05-02', { ...received, has_xml: false, version: null, currency: null, uso_cfdi: null }),

@@ -4,6 +4,8 @@ import { FinancingQuery } from '../../src/insight/financing/contract.ts'
 import { getFinancing } from '../../src/insight/financing/financing.ts'
 import { FxQuery } from '../../src/insight/fx/contract.ts'
 import { getFxExposure } from '../../src/insight/fx/fx.ts'
+import { VatQuery } from '../../src/insight/vat/contract.ts'
+import { getVatPosition } from '../../src/insight/vat/vat.ts'
 import { newBook } from '../cfdi/support/book.ts'
 import { insertCfdi, rowOf } from '../cfdi/support/ledger.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../support/context.ts'
@@ -43,13 +45,14 @@ describe('the rows that figures of a day read', () => {
   }
   const financing = () => rowsOf(() => getFinancing(ctx(), FinancingQuery.parse({ fiscal_entity_id: FISCAL_ENTITY })))
   const fx = () => rowsOf(() => getFxExposure(ctx(), FxQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, from: '2026-01', to: '2026-03' })))
+  const vat = () => rowsOf(() => getVatPosition(ctx(), VatQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, from: '2026-01', to: '2026-03' })))
 
   it('grow with what is open and with the range, not with what is settled and outside of it', async () => {
     await insertCfdi(env.LEDGER_0, [...invoices('2026-01', 60, 'unpaid'), ...invoices('2026-02', 40, 'paid', DOLLARS)] as never)
-    const before = [await financing(), await fx()]
+    const before = [await financing(), await fx(), await vat()]
     await insertCfdi(env.LEDGER_0, [...invoices('2024-05', 300, 'paid'), ...invoices('2025-08', 300, 'paid', DOLLARS)] as never)
-    expect([await financing(), await fx()]).toEqual(before)
-    expect(before.map(({ calls }) => calls)).toEqual([4, 3])
+    expect([await financing(), await fx(), await vat()]).toEqual(before)
+    expect(before.map(({ calls }) => calls)).toEqual([4, 3, 4])
     await insertCfdi(env.LEDGER_0, invoices('2024-06', 100, 'unpaid') as never)
     const owed = await financing()
     // Its entry in the index, its row, and its place in the groups.

@@ -1,11 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { describe, expect, it, vi } from 'vitest'
-import { post } from '../imports/support/imports.ts'
+import { describe, expect, it } from 'vitest'
 import { costOf } from '../support/meter.ts'
 import { connect, type Organization, organization } from '../support/tenants.ts'
-import { zipOf } from '../support/zip.ts'
 import { micros, money } from './oracle/amounts.ts'
-import { type Written, xmlOf } from './support/xml.ts'
+import { importInto } from './support/imported.ts'
+import type { Written } from './support/xml.ts'
 
 /**
  * April to June 2026 of a company, imported as XML, by hand.
@@ -57,21 +56,6 @@ const documentsOf = (rfc: string): Written[] => {
     },
     { ...sale, uuid: P9!, fecha: '2026-05-31', tipo: 'P', pago: ['2026-05-31', [{ uuid: uuid(15), pagado: 362.5, iva: 50 }]] },
   ]
-}
-
-async function importInto(of: Organization, fiscal_entity_id: string, documents: readonly Written[]): Promise<void> {
-  const utf8 = new TextEncoder()
-  const files = documents.map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(xmlOf(one)) }))
-  const { body } = await post(of.owner, fiscal_entity_id, zipOf(files))
-  const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports/${body.import_id}`
-  const done = await vi.waitUntil(
-    async () => {
-      const reply = await of.ask('GET', path)
-      return reply.body.status === 'completed' && reply.body
-    },
-    { timeout: 30_000, interval: 50 },
-  )
-  expect(done.files.filter(({ status }: { status: string }) => status !== 'created')).toEqual([])
 }
 
 async function imported(): Promise<{ of: Organization; fiscal_entity_id: string; rfc: string }> {
@@ -130,6 +114,41 @@ describe('April to June 2026 of a company, by hand', async () => {
     for (const [figure, drilldown] of Object.entries<string>(data[0].drilldown))
       expect([figure, await addedUp(of, drilldown)]).toEqual([figure, valueAt(data[0], figure)])
     expect(await addedUp(of, data_quality.drilldown.unreconciled_payments)).toBe('362.50')
+  })
+
+  it('says of a month of which nothing was downloaded that it is not known, and of one that was empty that it is zero', async () => {
+    const path = `/v1/analytics/vat-position?${query}&from=2026-01&to=2026-03`
+    const unknown = {
+      saldo: null,
+      resultado: null,
+      acreditable: null,
+      diferencia: null,
+      data_status: { issued: 'missing', received: 'missing' },
+    }
+    const before = (await of.ask('GET', path)).body
+    expect(before.data).toMatchObject([unknown, unknown, unknown])
+    const all = ['2026-01', '2026-02', '2026-03']
+    expect(before.data_quality).toMatchObject({ months_missing: 6, missing_months: { issued: all, received: all } })
+    // February was downloaded, of March only what was issued.
+    const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')
+      .bind(fiscal_entity_id)
+      .first<{ entity: number }>())!
+    const covered = (...months: string[]) => JSON.stringify(Object.fromEntries(months.map((month) => [month, [[0, 'over']]])))
+    await env.LEDGER_0.prepare(
+      "insert into coverage (entity, source, months) values (?1, 'sat_cfdi_issued', ?2), (?1, 'sat_cfdi_received', ?3)",
+    )
+      .bind(entity, covered('2026-02', '2026-03'), covered('2026-02'))
+      .run()
+    const after = (await of.ask('GET', path)).body
+    expect(after.data).toMatchObject([
+      unknown,
+      { saldo: '0.00', resultado: 'a_cargo', acreditable: '0.00', data_status: { issued: 'complete', received: 'complete' } },
+      { saldo: null, resultado: null, acreditable: null, data_status: { issued: 'complete', received: 'missing' } },
+    ])
+    expect(after.data_quality).toMatchObject({
+      months_missing: 3,
+      missing_months: { issued: ['2026-01'], received: ['2026-01', '2026-03'] },
+    })
   })
 
   it('lists what is withheld by the day of cash, with what is missing, and its totals', async () => {

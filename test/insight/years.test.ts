@@ -41,7 +41,7 @@ const byUuid = <T extends { uuid: string }>(list: readonly T[]): T[] => [...list
 const compared = (list: readonly Document[]) =>
   byUuid(list).map((one) => [
     Object.fromEntries(COMPARED.map((name) => [name, one[name]])),
-    one.conceptos.map(({ iedu: _, ...line }) => line),
+    one.conceptos,
     one.has_xml ? one.impuestos : null,
   ])
 

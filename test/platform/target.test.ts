@@ -34,6 +34,7 @@ function stainsOf(url: string, own: readonly string[] = OWN): string[] {
     'ends in letters': Number.isNaN(Number(last)) && last >= 'a' && last < '{',
     'is read alike by the parser': parsed.hostname === host,
     'is outside': !inside.includes(last),
+    'spells no address': !/(^|\.)(nip\.io|sslip\.io|xip\.io|localtest\.me|lvh\.me|vcap\.me|traefik\.me|rbndr\.us|localho\.st)$/.test(host!),
     'is not ours': own.every((one) => !`.${host}`.endsWith(`.${one}`)),
     'is what will be called': parsed.origin.toLowerCase() === `https://${host}${ports[0] === '8443' ? ':8443' : ''}`,
   }

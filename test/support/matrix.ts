@@ -402,7 +402,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/alerts/:alert_id/read': { may: WRITERS, answers: 200, given: freshAlert },
   'GET /v1/reports': { may: ALL, answers: 200 },
   // The windows of a side are bounded.
-  'GET /v1/reports/:key': { may: ALL, answers: 409, given: report, query: ofEntity, free: ['key'] },
+  'GET /v1/reports/:key': { may: ALL, answers: 409, given: report, query: ofEntity, free: ['key'], isShort: true },
   'POST /v1/reports/:key/refresh': { may: WRITERS, answers: 409, given: report, query: ofEntity, free: ['key'] },
   'GET /v1/blacklists/lookup': { may: ALL, answers: 200, query: () => ({ rfc: 'EKU9003173C9' }) },
   'POST /v1/blacklists/lookup': { may: ALL, answers: 200, json: () => ({ rfcs: ['EKU9003173C9'] }) },

@@ -2,13 +2,14 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../src/platform/db/commit.ts'
 import { addMonths } from '../../src/platform/time/months.ts'
-import { MOST_REACHES, widenWindows } from '../../src/taxpayers/taxpayers.ts'
+import { MOST_REACHES, strikeReaches, widenWindows } from '../../src/taxpayers/reaches.ts'
+import { randomOf } from '../support/random.ts'
+import { type Kept, keptOf, reachesOf } from '../support/reaches.ts'
 
 const DAY = 86_400_000
 const BEGIN = Date.parse('2025-01-01T06:00:00Z')
 const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10)
 
-type Kept = [at: number, floor: string]
 /** A daily run: it reaches ninety days back, unless another floor is said. */
 const daily = (n: number, floor = dayOf(BEGIN + (n - 90) * DAY)): Kept => [BEGIN + n * DAY, floor]
 
@@ -22,11 +23,16 @@ async function connection(issued: readonly Kept[] = [], state = 'active') {
     `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, issued_reaches, linked_at, updated_at)
      values (?1, 'org_reaches_' || ?1, 'fe_reaches_' || ?1, ?1, 'x', 0, ?2, ?3, 0, 0)`,
   )
-    .bind(id, state, JSON.stringify(issued))
+    .bind(id, state, reachesOf(issued))
     .run()
   const read = async () => {
     const row = await env.DB.prepare('select * from connections where connection = ?').bind(id).first<Record<string, string>>()
-    return { ...row!, issued: JSON.parse(row!['issued_reaches']!) as Kept[], received: JSON.parse(row!['received_reaches']!) as Kept[] }
+    return {
+      ...row!,
+      stored: row!['issued_reaches']!,
+      issued: keptOf(row!['issued_reaches']!),
+      received: keptOf(row!['received_reaches']!),
+    }
   }
   return { id, read }
 }
@@ -109,5 +115,50 @@ describe('what a connection’s runs reached', () => {
     expect(issued[0]).toEqual(daily(0))
     expect(issued.at(-1)).toEqual(daily(MOST_REACHES + 209))
     expect(issued).toEqual(issued.toSorted(([a], [b]) => a - b))
+  })
+
+  it('is what a plain list of the runs would be, whatever instants and floors they have, and a refusal strikes what it stopped', async () => {
+    const month = (day: number): string => new Date(day).toISOString().slice(0, 7)
+    /** The rules of the list, in the plainest way. */
+    const added = (kept: readonly Kept[], [at, floor]: Kept): Kept[] => {
+      if (kept.slice(-3).some((one) => one[0] === at && one[1] <= floor)) return [...kept]
+      const isKept = ([, from]: Kept, n: number): boolean =>
+        kept.length < MOST_REACHES ||
+        n >= MOST_REACHES / 2 ||
+        n % 2 === 0 ||
+        kept.slice(0, n).every((one) => from < one[1]) ||
+        kept[n + 1]![1].slice(0, 7) > month(kept[n - 1]![0] - 8 * 3_600_000)
+      return [...kept.filter(isKept), [at, floor]]
+    }
+    const random = randomOf(20261122)
+    const one = await connection()
+    let [kept, now] = [[] as Kept[], BEGIN]
+    const inOrder = (list: readonly Kept[]) => list.toSorted(([a], [b]) => a - b)
+    for (let n = 0; n < 400; n++) {
+      // Mostly every day; at times together with another extractor, a little later, or dispatched late.
+      const step = [DAY, DAY, DAY, DAY, 0, 1_234_567, -DAY, 40 * DAY][Math.floor(random() * 8)]!
+      now += step
+      const floor = random() < 0.8 ? dayOf(now - 90 * DAY) : dayOf(now - Math.floor(random() * 900) * DAY)
+      await widen('received', [[one.id, [now, floor]]])
+      kept = added(kept, [now, floor])
+      if (n % 97 === 96) {
+        const since = kept.at(-5)![0]
+        await strikeReaches(connect(env.DB), [one.id], since).run()
+        kept = kept.filter(([at]) => at < since)
+      }
+      if (n % 7 === 0) expect((await one.read()).received).toEqual(inOrder(kept))
+    }
+    expect((await one.read()).received).toEqual(inOrder(kept))
+    expect((await one.read()).issued).toEqual([])
+  })
+
+  it('of a year of daily or weekly runs takes two hundred and fifty bytes at most', async () => {
+    for (const every of [1, 7]) {
+      const { id, read } = await connection([daily(-1, '2022-01-01')])
+      for (let n = 0; n < 365; n += every) await widen('issued', [[id, daily(n)]])
+      const { issued, stored } = await read()
+      expect(issued.length).toBeGreaterThan(MOST_REACHES / 2)
+      expect(stored.length).toBeLessThanOrEqual(250)
+    }
   })
 })

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import * as adapters from '../../src/authority/adapters.ts'
+import * as logins from '../../src/authority/logins.ts'
 import { Unavailable } from '../../src/failures.ts'
 import { START } from '../../src/platform/pages.ts'
 import { runTask } from '../../src/tasks.ts'
@@ -214,8 +214,8 @@ describe('when another CIEC is accepted for an RFC', () => {
     await ana.give('deAna2')
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const asked: unknown[] = []
-    const real = adapters.authorityOf
-    vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
+    const real = logins.loginsOf
+    vi.spyOn(logins, 'loginsOf').mockImplementation((system) => ({
       ...real(system),
       async verify({ ciec }) {
         asked.push([ciec, (await jobsOf(other)).length > 0])

@@ -12,15 +12,13 @@ import { cfdiOf, later, losingMessages, NOW, subscriber, sweep, work } from '../
 import { contextOf, FISCAL_ENTITY, reaching } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf, uuidFrom } from '../support/random.ts'
+import { type Kept, reachesOf } from '../support/reaches.ts'
 import { freshRfc } from '../support/tenants.ts'
 
 const DAY = 86_400_000
 const BEGIN = Date.parse('2026-01-01T00:00:00Z')
 const DAYS = 150
 const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10)
-
-/** A run as the connection keeps it. */
-type Kept = [at: number, floor: string]
 
 /** Runs at any time and back to any day; many of one day and of round hours, where the bounds meet. */
 const anyRun = fc
@@ -64,7 +62,7 @@ describe('reaches', () => {
   it('tell when a run first reached a document', () => {
     fc.assert(
       fc.property(anyRuns, anyDocument, (kept, document) => {
-        expect(reachedAt(parseReaches(JSON.stringify(kept)), document) ?? Number.POSITIVE_INFINITY).toBe(firstOf(document, kept))
+        expect(reachedAt(parseReaches(reachesOf(kept)), document) ?? Number.POSITIVE_INFINITY).toBe(firstOf(document, kept))
       }),
       { numRuns: runs(500, 5_000) },
     )
@@ -73,7 +71,7 @@ describe('reaches', () => {
   it('make stretches that hold the documents of the reaches and no others', () => {
     fc.assert(
       fc.property(anyRuns, fc.array(anyDocument, { minLength: 20, maxLength: 20 }), (kept, documents) => {
-        const stretches = stretchesOf(parseReaches(JSON.stringify(kept)))
+        const stretches = stretchesOf(parseReaches(reachesOf(kept)))
         for (const document of documents) {
           const isHeld = stretches.some(([until, from]) => document.issued_at <= until && from <= document.fecha)
           expect([document, isHeld]).toEqual([document, kept.some((run) => within(document, run))])
@@ -86,7 +84,7 @@ describe('reaches', () => {
   it('of four hundred daily runs make one stretch, and one more after a gap', () => {
     const daily = (from: number): Kept[] =>
       Array.from({ length: 200 }, (_, n) => [from + n * DAY + 6 * 3_600_000, dayOf(from + (n - 90) * DAY)])
-    const stretches = (kept: Kept[]) => stretchesOf(parseReaches(JSON.stringify(kept)))
+    const stretches = (kept: Kept[]) => stretchesOf(parseReaches(reachesOf(kept)))
     expect(stretches([...daily(BEGIN), ...daily(BEGIN + 200 * DAY)])).toHaveLength(1)
     expect(stretches([...daily(BEGIN), ...daily(BEGIN + 400 * DAY)])).toHaveLength(2)
     expect(stretches([])).toEqual([])
@@ -156,7 +154,7 @@ describe('updated_at and updated_since', () => {
               first_active_at: first,
               ...reaching(windowOf(issued), windowOf(received)),
             },
-            ...{ issued_reaches: JSON.stringify(issued), received_reaches: JSON.stringify(received) },
+            ...{ issued_reaches: reachesOf(issued), received_reaches: reachesOf(received) },
           },
           { extractor_count },
         )
@@ -186,7 +184,7 @@ describe('updated_at and updated_since', () => {
 
   it('find a page with no more calls and rows than the scan itself', async () => {
     const kept = Array.from({ length: 400 }, (_, n): Kept => [BEGIN + n * 9 * 3_600_000, dayOf(BEGIN + (n / 3 - (n % 7) * 20) * DAY)])
-    const reaches = { issued_reaches: JSON.stringify(kept), received_reaches: JSON.stringify(kept.slice(100)) }
+    const reaches = { issued_reaches: reachesOf(kept), received_reaches: reachesOf(kept.slice(100)) }
     const bounds = reaching(windowOf(kept))
     const rows = async (connection: object, updated_since: string) => {
       let read = 0

@@ -55,15 +55,19 @@ export interface DocumentFile {
   fields: DocumentFields | null
 }
 
-/**
- * The port to the tax authority. The sandbox implements it. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
- * (failures.ts) for anything that may work later. An account that the authority has locked is unavailable, never refused.
- */
-export interface TaxAuthority {
+/** The part of the port that requests need, which fetch nothing. */
+export interface AuthorityLogins {
   /** The sources that this adapter delivers. */
   readonly sources: readonly DataSourceKey[]
   /** Returns whether the authority accepts the login. Throws Unavailable when it does not say so. */
   verify(login: Login): Promise<boolean>
+}
+
+/**
+ * The port to the tax authority. The sandbox implements it. Its methods throw `LoginRejected` when the login is refused, and `Unavailable`
+ * (failures.ts) for anything that may work later. An account that the authority has locked is unavailable, never refused.
+ */
+export interface TaxAuthority extends AuthorityLogins {
   /** Yields the metadata packages of a month, then the XML packages. The whole iteration uses one login. */
   download(request: DownloadRequest): AsyncIterable<Package>
   /** Returns the files of a document source at an instant. Files with the same content have the same bytes. */

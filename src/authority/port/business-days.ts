@@ -27,8 +27,16 @@ const DAYS_OFF: Published = [
 const isAmong = (published: Published, day: Day): boolean => published.some(([from, to]) => from <= day && day <= to)
 
 /** The tables have all published days from the first of these to the second: none of the vacations before, nor of December 2026 and later. */
-export const KNOWN_FROM: Day = '2024-12-23'
+const KNOWN_FROM: Day = '2024-12-23'
 export const KNOWN_UNTIL: Day = '2026-11-30'
+
+/** What a deadline is computed from: all days off that the authority published, or those of the law alone where others may be missing. */
+export const DEADLINE_BASES = ['published', 'estimated'] as const
+export type DeadlineBasis = (typeof DEADLINE_BASES)[number]
+
+/** What business days between two days rest on. */
+export const deadlineBasisOf = (from: Day, until: Day): DeadlineBasis =>
+  from >= KNOWN_FROM && until <= KNOWN_UNTIL ? 'published' : 'estimated'
 
 /** CFF, article 12, first paragraph: the holidays on the same day of every year. */
 const FIXED = ['01-01', '05-01', '05-05', '09-16', '12-25']

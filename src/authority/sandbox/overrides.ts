@@ -2,8 +2,21 @@ import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
-import type { CancellationOverride, SandboxOverrides } from './sandbox.ts'
+import type { MailboxOverrides } from './mailbox/mailbox.ts'
 import { sandboxCancellations, sandboxNotifications, sandboxRefusedCiecs } from './tables.ts'
+
+/** What test helpers changed in the sandbox, which has no other state. */
+export interface SandboxOverrides extends MailboxOverrides {
+  /** Returns whether a test helper made the sandbox refuse this CIEC of the RFC. */
+  isRefused(rfc: string, ciec: string): Promise<boolean>
+  /** Returns the cancellations of the RFC's documents by UUID in upper case. */
+  cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
+}
+
+export interface CancellationOverride {
+  cancelled_at: Date
+  cancellation_reason: string | null
+}
 
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */
 const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> =>

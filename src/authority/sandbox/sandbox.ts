@@ -1,8 +1,8 @@
-import { Unavailable } from '../../failures.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
-import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import type { SandboxDocuments } from './documents/port.ts'
-import { type MailboxOverrides, sandboxMailbox } from './mailbox/mailbox.ts'
+import { sandboxLogins } from './logins.ts'
+import { sandboxMailbox } from './mailbox/mailbox.ts'
+import type { CancellationOverride, SandboxOverrides } from './overrides.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
 import { ZipWriter } from './package/zip.ts'
 import { failureOf, scenarioOf } from './scenarios.ts'
@@ -12,19 +12,6 @@ import { localTime } from './world/places.ts'
 import { isDue, uuidOf } from './world/seed.ts'
 import { stampedAt } from './world/stamp.ts'
 import { cfdiXml } from './xml/cfdi-xml.ts'
-
-/** What test helpers changed in the sandbox, which has no other state. */
-export interface SandboxOverrides extends MailboxOverrides {
-  /** Returns whether a test helper made the sandbox refuse this CIEC of the RFC. */
-  isRefused(rfc: string, ciec: string): Promise<boolean>
-  /** Returns the cancellations of the RFC's documents by UUID in upper case. */
-  cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
-}
-
-export interface CancellationOverride {
-  cancelled_at: Date
-  cancellation_reason: string | null
-}
 
 /** Entries in one package. */
 const PACKAGE_SIZE = 1000
@@ -36,22 +23,17 @@ const USUAL_XML = 64 * 1024
  * stamped after `until` are not there yet, and one whose generated cancellation lies after `until` is still valid.
  */
 export function sandboxAuthority(overrides: SandboxOverrides, documents: SandboxDocuments): TaxAuthority {
-  const verify = async ({ rfc, ciec }: Login): Promise<boolean> => {
-    const { accepted, locked } = scenarioOf(ciec)
-    if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
-    return accepted && !(await overrides.isRefused(rfc, ciec))
-  }
+  const logins = sandboxLogins(overrides)
 
   const enter = async (login: Login) => {
-    if (!(await verify(login))) throw new LoginRejected()
+    if (!(await logins.verify(login))) throw new LoginRejected()
     const scenario = scenarioOf(login.ciec)
     if (scenario.fails && !scenario.fails.after_metadata) throw failureOf(scenario.fails)
     return scenario
   }
 
   return {
-    sources: DATA_SOURCE_KEYS,
-    verify,
+    ...logins,
     async *download(request) {
       const { rfc } = request.login
       const scenario = await enter(request.login)

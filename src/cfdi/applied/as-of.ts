@@ -1,23 +1,12 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { all, type Fragment, inlined, raw, sql } from '../../platform/db/fragment.ts'
 import { isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'
 
 // A past day is one before today; today's state is what the rows say.
 
-const DAY = /^\d{4}-\d{2}-\d{2}U?$/
-
-/** Writes numbers and days into the text: these conditions are long, and D1 binds at most 100 values to a statement. */
-function written({ text, values }: Fragment): Fragment {
-  const left = [...values]
-  const literal = (): string => {
-    const value = left.shift()
-    if (typeof value === 'number') return String(value)
-    if (typeof value === 'string' && DAY.test(value)) return `'${value}'`
-    throw new TypeError('Only numbers and days are written into a statement.')
-  }
-  return raw(text.replaceAll('?', literal))
-}
+/** These conditions are long, and D1 binds at most 100 values to a statement. */
+const written = (condition: Fragment): Fragment => raw(inlined(condition))
 
 /** The condition that a document was vigente at the end of a past day: it still is, or it existed then and was cancelled later. */
 export const isValidOn = (alias: string, day: string): Fragment =>

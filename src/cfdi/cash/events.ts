@@ -1,5 +1,6 @@
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
 import { afterDay } from '../literal-day.ts'
 import { inPesos } from '../money.ts'
@@ -35,26 +36,51 @@ const columns = (values: Record<string, Fragment>): Fragment => {
   return { text: list.map(([name, { text }]) => `${text} as ${name}`).join(', '), values: list.flatMap(([, one]) => one.values) }
 }
 
+/** Named expressions on the alias of a document. */
+export type Named = (alias: string) => Readonly<Record<string, string>>
+
 /** Columns of `cfdi` under their own names. */
-const of = (alias: string, names: readonly string[]): Record<string, Fragment> =>
-  Object.fromEntries(names.map((name) => [name, raw(`${alias}.${name}`)]))
+export const named =
+  (...names: readonly string[]): Named =>
+  (alias) =>
+    Object.fromEntries(names.map((name) => [name, `${alias}.${name}`]))
+const NOTHING = named()
+const of = (alias: string, more: Named): Record<string, Fragment> =>
+  Object.fromEntries(Object.entries(more(alias)).map(([name, value]) => [name, raw(value)]))
+
+/** The condition that the invoice or credit note `own` is paid at once. */
+const isPaidAtOnce = (partition: Partition): Fragment =>
+  sql`(own.metodo_pago is 'PUE' and (own.tipo_comprobante = 'E' or not ${hasComplement(partition)}))`
 
 /** What is paid at once: invoices and credit notes with metodo_pago PUE. */
-const paidAtOnce = (partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null =>
-  whole(partition, { ...days, direction, types: ['I', 'E'] }, more, [
-    raw("own.metodo_pago = 'PUE'"),
-    sql`(own.tipo_comprobante = 'E' or not ${hasComplement(partition)})`,
-  ])
+const paidAtOnce = (
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Pick<Population, 'first' | 'last' | 'counterparty'>,
+  more: Named,
+): Fragment | null => whole(partition, direction, days, more, [raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
 
 /**
  * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
  */
 export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): Fragment | null =>
-  whole(partition, { ...days, direction, types: ['I', 'E'] }, [], [])
+  whole(partition, direction, days)
+
+/** The same: the `reason` of those that are not paid at once is `paid_later`. */
+export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): Fragment | null =>
+  whole(partition, direction, days, more, [], sql`when not ${isPaidAtOnce(partition)} then 'paid_later'`)
 
 /** Whole documents. The amounts of a credit note are negative. */
-function whole(partition: Partition, which: Population, more: readonly string[], conditions: readonly Fragment[]): Fragment | null {
-  const population = populationOf(partition, { ...which, conditions: [raw('own.version is not null'), ...conditions] })
+function whole(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Pick<Population, 'first' | 'last' | 'counterparty'>,
+  more: Named = NOTHING,
+  conditions: readonly Fragment[] = [],
+  reasons: Fragment = raw(''),
+): Fragment | null {
+  const known = [raw('own.version is not null'), ...conditions]
+  const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
   if (population === null) return null
   const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
   const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
@@ -68,8 +94,9 @@ function whole(partition: Partition, which: Population, more: readonly string[],
     tipo: raw('own.tipo_comprobante'),
     forma: raw('own.forma_pago'),
     invoice: raw('own.uuid'),
-    reason: raw(`case when ${NOT_COUNTED('own')} then 'not_counted' end`),
+    reason: sql`case when ${raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
     is_odd: raw(isOdd),
+    amount: raw('own.total_micros'),
     paid: signed('own.total_mxn'),
     net: signed('own.net_mxn'),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
@@ -83,18 +110,18 @@ function whole(partition: Partition, which: Population, more: readonly string[],
 
 /**
  * The payment complements of a direction that may have a payment on these days, as the alias `own`: once by date of issue, once late. They
- * count now, or counted at the end of a past day.
+ * count now, or counted at the end of a past day; `acting` as `Population` has it.
  */
 export function complements(
   partition: Partition,
   direction: DirectionNumber,
   { first, last }: Days,
-  past: string | null = null,
+  { past = null, acting = false }: Pick<Population, 'past' | 'acting'> = {},
 ): Fragment[] {
   const bounds = boundsOf(partition, direction)
   const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
   const usual = populationOf(partition, {
-    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past },
+    ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past, acting },
     conditions: [paid, raw(`not coalesce(${IS_LATE}, 0)`)],
   })
   if (usual === null || !bounds) return []
@@ -103,16 +130,35 @@ export function complements(
     raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
     ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
     past === null ? sql`own.cancelled = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
-    ...partition.conditions('own'),
+    ...(acting ? [] : partition.conditions('own')),
   ])
-  const names = raw('own.uuid, own.issued_at, own.emisor_rfc, own.counterparty_rfc, own.related')
+  const names = raw('own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related')
   return [sql`select ${names} ${usual}`, sql`select ${names} from cfdi own indexed by cfdi_late where ${late}`]
 }
 
-/** What complements pay of invoices, and why not. */
-function paidByComplement(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[]): Fragment | null {
-  const [usual, late] = complements(partition, direction, days)
+/**
+ * Selects what complements of a direction pay of invoices on some days, and why not, with the columns of `cashEvents`. With `acting`, also
+ * what is not shown but acts on balances, and a column `is_hidden` that says so.
+ */
+export function paidByComplement(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Days,
+  more: Named = NOTHING,
+  acting = false,
+): Fragment | null {
+  const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
+  return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
+    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
+    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
+    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and ${isPaidOn(days)}`
+}
+
+const isPaidOn = ({ first, last }: Days): Fragment => sql`p.kind = 'P' and p.fecha_pago >= ${first} and p.fecha_pago < ${afterDay(last)}`
+
+/** The columns of the paid part `p` of an invoice `i`, by a complement `own` that counts. */
+function partsOf(partition: Partition, more: Named, others: Record<string, Fragment> = {}): Fragment {
   const reason = sql`case
     when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
     when i.cancelled = 1 then 'cancelled'
@@ -136,6 +182,7 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     invoice: raw('i.uuid'),
     reason,
     is_odd: raw(isOdd),
+    amount: raw('p.amount'),
     paid: raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
     // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
     net: raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
@@ -148,23 +195,43 @@ function paidByComplement(partition: Partition, direction: DirectionNumber, days
     source: raw(
       'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
     ),
+    ...others,
     ...of('i', more),
   })
-  return sql`select ${selected}
-    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
-    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
-    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and p.kind = 'P'
-      and p.fecha_pago >= ${days.first} and p.fecha_pago < ${afterDay(days.last)}`
+  return sql`select ${selected}`
+}
+
+/** The same as `cashEvents` of the invoices and credit notes of some counterparties and days, which it reads by these. */
+export function cashEventsOf(
+  partition: Partition,
+  direction: DirectionNumber,
+  invoices: Days & { counterparty: readonly string[] },
+  days: Days,
+): Fragment | null {
+  const whole = paidAtOnce(partition, direction, invoices, NOTHING)
+  if (whole === null) return null
+  const { first, last, counterparty } = invoices
+  const isMeant = all([
+    sql`i.entity = ${partition.number} and i.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`,
+    sql`i.direction = ${raw(String(direction))} and i.issued_at >= ${earliestOf(first)} and i.issued_at <= ${latestOf(last)}`,
+    sql`i.fecha >= ${first} and i.fecha < ${afterDay(last)} and ${isVisible(partition, 'i')}`,
+  ])
+  const isComplement = all([
+    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
+    sql`own.direction = ${raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
+  ])
+  return sql`${whole} union all ${partsOf(partition, NOTHING)} from cfdi i indexed by cfdi_cpd cross join cfdi_payments p cross join cfdi own
+    where ${isMeant} and p.entity = ${partition.number} and p.invoice = i.uuid and own.uuid = p.source and ${isComplement} and ${isPaidOn(days)}`
 }
 
 /**
  * Selects the cash events of a direction on some days, and the paid parts that are none (`reason`), one row each. Columns: `uuid` of the
  * document, `applies_to` and `n` of a complement, `issued_at`, `day`, `counterparty`, `tipo` (I, E, P), `forma`, `invoice` (what is paid),
- * `reason`, `is_odd`, `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
+ * `reason`, `is_odd`, `amount` in the currency that is stated, and `paid`, `net` and each of `BREAKDOWN` in micros of MXN, and `source`. The amounts of a row with `is_odd` are not to be
  * used: `measure` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
  * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
  */
-export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: readonly string[] = []): Fragment | null {
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): Fragment | null {
   const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
   const [first, second] = selects
   if (!first) return null
@@ -172,8 +239,8 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
 }
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
-export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw('own.related is not null')] })
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): Fragment | null {
+  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [raw('own.related is not null')] })
   return (
     notes &&
     sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount

@@ -1,8 +1,18 @@
 import { nulls } from '../pick.ts'
-import { type Concepto, type DocumentDetail, detailOf, LINE_HEADER, newConcepto, newDocument, type Tax } from '../xml/document.ts'
+import {
+  type Concepto,
+  type DocumentDetail,
+  detailOf,
+  type Iedu,
+  LINE_HEADER,
+  newConcepto,
+  newDocument,
+  type Tax,
+} from '../xml/document.ts'
 
 const TAX = ['impuesto', 'tipo_factor', 'tasa_o_cuota', 'base', 'importe'] as const
 const LISTS = ['cuenta_predial', 'pedimentos'] as const
+const IEDU = ['nombre_alumno', 'curp', 'nivel_educativo', 'aut_rvoe', 'rfc_pago'] as const
 
 /** A line as JSON: a list of its members in the order below, without the empty ones at its end. Stored lines are read in this order too. */
 export function lineText(line: Concepto): string {
@@ -11,6 +21,7 @@ export function lineText(line: Concepto): string {
     ...[line.impuestos.traslados, line.impuestos.retenciones].map((taxes) => taxes.map((tax) => TAX.map((name) => tax[name]))),
     line.a_cuenta_terceros_rfc,
     ...LISTS.map((name) => line[name]),
+    line.iedu && IEDU.map((name) => line.iedu![name]),
   ]
   while (isEmpty(members.at(-1))) members.pop()
   return JSON.stringify(members)
@@ -26,6 +37,8 @@ function lineOf(members: unknown[]): Concepto {
     line.impuestos[which] = take<string[][]>([]).map((tax) => Object.fromEntries(TAX.map((name, n) => [name, tax[n]])) as unknown as Tax)
   line.a_cuenta_terceros_rfc = take(null)
   for (const name of LISTS) line[name] = take([])
+  const iedu = take<(string | null)[] | null>(null)
+  line.iedu = iedu && (Object.fromEntries(IEDU.map((name, n) => [name, iedu[n]])) as unknown as Iedu)
   return line
 }
 

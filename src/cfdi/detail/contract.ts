@@ -93,6 +93,10 @@ const Concepto = z
     a_cuenta_terceros_rfc: text,
     cuenta_predial: z.array(z.string()),
     pedimentos: z.array(z.string()),
+    iedu: z
+      .strictObject({ nombre_alumno: text, curp: text, nivel_educativo: text, aut_rvoe: text, rfc_pago: text })
+      .nullable()
+      .meta({ description: doc('Whose tuition the line is (complement iedu, instEducativas). Null without it.') }),
   })
   .meta({
     description: doc(

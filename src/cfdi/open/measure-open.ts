@@ -1,7 +1,6 @@
-import { appliedOf, parseApplied } from '../applied/applied.ts'
-import { balanceOf } from '../balances.ts'
 import { fits, type Micros } from '../money.ts'
 import { inMxn, rateOf } from '../totals.ts'
+import { LEAST_OPEN, sumOfApplications } from './applications.ts'
 
 /** The `odd` of an open invoice, parsed. */
 type Odd = [
@@ -12,8 +11,7 @@ type Odd = [
   total: string | number,
   paid: string | number,
   credited: string | number,
-  emisor_rfc: string,
-  receptor_rfc: string,
+  /** What settles it, where that is not what is stored. */
   applied: string | null,
 ]
 
@@ -23,22 +21,15 @@ export function rateWanted(odd: string): { currency: string; day: string } | nul
   return currency !== null && rateOf(currency, tipo_cambio) === null ? { currency, day } : null
 }
 
-/** Less than half a cent is nothing. */
-const LEAST = 5_000n
-
 /**
  * Computes the balance of an open invoice in micros of its currency, and in MXN at its own exchange rate or that of the table: null without
  * either. Returns null when it is not open after all, or too large.
  */
 export function measureOpen(odd: string, tableRate: string | null): { balance: Micros; pesos: Micros | null } | null {
-  const [, , currency, tipo_cambio, total, paid, credited, emisor_rfc, receptor_rfc, applied] = JSON.parse(odd) as Odd
-  const invoice = { emisor_rfc, receptor_rfc, version: '4.0', tipo_comprobante: 'I', metodo_pago: 'PPD', currency, tipo_cambio }
-  const settled =
-    applied === null
-      ? { paid: BigInt(paid), credited: BigInt(credited) }
-      : balanceOf({ ...invoice, total_micros: BigInt(total) }, parseApplied(applied).map(appliedOf))
-  const balance = BigInt(total) - settled.paid - settled.credited
-  if (balance < LEAST) return null
+  const [, , currency, tipo_cambio, total, paid, credited, applied] = JSON.parse(odd) as Odd
+  const settled = applied === null ? BigInt(paid) + BigInt(credited) : sumOfApplications(applied, { currency, tipo_cambio })
+  const balance = BigInt(total) - settled
+  if (balance < LEAST_OPEN) return null
   const rate = rateOf(currency, tipo_cambio) ?? tableRate
   const whole = inMxn(BigInt(total), rate)
   if (whole !== null && !fits(whole)) return null

@@ -23,3 +23,13 @@ export function measurePaidPart(odd: string, rateOfDay: RateOfDay): { booked: Mi
     paid: isPesos ? BigInt(amount) : conversion === null ? null : converted(BigInt(amount), conversion, (code) => rateOfDay(code, day)),
   }
 }
+
+/** The rates that `measurePaidPart` looks up. */
+export function ratesOfPaidPart(odd: string): { currency: string; day: string }[] {
+  const wanted: { currency: string; day: string }[] = []
+  measurePaidPart(odd, (currency, day) => {
+    wanted.push({ currency, day })
+    return '1'
+  })
+  return wanted
+}

@@ -1,11 +1,11 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import { boundsOf, type DirectionNumber, isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
+import { all, type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf } from '../../visibility/window.ts'
-import { appliedTo } from '../applied/applied.ts'
-import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
+import { complements } from '../cash/events.ts'
 import { afterDay } from '../literal-day.ts'
-import { isSubstituted, populationOf } from '../population/population.ts'
+import { isCounterparty, isSubstituted, populationOf } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
+import { countedApplications, LEAST_OPEN, listOfApplications } from './applications.ts'
 import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
 
 /** As of when invoices are open. */
@@ -15,61 +15,98 @@ export interface OpenAt {
   first?: string
   /** The day, when it is before today. */
   past: string | null
+  /** Only invoices of these counterparties. */
+  counterparty?: readonly string[]
   /** After how many days an invoice is due that states no terms. */
   terms: number
 }
 
 const EARLIEST = '1990-01-01'
+export const LATEST = '2199-12-31'
 
-/** What counts of the applications to the invoice `own`, in its currency; null when SQL cannot add it up. */
+/** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
 function settled(partition: Partition, past: string | null): Fragment {
   const isOdd = `${isOddAmount('p.amount')} or (p.kind = 'E' and coalesce(p.currency, 'MXN') <> coalesce(own.currency, 'MXN'))`
-  const counts =
-    past === null
-      ? sql`source.cancelled = 0 and not ${isSubstituted(partition, 'source')}`
-      : sql`p.fecha_pago < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
-  return sql`(select ${raw(`iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(p.amount + 0), 0))`)} from cfdi_payments p cross join cfdi source
-    where p.entity = ${partition.number} and p.invoice = own.uuid and source.uuid = p.source and ${isCounted(partition, 'source')}
-      and source.emisor_rfc = own.emisor_rfc and (p.kind = 'P' or source.receptor_rfc = own.receptor_rfc)
-      and (p.kind = 'E' or coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')) and ${counts})`
+  return sql`(select ${raw(`iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(p.amount + 0), 0))`)} ${countedApplications(partition, past)})`
 }
 
-const STORED = raw(`iif(length(own.paid) > ${DIGITS} or length(own.credited) > ${DIGITS}, null, own.paid + own.credited)`)
+/** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
+export const storedOf = (alias: string): string =>
+  `iif(length(${alias}.paid) > ${DIGITS} or length(${alias}.credited) > ${DIGITS}, null, ${alias}.paid + ${alias}.credited)`
+const STORED = raw(storedOf('own'))
 
-/** The visible PPD invoices of a direction that may be open, as the alias `own`, with what settles them. */
-function candidates(partition: Partition, direction: DirectionNumber, { day, past, first }: OpenAt, more: readonly Fragment[]): Fragment[] {
+const IS_DEFERRED = (alias: string): string => `${alias}.metodo_pago = 'PPD' and ${alias}.version is not null and not ${NOT_COUNTED(alias)}`
+
+/** The condition that a document is a PPD invoice that counts. */
+export const isOwed = (partition: Partition, alias: string): Fragment =>
+  sql`${raw(`${alias}.tipo_comprobante = 'I' and ${alias}.kind = 'cfdi' and ${alias}.cancelled = 0 and ${alias}.emisor_rfc <> ${alias}.receptor_rfc`)}
+    and not ${isSubstituted(partition, alias)} and ${raw(IS_DEFERRED(alias))}`
+
+/** UUIDs that the complements and credit notes of a direction name with which something was settled on a day or later. */
+function namedSince(partition: Partition, direction: DirectionNumber, since: string): Fragment {
+  const days = { first: since, last: LATEST }
+  const notes = populationOf(partition, { direction, ...days, types: ['E'], acting: true, conditions: [raw('own.related is not null')] })
+  const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select own.related ${notes}`] : [])]
+  return join(
+    settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(own.related) named`),
+    ' union ',
+  )
+}
+
+/**
+ * The visible PPD invoices of a direction that may be open, as selects of the alias `own`: `columns` of it, `is_recomputed`, and what settles
+ * them (`settled`). With `since`, also those that are settled but were open on that day or later.
+ */
+export function candidates(
+  partition: Partition,
+  direction: DirectionNumber,
+  { day, past, first, since, counterparty }: Omit<OpenAt, 'terms'> & { since?: string },
+  columns: readonly string[],
+  more: readonly Fragment[] = [],
+): Fragment[] {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return []
-  const conditions = [raw(`own.metodo_pago = 'PPD' and own.version is not null and not ${NOT_COUNTED('own')}`), ...more]
-  const columns = `own.uuid, own.issued_at, own.fecha, own.counterparty_rfc, own.currency, own.tipo_cambio, own.total_micros, own.terms_days,
-    own.emisor_rfc, own.receptor_rfc, own.entity, own.direction, own.condiciones_pago, own.receptor_nombre, own.emisor_nombre, own.paid, own.credited`
+  const names = raw(columns.map((name) => `own.${name}`).join(', '))
   if (past !== null) {
-    const population = populationOf(partition, { direction, first: first ?? EARLIEST, last: day, types: ['I'], past, conditions })
-    return population ? [sql`select ${raw(columns)}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
+    const days = { first: first ?? EARLIEST, last: day }
+    const conditions = [raw(IS_DEFERRED('own')), ...more]
+    const population = populationOf(partition, { direction, ...days, types: ['I'], past, counterparty, conditions })
+    return population ? [sql`select ${names}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
   }
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
   const select = (statuses: string, from: Fragment, ...own: Fragment[]) =>
-    sql`select ${raw(columns)}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : raw('0')} as is_recomputed,
+    sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : raw('0')} as is_recomputed,
       ${isBeyond ? sql`case when ${isBeyond} then ${settled(partition, null)} else ${STORED} end` : STORED} as settled
       from ${from} where ${all([
         sql`own.entity = ${partition.number} and own.payment_status in (${raw(statuses)}) and own.direction = ${raw(String(direction))}`,
         sql`own.issued_at >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
-        raw("own.tipo_comprobante = 'I' and own.kind = 'cfdi' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
-        sql`not ${isSubstituted(partition, 'own')}`,
+        isOwed(partition, 'own'),
+        ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
         ...partition.conditions('own'),
-        ...conditions,
+        ...more,
         ...own,
       ])}`
-  const open = select("'unpaid', 'partially_paid'", raw('cfdi own indexed by cfdi_pay'))
-  if (isBeyond === null) return [open]
+  const byIndex = raw(`cfdi own indexed by ${counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd'}`)
+  const open = [select("'unpaid', 'partially_paid'", byIndex)]
+  const isWithin = isBeyond ? [sql`not coalesce(${isBeyond}, 0)`] : []
+  if (since !== undefined) {
+    const named = sql`(${namedSince(partition, direction, since)}) named cross join cfdi own not indexed`
+    open.push(select("'paid'", named, raw('own.uuid = named.uuid'), ...isWithin))
+  }
+  if (isBeyond === null) return open
   // What was issued after the ceiling may have settled an invoice that the window shows open. Usually nothing was.
   const later = (index: string, condition: string) =>
     sql`exists (select 1 from cfdi later indexed by ${raw(index)} where later.entity = ${partition.number} and later.direction = ${raw(String(direction))}
       and ${raw(condition)} > ${bounds.until})`
   const hidden = sql`(select 1 where ${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E') and later.issued_at")}
-    or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join cfdi own indexed by cfdi_pay`
-  return [open, select("'paid'", hidden, isBeyond)]
+    or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join ${byIndex}`
+  return [...open, select("'paid'", hidden, isBeyond)]
 }
+
+const OWN = [
+  ...(['uuid', 'issued_at', 'fecha', 'counterparty_rfc', 'currency', 'tipo_cambio', 'total_micros', 'terms_days', 'emisor_rfc'] as const),
+  ...(['receptor_rfc', 'receptor_nombre', 'emisor_nombre', 'paid', 'credited'] as const),
+]
 
 /**
  * Selects the open PPD invoices of a direction that count (insights.md 8.0), one row each: less than half a cent is nothing. Columns: `uuid`,
@@ -83,19 +120,19 @@ export function openInvoices(
   at: OpenAt,
   more: readonly Fragment[] = [],
 ): Fragment | null {
-  const [first, second] = candidates(partition, direction, at, more)
-  if (!first) return null
+  const found = candidates(partition, direction, at, OWN, more)
+  if (found.length === 0) return null
   const isOdd = `(own.settled is null or ${isOddAmount('own.total_micros')} or ${isOddRate('own')})`
   const balance = 'max(own.total_micros - own.settled, 0)'
   // With a limit, SQLite computes `settled` once, and not once for each place that names it.
-  const applied = sql`case when own.is_recomputed then ${appliedTo(partition, 'own', at.past)} || '' end`
+  const applied = sql`case when own.is_recomputed then ${listOfApplications(partition, at.past)} end`
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, date(day, '+' || terms || ' days') as due, balance, pesos, odd
     from (select own.uuid, own.issued_at, substr(own.fecha, 1, 10) as day, own.counterparty_rfc as rfc, own.currency,
         ${raw(direction === 0 ? 'own.receptor_nombre' : 'own.emisor_nombre')} as name,
         own.terms_days is not null as is_parsed, coalesce(own.terms_days, ${raw(String(at.terms))}) as terms,
         ${raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
         case when ${raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
-          own.credited, own.emisor_rfc, own.receptor_rfc, ${applied}) end as odd
-      from (${second ? sql`${first} union all ${second}` : first} limit -1) own)
-    where odd is not null or balance >= 5000`
+          own.credited, ${applied}) end as odd
+      from (${join(found, ' union all ')} limit -1) own)
+    where odd is not null or balance >= ${raw(String(LEAST_OPEN))}`
 }

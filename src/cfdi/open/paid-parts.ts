@@ -15,7 +15,7 @@ import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
  * the payment's; `odd` is a JSON list for `measurePaidPart` where SQL cannot compute these, else null. Null when the window shows nothing.
  */
 export function paidParts(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
-  const [usual, late] = complements(partition, direction, days, past)
+  const [usual, late] = complements(partition, direction, days, { past })
   if (!usual || !late) return null
   const isGone = past === null ? raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`
   const isReplaced = past === null ? isSubstituted(partition, 'i') : isSubstitutedOn(partition, 'i', past)

@@ -19,12 +19,14 @@ export interface Population extends Days {
   substituted?: boolean
   /** Types of document, to be found by their index. */
   types?: readonly ('I' | 'E' | 'P' | 'N')[]
-  /** The documents of one counterparty, to be found by their index. */
-  counterparty?: string | undefined
+  /** The documents of one counterparty or of some, to be found by their index. */
+  counterparty?: string | readonly string[] | undefined
   /** Only what comes after this position in the order of issued_at and UUID, both descending. */
   after?: readonly [issued_at: number, uuid: string] | undefined
   /** The documents that counted at the end of this day before today, instead of those that count now. */
   past?: string | null | undefined
+  /** Documents as they act on balances: up to the ceiling, those below the floor too, whether they are shown or not. */
+  acting?: boolean
   /** Further conditions on the alias `own`. */
   conditions?: readonly Fragment[]
 }
@@ -37,6 +39,12 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
     : sql`(${raw(alias)}.substituted_from is not null and not ${isBeyond})`
 }
 
+/** The condition that `own` is a document of one counterparty, or of some. */
+export const isCounterparty = (counterparty: string | readonly string[]): Fragment =>
+  typeof counterparty === 'string'
+    ? sql`own.counterparty_rfc = ${counterparty}`
+    : sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`
+
 /**
  * Selects from the visible documents of a partition that count (insights.md 8.0): CFDIs with different issuer and receiver that no other one
  * substitutes, of one direction and some literal days, as `from cfdi own … where …`. It reads the documents of these days alone, by an
@@ -44,16 +52,28 @@ export function isSubstituted(partition: Partition, alias: string): Fragment {
  */
 export function populationOf(
   partition: Partition,
-  { direction, first, last, cancelled = 0, substituted = false, types, counterparty, after, past = null, conditions = [] }: Population,
+  {
+    direction,
+    first,
+    last,
+    cancelled = 0,
+    substituted = false,
+    types,
+    counterparty,
+    after,
+    past = null,
+    acting = false,
+    conditions = [],
+  }: Population,
 ): Fragment | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
-  const since = Math.max(earliestOf(first), bounds.since ?? 0)
+  const since = Math.max(earliestOf(first), (acting ? null : bounds.since) ?? 0)
   const until = Math.min(latestOf(last), bounds.until ?? Number.MAX_SAFE_INTEGER)
   const index = counterparty === undefined ? (types ? 'cfdi_tipoc' : 'cfdi_dirc') : 'cfdi_cpd'
   const where = all([
     sql`own.entity = ${partition.number}`,
-    ...(counterparty === undefined ? [] : [sql`own.counterparty_rfc = ${counterparty}`]),
+    ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
     ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
     raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
     sql`own.issued_at >= ${since}`,
@@ -66,7 +86,7 @@ export function populationOf(
       : cancelled === 0 && !substituted
         ? [sql`not ${isSubstituted(partition, 'own')}`]
         : []),
-    ...partition.conditions('own'),
+    ...(acting ? [] : partition.conditions('own')),
     ...conditions,
   ])
   return sql`from cfdi own indexed by ${raw(index)} where ${where}`

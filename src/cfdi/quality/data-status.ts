@@ -1,4 +1,5 @@
-import { type Fragment, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { askersOf } from '../../visibility/askers.ts'
 import { type Coverage, type DataStatus, dataStatusOf } from '../../visibility/coverage.ts'
 import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
 
@@ -17,7 +18,7 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragm
     from sync_work w cross join json_each(w.jobs) j
     cross join sync_jobs s on s.entity = w.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
     where w.entity = ${entity} and open = 1 and s.month <> ''
-      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(organizations) where value = ${organization_id}))`
+      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${raw(askersOf('s'))}) where value = ${organization_id}))`
 
 /** Tells the data status of any month of a direction from these rows. `now` in milliseconds. */
 export function dataStatuses(

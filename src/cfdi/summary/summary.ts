@@ -4,6 +4,7 @@ import type { Fragment } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../visibility/contract.ts'
+import type { DataStatus } from '../../visibility/coverage.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf, windowStateOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
@@ -83,6 +84,8 @@ export interface DocumentCounts {
   substituted: number
   months_missing: number
   months_downloading: number
+  /** The months of the former by direction. */
+  missing_months: { issued: string[]; received: string[] }
 }
 
 /** The invoices (I) of a direction, counted or cancelled. Substituted ones are neither. */
@@ -92,7 +95,7 @@ export interface InvoiceCounts {
 }
 
 /**
- * Counts the visible documents of a range out of the totals of its months. `now` in milliseconds. One call, in which it runs `more`
+ * Counts the visible documents of a range out of the totals of its months, and those of its months that are not complete. `now` in milliseconds. One call, in which it runs `more`
  * statements of the caller, which read something visible. Their rows are `found`.
  */
 export async function countDocuments(
@@ -100,7 +103,12 @@ export async function countDocuments(
   span: Span,
   now: number,
   more: readonly Fragment[] = [],
-): Promise<{ counts: DocumentCounts; invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]; found: unknown[][] }> {
+): Promise<{
+  counts: DocumentCounts
+  invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
+  found: unknown[][]
+  statusOf: StatusOf
+}> {
   const { months, statusRows, found } = await sumMonths(ledger, span, more)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
@@ -109,10 +117,18 @@ export async function countDocuments(
     return total
   }
   const [valid, counted] = [sum((_, __, state) => state !== 'cancelado'), sum(isCounted)]
-  const statusOf = dataStatuses(ledger, statusRows, now)
-  const statuses = placesOf(ledger, span, months, now).map(({ month, direction, through_date }) =>
-    through_date === null ? 'missing' : statusOf(month, direction),
+  const downloaded = dataStatuses(ledger, statusRows, now)
+  const shown = new Set(
+    placesOf(ledger, span, months, now).flatMap(({ month, direction, through_date }) =>
+      through_date === null ? [] : [`${month}|${direction}`],
+    ),
   )
+  // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
+  const statusOf: StatusOf = (month, direction) => (shown.has(`${month}|${direction}`) ? downloaded(month, direction) : 'missing')
+  const begun = monthsOf(span).filter((month) => earliestOf(`${month}-01`) * 1_000 <= now)
+  const having = (status: DataStatus, direction: 0 | 1) =>
+    span.directions.includes(direction) ? begun.filter((month) => statusOf(month, direction) === status) : []
+  const missing_months = { issued: having('missing', 0), received: having('missing', 1) }
   const counts: DocumentCounts = {
     cfdi_total: valid.n,
     with_xml: valid.with_xml,
@@ -120,7 +136,9 @@ export async function countDocuments(
     missing_rate: counted.missing_rate - (counted.n - counted.with_xml),
     not_counted: counted.not_counted,
     substituted: valid.n - counted.n,
-    ...incompleteMonths(statuses),
+    months_missing: missing_months.issued.length + missing_months.received.length,
+    months_downloading: having('downloading', 0).length + having('downloading', 1).length,
+    missing_months,
   }
   const invoicesOf = (direction: 0 | 1): InvoiceCounts => {
     const of = (state: string) =>
@@ -129,7 +147,17 @@ export async function countDocuments(
         .reduce((n, [, cells]) => n + sumOf(partsOf(cells), (tipo, _, one) => tipo === 'I' && one === state).n, 0)
     return { counted: of('vigente'), cancelled: of('cancelado') }
   }
-  return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found }
+  return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found, statusOf }
+}
+
+/** Tells the data status of a month of a direction. */
+export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
+
+/** The months that a span touches. */
+function monthsOf({ first, last }: Span): string[] {
+  const months: string[] = []
+  for (let month = first.slice(0, 7); month <= last.slice(0, 7); month = addMonths(month, 1)) months.push(month)
+  return months
 }
 
 /** The range of a query, as it was given and as days. Throws Failure 422 with this code. */

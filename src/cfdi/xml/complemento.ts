@@ -1,7 +1,7 @@
-import { amount, asRfc, dateTime, text, uuid, versionOf } from './fields.ts'
+import { amount, asRfc, dateTime, text, upper, uuid, versionOf } from './fields.ts'
 import { nomina11, nomina12 } from './nomina.ts'
 import { pagos10, pagos20 } from './pagos.ts'
-import { children, type Node } from './parse-state.ts'
+import { children, type Node, path } from './parse-state.ts'
 
 /** The namespaces of the complements that are read, each with the alias that the grammar uses for it. Source: sat.md 3.1. */
 export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
@@ -11,6 +11,7 @@ export const COMPLEMENT_NAMESPACES: ReadonlyMap<string, string> = new Map([
   ['http://www.sat.gob.mx/nomina', 'nomina11'],
   ['http://www.sat.gob.mx/nomina12', 'nomina12'],
   ['http://www.sat.gob.mx/implocal', 'implocal'],
+  ['http://www.sat.gob.mx/iedu', 'iedu'],
 ])
 
 const timbre: Node = {
@@ -84,3 +85,16 @@ export const complemento: Node = {
   // Other versions may have another namespace.
   other: listed({ open: ({ oddities }, _, name) => void (/^(?:Pagos|Nomina)$/.test(name) && oddities.add('unknown_version')) }),
 }
+
+/** The ComplementoConcepto of a line. The complement of schools is read. */
+export const complementoConcepto: Node = path({
+  'iedu:instEducativas': {
+    open: ({ concepto }, a) => {
+      if (concepto === null) return
+      concepto.iedu = {
+        ...{ nombre_alumno: text(a, 'nombreAlumno'), curp: upper(a, 'CURP'), nivel_educativo: text(a, 'nivelEducativo') },
+        ...{ aut_rvoe: text(a, 'autRVOE'), rfc_pago: asRfc(a['rfcPago'] ?? '') || null },
+      }
+    },
+  },
+})

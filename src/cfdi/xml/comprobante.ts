@@ -1,4 +1,4 @@
-import { complemento } from './complemento.ts'
+import { complemento, complementoConcepto } from './complemento.ts'
 import { newConcepto, type Tax, withRelation } from './document.ts'
 import { amount, asRfc, freeText, lastEight, rfc, text, upper } from './fields.ts'
 import { add, append, beginLine, children, endLine, type Node, path, readFecha, single } from './parse-state.ts'
@@ -75,6 +75,7 @@ const concepto: Node = {
     },
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
     CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'Numero')) },
+    ComplementoConcepto: complementoConcepto,
   }),
 }
 

@@ -1,5 +1,5 @@
 import { fixed, shifted } from '../decimal.ts'
-import { complemento } from './complemento.ts'
+import { complemento, complementoConcepto } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, freeText, isAmount, lastEight, rfc, taxCode, text, upper } from './fields.ts'
 import { append, beginLine, children, endLine, type Node, path, readFecha, single } from './parse-state.ts'
@@ -63,6 +63,7 @@ const concepto: Node = {
   ...path({
     InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'numero')) },
     CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'numero')) },
+    ComplementoConcepto: complementoConcepto,
   }),
 }
 

@@ -70,6 +70,8 @@ export const newConcepto = () => ({
   a_cuenta_terceros_rfc: text,
   cuenta_predial: [] as string[],
   pedimentos: [] as string[],
+  /** Of the complement iedu: whose tuition the line is. */
+  iedu: null as Iedu | null,
 })
 export type Concepto = ReturnType<typeof newConcepto>
 
@@ -82,6 +84,15 @@ export const REPAIRS = [
   ...(['several_timbres', 'negative_total', 'unknown_version'] as const),
 ]
 export type Repair = (typeof REPAIRS)[number]
+
+export interface Iedu {
+  nombre_alumno: string | null
+  curp: string | null
+  nivel_educativo: string | null
+  aut_rvoe: string | null
+  /** RFC of who paid, when that is not the receiver. */
+  rfc_pago: string | null
+}
 
 export interface Tax {
   /** 001 ISR, 002 IVA, 003 IEPS (the names of 3.2 are mapped); any other value as it is. */

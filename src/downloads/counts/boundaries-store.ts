@@ -1,4 +1,5 @@
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { askersOf } from '../../visibility/askers.ts'
 
 interface JobKey {
   entity: number
@@ -9,7 +10,7 @@ interface JobKey {
 
 /** The extractions `e` that requested a job, of the organizations that asked for it, also of those that wait for a login. */
 export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s
-  cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(s.organizations)))) o
+  cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(${raw(askersOf('s'))})))) o
   cross join extractions e on e.organization_id = o.key and e.entity = s.entity
   cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month
   where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`

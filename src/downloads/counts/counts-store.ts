@@ -1,4 +1,5 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { askersOf } from '../../visibility/askers.ts'
 
 /** A job to count for an organization. */
 export interface AskedJob {
@@ -30,7 +31,7 @@ export interface JobCounts {
 const cellOf = (job: string, other: string): string =>
   `${job}.entity = ${other}.entity and ${job}.source = ${other}.source and ${job}.month = ${other}.month`
 
-const names = (job: string): string => `exists (select 1 from json_each(${job}.organizations) o where o.value = s.organization_id)`
+const names = (job: string): string => `exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
 
 /**
  * The jobs of ?1 as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one, and

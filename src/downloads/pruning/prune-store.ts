@@ -1,3 +1,5 @@
+import { askersOf } from '../../visibility/askers.ts'
+
 /** Returns the next partitions whose number without its sign, modulo `turns`, is `turn`, in ascending order. */
 export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> =>
   (
@@ -6,6 +8,9 @@ export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: nu
       .bind(after, turns, turn, limit)
       .raw<[number]>()
   ).flat()
+
+/** The organizations that the entity's jobs name. */
+const KNOWN = `(select distinct o.value as organization_id from sync_jobs s, json_each(${askersOf('s')}) o where s.entity = ?1)`
 
 /** A job of an entity as one value: `not in` walks the whole list for each job when it compares several. */
 const keyOf = (job: string): string => `${job}.source || ' ' || ${job}.month || ' ' || ${job}.job_id`
@@ -20,7 +25,7 @@ const OBSOLETE = `obsolete as materialized (
     and job_id < (select max(job_id) from sync_jobs k where k.entity = s.entity and k.source = s.source and k.month = s.month)
     and ${keyOf('s')} not in (
       select x.key || ' ' || m.value || ' ' || j.key
-      from (select distinct o.value as organization_id from sync_jobs s, json_each(s.organizations) o where s.entity = ?1) known
+      from ${KNOWN} known
       cross join extractions e on e.organization_id = known.organization_id and e.entity = ?1
       cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m))`
 
@@ -33,7 +38,7 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
   ledger
     .prepare(
       `with jobs as materialized (
-         select source, month, job_id, status, organizations, finished_at,
+         select source, month, job_id, status, ${askersOf('sync_jobs')} as organizations, finished_at,
            status = 'succeeded' and brought = '[]' and created_count + updated_count + cancelled_count + rejected_count = 0 as is_quiet,
            max(iif(brought <> '[]' or created_count > 0, job_id, null))
              over (partition by source, month order by job_id rows between unbounded preceding and 1 preceding) as changed
@@ -62,7 +67,7 @@ export const deleteQuietExtractions = (ledger: D1Database, entity: number, befor
     .prepare(
       `delete from extractions where (organization_id, entity, run_id) in (
          select e.organization_id, e.entity, e.run_id
-         from (select distinct o.value as organization_id from sync_jobs s, json_each(s.organizations) o where s.entity = ?1) known
+         from ${KNOWN} known
          cross join extractions e on e.organization_id = known.organization_id and e.entity = ?1
          where e.requested_at < ?2
            and not exists (

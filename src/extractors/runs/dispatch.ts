@@ -1,4 +1,4 @@
-import { authorityOf } from '../../authority/adapters.ts'
+import { loginsOf } from '../../authority/logins.ts'
 import type { DataSourceKey } from '../../authority/port/catalog.ts'
 import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../downloads/downloads.ts'
 import { change } from '../../platform/audit/audit.ts'
@@ -7,8 +7,9 @@ import { commit, type Statement } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
+import { widenWindows } from '../../taxpayers/reaches.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
-import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections, widenWindows } from '../../taxpayers/taxpayers.ts'
+import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
 import { gapStart, monthsOf, rangeOf } from './scope.ts'
@@ -210,7 +211,7 @@ async function dispatchPage(
   extractor: ExtractorRow,
   page: readonly ConnectionRow[],
 ): Promise<Queued & { unwidened: Set<number> }> {
-  const active = authorityOf(system).sources
+  const active = loginsOf(system).sources
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }

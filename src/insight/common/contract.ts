@@ -54,7 +54,14 @@ export const InsightQuality = z
     ).nullable(),
     substituted: count(doc('Documents that another vigente one substitutes.')),
     not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
-    months_missing: count(doc('Months of the range, by direction, with the data_status `missing`.')),
+    months_missing: count(
+      doc(
+        'Months of the range that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown.',
+      ),
+    ),
+    missing_months: z
+      .strictObject({ issued: z.array(z.string()), received: z.array(z.string()) })
+      .meta({ description: doc('These months.') }),
     months_downloading: count(doc('The same of the data_status `downloading`.')),
     drilldown: Drilldown,
   })
@@ -103,6 +110,9 @@ export type Entry = z.infer<typeof Entry>
 
 /** What a surface leaves out of its documents and lists as entries. */
 export const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted'] as const
+/** What data_quality counts of payments, to be listed. */
+export const UNMATCHED = ['unreconciled_payments', 'other_parties'] as const
+export const OMITTED = [...LEFT_OUT, ...UNMATCHED] as const
 
 export const EntriesPage = pageOf(Entry).meta({ id: 'InsightEntriesPage' })
 export type EntriesPage = z.infer<typeof EntriesPage>

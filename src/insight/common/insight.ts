@@ -6,7 +6,7 @@ import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../visibility/contract.ts'
-import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { type DirectionNumber, openLedger, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { windowStateOf } from '../../visibility/window.ts'
 import type { Basis, Envelope, InsightQuality } from './contract.ts'
 
@@ -53,7 +53,7 @@ export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
  * one of them, `more`; their rows are `found`, a list for each.
  */
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
-  const [latest, { counts, invoices, found }] = await Promise.all([
+  const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
     countDocuments(ledger, span, ctx.now.getTime(), more),
   ])
@@ -65,6 +65,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
     /** Invoices by direction, issued first. */
     invoices,
     found,
+    statusOf,
     /** The envelope with what the surface found. */
     envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({
       fiscal_entity_id: ledger.fiscal_entity_id,
@@ -84,4 +85,28 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
       },
     }),
   }
+}
+
+const DIRECTIONS = [0, 1] as const
+
+/**
+ * Reads statements of both directions of every partition, with the members of the aggregate. `rowsOf` returns the rows of the nth of
+ * `statementsOf`, each with its direction. Two D1 calls.
+ */
+export async function readBothSides(
+  insight: Insight,
+  statementsOf: (partition: Partition, direction: DirectionNumber) => readonly (Fragment | null)[],
+) {
+  const asked = partitionsToRead(insight.ledger).flatMap((partition) =>
+    DIRECTIONS.flatMap((direction) =>
+      statementsOf(partition, direction).flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
+    ),
+  )
+  const { found, envelope, counts } = await aggregateOf(
+    insight,
+    asked.map(({ statement }) => statement),
+  )
+  const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
+    asked.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
+  return { rowsOf, envelope, counts }
 }

@@ -1,16 +1,15 @@
-import { accruedEvents, cashEvents, creditsOfOthers } from '../../cfdi/cash/events.ts'
+import { accruedEvents, creditsOfOthers, paidByComplement } from '../../cfdi/cash/events.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
-import { LEFT_OUT } from './contract.ts'
-import type { Outcome } from './measured.ts'
+import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import { type EntriesPage, UNMATCHED } from './contract.ts'
+import type { Insight } from './insight.ts'
+import { measurer, type Outcome } from './measured.ts'
+import { pageOfPairs } from './pairs.ts'
 
-/** What data_quality counts of payments on a cash basis, to be listed. */
-export const UNMATCHED = ['unreconciled_payments', 'other_parties'] as const
 export type Unmatched = (typeof UNMATCHED)[number]
-export const OMITTED = [...LEFT_OUT, ...UNMATCHED] as const
 
 export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED as readonly string[]).includes(figure)
 
@@ -20,8 +19,8 @@ export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED a
  */
 export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): Fragment[] {
   const isOthers = figure === 'other_parties'
-  const events = cashEvents(partition, direction, days)
-  const where = isOthers ? "reason = 'other_parties'" : "tipo = 'P' and reason is not 'not_counted' and (reason is not null or is_odd)"
+  const events = paidByComplement(partition, direction, days)
+  const where = isOthers ? "reason = 'other_parties'" : "reason is not 'not_counted' and (reason is not null or is_odd)"
   const notes = isOthers ? creditsOfOthers(partition, direction, days) : null
   return [
     events &&
@@ -48,3 +47,57 @@ export const omissions = (
     notes: notes && sql`select count(*) as n from (${notes})`,
   }
 }
+
+/** How much a surface cannot match with an invoice. `odds` is a JSON list of pairs whose exchange rate decides it, with their `Measurable`. */
+export interface UnmatchedRow {
+  unreconciled: number
+  other_parties: number
+  odds: string
+}
+
+const PAIR = 'uuid || applies_to'
+
+/** The statements that count what the surfaces on payments leave out in the range, for `unmatchedOf`. */
+export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | 'span'>): Fragment[] =>
+  partitionsToRead(ledger).flatMap((partition) =>
+    span.directions.flatMap((direction) => {
+      const events = paidByComplement(partition, direction, span)
+      const notes = creditsOfOthers(partition, direction, span)
+      return [
+        events &&
+          sql`select count(distinct iif(reason is null, null, ${raw(PAIR)})) as unreconciled,
+            count(distinct iif(reason = 'other_parties', ${raw(PAIR)}, null)) as other_parties,
+            json_group_array(json_array(${raw(PAIR)}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
+          from (${events}) where reason is not 'not_counted' and (reason is not null or paid is null)`,
+        notes && sql`select 0 as unreconciled, count(*) as other_parties, '[]' as odds from (${notes})`,
+      ].flatMap((one) => one ?? [])
+    }),
+  )
+
+export const oddsOf = (rows: readonly UnmatchedRow[]): [pair: string, event: Measurable][] =>
+  rows.flatMap(({ odds }) => JSON.parse(odds) as [string, Measurable][])
+
+/** Adds up what these statements counted. */
+export function unmatchedOf(rows: readonly UnmatchedRow[], outcomeOf: (event: Measurable) => Outcome) {
+  const unrated = new Set(oddsOf(rows).flatMap(([pair, event]) => (outcomeOf(event) === 'missing_rate' ? [pair] : [])))
+  const sum = (name: 'unreconciled' | 'other_parties') => rows.reduce((all, row) => all + row[name], 0)
+  return { unreconciled_payments: sum('unreconciled') + unrated.size, other_parties: sum('other_parties') }
+}
+
+/** Returns a page of what one of these counts is of, in the currency that the documents state. */
+export const pageOfUnmatched = (
+  insight: Insight,
+  path: string,
+  query: { limit: number; cursor?: string | undefined; figure: Unmatched },
+): Promise<EntriesPage> =>
+  pageOfPairs<Measurable>(
+    insight,
+    path,
+    query,
+    (partition) => insight.span.directions.flatMap((direction) => unmatchedRows(query.figure, partition, direction, insight.span)),
+    async (odds) => {
+      const { outcomeOf } = await measurer(insight.ctx, odds)
+      return (odd) => unmatchedAmount(odd, outcomeOf(odd))
+    },
+    true,
+  )

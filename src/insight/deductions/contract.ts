@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, entriesOf, money } from '../common/contract.ts'
+import { Drilldown, Envelope, entriesOf, money, UNMATCHED } from '../common/contract.ts'
 
 const own = {
   ...ofFiscalEntity,
@@ -29,7 +29,7 @@ export const FIGURES = ['gross_amount', 'deductible_amount', 'review_amount'] as
 export const DeductionEntriesQuery = z
   .strictObject({
     ...own,
-    ...entriesOf(FIGURES),
+    ...entriesOf([...FIGURES, ...UNMATCHED]),
     year: z
       .string()
       .regex(/^\d{4}$/, 'Must be a year.')

@@ -5,6 +5,7 @@ import { inPesos } from '../common/unrated.ts'
 import { type IncomeOf, type Limit, limitsOf, take } from './caps.ts'
 import { bitOf, isNotDeductible, REASONS } from './reasons.ts'
 import type { DeductionDocument } from './store.ts'
+import { type Student, TuitionLimits } from './tuition.ts'
 import { personalRule, rateOf } from './uses.ts'
 
 export type Status = 'eligible' | 'capped' | 'not_deductible' | 'review'
@@ -41,15 +42,24 @@ export function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: bool
   return rate === null ? claimed : times(claimed, rate)
 }
 
-/** Decides about documents in their order, in which they use up limits. `rates` are the published rates of those that state none, by UUID. */
+/**
+ * Decides about documents in their order, in which they use up limits. By UUID, `rates` are the published rates of those that state none, and
+ * `students` whose tuition they are.
+ */
 export function decideAll(
   documents: readonly DeductionDocument[],
   rules: Rules,
   incomeOf: IncomeOf,
   rates: ReadonlyMap<string, string | null>,
+  students: ReadonlyMap<string, readonly Student[]> = new Map(),
 ): { decided: Decided[]; used: ReadonlyMap<string, Micros> } {
   const used = new Map<string, Micros>()
   const cash = micros(rules.get('cash.threshold'))!
+  const isDeducted = ({ tipo, mask }: DeductionDocument) => tipo === 'I' && !isNotDeductible(mask)
+  const tuition = new TuitionLimits(
+    rules,
+    documents.filter(isDeducted).map(({ fecha, uuid }) => [fecha.slice(0, 4), students.get(uuid)]),
+  )
   const decided = documents.map((document): Decided => {
     const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
     const rate = rates.get(uuid) ?? null
@@ -60,8 +70,11 @@ export function decideAll(
       is_known === 0
         ? null
         : (rule?.category ?? (tipo === 'E' || uso === RETURNS ? 'returns' : annual_rate === null ? 'expense' : 'investment'))
-    const limits = rule === null ? [] : limitsOf(rules, uso!, fecha.slice(0, 4), incomeOf)
+    const [year, isTuition] = [fecha.slice(0, 4), rule?.cap_group === 'tuition']
+    const pupils = isTuition ? tuition.known(year, students.get(uuid)) : null
+    const limits = pupils ? tuition.of(year, pupils) : rule === null || isTuition ? [] : limitsOf(rules, uso!, year, incomeOf)
     let { mask } = document
+    if (isTuition && tipo === 'I' && pupils === null) mask |= bitOf('tuition_without_iedu')
     const total = is_unrated ? inPesos(BigInt(document.total), rate) : null
     if (document.is_cash && total !== null && total > cash) mask |= bitOf('cash_over_2000')
     if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
@@ -75,7 +88,7 @@ export function decideAll(
     if (isNotDeductible(mask)) return as('not_deductible', 0n)
     if (mask !== 0 || gross === null) return as('review', 0n)
     const claimed = claimOf(gross, BigInt(document.paid), BigInt(document.total), document.is_flow === 1, annual_rate)
-    const deductible = take(limits, used, claimed)
+    const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
     return deductible < claimed ? as('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : as('eligible', deductible)
   })
   return { decided, used }

@@ -4,11 +4,13 @@ import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
-import type { Basis, EntriesPage } from '../common/contract.ts'
+import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { exact } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
+import { measurer } from '../common/measured.ts'
+import { isUnmatched, oddsOf, pageOfUnmatched, type UnmatchedRow, unmatchedOf, unmatchedStatements } from '../common/omitted.ts'
 import { inPesos, parseUnrated, ratesOf } from '../common/unrated.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
@@ -39,7 +41,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   },
   notes: [
     'Limits are used up in the order of fecha. What is to be reviewed uses up nothing.',
-    'Tuition is to be reviewed: level and student are not read yet.',
+    'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     'The months in which an investment is used are not known: its annual rate is applied.',
   ],
 }
@@ -57,29 +59,37 @@ interface IncomeRow {
 }
 
 /** Decides about the documents of a range: one by one, and a page of the others with the sums over these. At most four D1 calls. */
-async function decide(insight: Insight, suppliers: readonly string[], own: Own, after: DeductionPosition | undefined, take: number) {
+async function decide(
+  insight: Insight,
+  suppliers: readonly string[],
+  own: Own,
+  after: DeductionPosition | undefined,
+  take: number,
+  unmatched: readonly UnmatchedRow[] = [],
+) {
   const { ctx, ledger, rules, span } = insight
   const uses = usesOf(rules, ledger.rfc)
   const sets = await setsOf(insight, suppliers)
   const main = deductionsStatement(insight, sets, uses, after, take)
-  if (main === null) return { decided: [], used: new Map<string, Micros>(), page: [], totals: [], dof_rate: 0 }
+  if (main === null) return { decided: [], used: new Map<string, Micros>(), page: [], totals: [], omitted: NOTHING_OMITTED }
   const [first, last] = [String(Number(span.first.slice(0, 4)) - 1), span.last.slice(0, 4)]
   const isDerived = uses.personal.length > 0 && own.annual_income === undefined
   const statements = [main, ...(isDerived ? incomeStatements(insight, { first, last }) : [])]
   const [rows, ...earned] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  const { single, page, totals } = parsedRows(rows!.results as { kind: string; row: string }[])
+  const { single, page, totals, students } = parsedRows(rows!.results as { kind: string; row: string }[])
   const incomes = earned.flatMap((one) => one.results as unknown as IncomeRow[])
   const unrated = single.filter((one) => one.is_unrated === 1 && one.is_known === 1)
   const sold = incomes.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, year: row.year })))
   const wanted = [...unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })), ...sold]
-  const rates = await ratesOf(ctx, wanted)
-  const rateByUuid = new Map(unrated.map(({ uuid }, n) => [uuid, rates[n] ?? null]))
+  const odds = oddsOf(unmatched).map(([, event]) => event)
+  const { outcomeOf, rateOfDay } = await measurer(ctx, odds, wanted)
+  const rateByUuid = new Map(unrated.map(({ uuid, currency, fecha }) => [uuid, rateOfDay(currency!, fecha.slice(0, 10))]))
   const years = new Map<string, Micros>()
   const earn = (year: string, amount: Micros) => years.set(year, (years.get(year) ?? 0n) + amount)
   for (const { year, income, credit, unrated: only } of incomes)
     if (income !== '0' || credit !== '0' || only === null) earn(year, parseSum(income) - parseSum(credit))
-  for (const [n, { year, tipo, net }] of sold.entries()) {
-    const amount = inPesos(net, rates[unrated.length + n] ?? null)
+  for (const { year, tipo, net, currency, day } of sold) {
+    const amount = inPesos(net, rateOfDay(currency, day))
     if (amount !== null) earn(year, tipo === 'E' ? -amount : amount)
   }
   const stated = own.annual_income === undefined ? undefined : micros(own.annual_income)
@@ -90,12 +100,14 @@ async function decide(insight: Insight, suppliers: readonly string[], own: Own, 
   const sorted = single.filter(isMeant).sort((a, b) => byDate([a.fecha, a.uuid], [b.fecha, b.uuid]))
   const isBusiness = own.profile !== 'personal'
   return {
-    ...decideAll(sorted, rules, incomeOf, rateByUuid),
+    ...decideAll(sorted, rules, incomeOf, rateByUuid, students),
     page: isBusiness ? decideAll(page, rules, incomeOf, rateByUuid).decided : [],
     totals: isBusiness ? totals : [],
-    dof_rate,
+    omitted: { dof_rate, ...unmatchedOf(unmatched, outcomeOf) },
   }
 }
+
+const NOTHING_OMITTED = { dof_rate: 0, unreconciled_payments: 0, other_parties: 0 }
 
 const openRange = (ctx: Ctx, query: { from?: string | undefined; to?: string | undefined }): Promise<Insight> =>
   openInsight(ctx, { from: query.from, to: query.to, direction: 'received' })
@@ -112,8 +124,10 @@ export async function getDeductions(ctx: Ctx, query: DeductionsQuery): Promise<D
   const { limit, cursor, profile, annual_income } = query
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as DeductionPosition | undefined
-  const { found, envelope } = await aggregateOf(insight, supplierStatements(ledger, insight.span))
-  const { decided, used, page, totals, dof_rate } = await decide(insight, rfcsOf(found), query, after, limit + 1)
+  const statements = supplierStatements(ledger, insight.span)
+  const { found, envelope } = await aggregateOf(insight, [...statements, ...unmatchedStatements(insight)])
+  const unmatched = found.splice(statements.length).flat() as UnmatchedRow[]
+  const { decided, used, page, totals, omitted } = await decide(insight, rfcsOf(found), query, after, limit + 1, unmatched)
   const shown = [...decided.filter((one) => after === undefined || byDate(after, positionOf(one)) < 0), ...page].sort((a, b) =>
     byDate(positionOf(a), positionOf(b)),
   )
@@ -124,7 +138,7 @@ export async function getDeductions(ctx: Ctx, query: DeductionsQuery): Promise<D
   const sums = totalsOf(decided, totals, used, rules)
   const rows = await paginate(ctx, scope, limit, shown, positionOf, rowOf)
   return {
-    ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }),
+    ...envelope(BASIS, rules, { ...omitted, drilldown: qualityLinks(links, UNMATCHED) }),
     totals: sums.map((one) => ({
       ...one,
       drilldown: Object.fromEntries(FIGURES.map((figure) => [figure, links.entries(figure, { year: one.year, category: one.category })])),
@@ -168,6 +182,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
   const { ledger, rules, span } = insight
   const { figure, year, category, limit, cursor } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
+  if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const scope: CursorScope = { list: `${PATH}/entries`, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [number, string, string] | undefined
   const suppliers = (await readAll<{ rfc: string }>(ledger.d1, supplierStatements(ledger, span))).map(({ rfc }) => rfc)

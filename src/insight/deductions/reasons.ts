@@ -91,8 +91,8 @@ export function reasonsOf(reading: DeductionReading, personalOwn: string): Parti
     not_paid: null,
     payment_form_review: isElectronicOnly && `${isElectronicOnly} and ${paidIn(partition, isReview)} and not ${paidIn(partition, isNo)}`,
     mortgage_loan: uses('mortgage').length === 0 ? null : `own.uso_cfdi in ${among(uses('mortgage'))}`,
-    // The parser does not read the complement of schools yet, which names level and student.
-    tuition_without_iedu: uses('tuition').length === 0 ? null : `${INVOICE} and own.uso_cfdi in ${among(uses('tuition'))}`,
+    // What the complement of schools says is read afterwards.
+    tuition_without_iedu: null,
     uso_undefined: `${business} and own.uso_cfdi = 'P01'`,
   }
 }

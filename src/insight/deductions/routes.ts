@@ -11,7 +11,8 @@ const DEDUCTIONS = doc(`Returns what of the received CFDIs can be deducted, and 
 used up. The totals are of the whole range, by year and category, and stand in every page.`)
 
 const ENTRIES = doc(`Returns the documents behind a total, newest first: their amounts add up to it exactly. A page may have fewer entries
-than limit while has_more is true. The figures missing_rate, dof_rate and not_counted list what data_quality counts.`)
+than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
+what data_quality counts.`)
 
 /** Mounted at /v1/cfdi. */
 export const deductionRoutes = new Hono<App>()

@@ -18,6 +18,7 @@ import {
   REVIEW,
   reasonsOf,
 } from './reasons.ts'
+import { studentsOf, tuition } from './tuition.ts'
 import { INVESTMENTS, rateOf, type Uses } from './uses.ts'
 
 /** A received invoice or credit note, as SQL decides about it. Micros are text. */
@@ -115,7 +116,7 @@ function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insi
   const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
     condition === null ? [] : [`iif(${condition}, ${bitOf(reason as (typeof REASONS)[number])}, 0)`],
   )
-  return sql`select own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${raw(uso)} as uso, own.counterparty_rfc,
+  return sql`select own.entity, own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${raw(uso)} as uso, own.counterparty_rfc,
     own.tipo_comprobante as tipo, ${raw(bits.join(' + '))} as mask, ${raw(personalOwn)} as is_personal, own.xml_object is not null as is_known,
     ${raw(IS_UNRATED)} as is_unrated,
     ${raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
@@ -138,7 +139,7 @@ function marked(insight: Insight, sets: Sets, uses: Uses): Fragment | null {
   if (selects.length === 0) return null
   const names = raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
   return sql`with ${sets.ctes} documents as (${join(selects, ' union all ')}),
-    marked as materialized (select ${names}, mask + iif(is_flow and paid + 0 <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
+    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + 0 <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
 }
 
 /** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
@@ -149,7 +150,8 @@ export type DeductionPosition = readonly [fecha: string, uuid: string]
 
 /**
  * The statement that reads the documents of a range once: `single` are those that are decided one by one, because they use up limits or
- * state no exchange rate; `page` are other ones after a position; `total` are sums over other ones. Rows of JSON, for `parsedRows`.
+ * state no exchange rate; `page` are other ones after a position; `total` are sums over other ones; `place` and `chunk` say whose tuition
+ * some are. Rows of JSON, for `parsedRows`.
  */
 export function deductionsStatement(
   insight: Insight,
@@ -164,14 +166,15 @@ export function deductionsStatement(
   const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : raw('1')
   const isPart = 'is_flow and paid + 0 < total + 0'
   const signed = "iif(tipo = 'E', '-' || net_mxn, net_mxn)"
-  return sql`${documents}
+  const { tables, selects } = tuition(insight.ledger, uses.tuition)
+  return sql`${documents}${tables}
     select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
     union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
         ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}), ${claimed(insight)}, null)`)}, group_concat(iif(${raw(`${IS_ELIGIBLE} and ${isPart}`)}, json_array(net, paid, total), null)))
       from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, total, ${raw(signed)} as net
         from marked where not ${isSingle} and is_known and ${raw(IS_VALID)})
-      group by year, category, iif(category = 'investment', uso, null)`
+      group by year, category, iif(category = 'investment', uso, null)${selects}`
 }
 
 export function parsedRows(rows: readonly { kind: string; row: string }[]) {
@@ -179,6 +182,7 @@ export function parsedRows(rows: readonly { kind: string; row: string }[]) {
   return {
     single: of('single').map(parseDocument),
     page: of('page').map(parseDocument),
+    students: studentsOf(of('place'), of('chunk')),
     totals: of('total').map((text): BusinessTotals => {
       const [year, category, uso, gross, review, whole, parts] = JSON.parse(text) as unknown[]
       return { year, category, uso, gross, review, whole, parts } as BusinessTotals

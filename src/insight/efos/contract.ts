@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { DEADLINE_BASES } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { AsOf, Direction } from '../../cfdi/contract.ts'
+import { monthOrDay } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
 export const EFOS_FIGURES = [
   ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),
@@ -13,6 +15,7 @@ export const EFOS_FIGURES = [
 
 const own = {
   ...Range,
+  from: monthOrDay(doc('The first month or day. The default is 119 months before the month of `to`: ten years.')),
   direction: Direction.default('received').meta({ description: doc('`received`: suppliers on the list. `issued`: customers on it.') }),
   as_of: AsOf,
 }
@@ -22,7 +25,7 @@ export const EfosQuery = z.strictObject({ ...own, ...Paging }).superRefine(requi
 export type EfosQuery = z.infer<typeof EfosQuery>
 
 export const EfosEntriesQuery = z
-  .strictObject({ ...own, ...entriesOf(EFOS_FIGURES), rfc: CounterpartyRfc })
+  .strictObject({ ...own, ...entriesOf([...EFOS_FIGURES, ...UNMATCHED]), rfc: CounterpartyRfc })
   .superRefine(requireFiscalEntity)
   .refine(({ figure, rfc }) => rfc !== undefined || !(EFOS_FIGURES as readonly string[]).includes(figure), {
     path: ['rfc'],
@@ -48,6 +51,15 @@ const EfosRow = z
     isr_effect: effect,
     ...{ paid_amount: money, unpaid_amount: money, before_listing_amount: money, after_listing_amount: money },
     correction_deadline: day.meta({ description: doc('Business days after the definitive publication in the DOF. Only of definitivo.') }),
+    deadline_basis: z
+      .enum(DEADLINE_BASES)
+      .nullable()
+      .meta({
+        description: doc(
+          '`published`: every day off that the authority published is counted. `estimated`: those of some days before 2024-12-23, or after the ' +
+            'last ones that are published, are not known, so that the true deadline can be later. Null without a deadline.',
+        ),
+      }),
     is_active: z.boolean(),
     drilldown: Drilldown,
   })
@@ -64,8 +76,10 @@ export const EfosExposure = z
         ...{ amount: money, iva_acreditado: money, isr_effect: effect },
       }),
     ),
-    total_purchases: money.meta({ description: doc('The net amount of the direction, with everybody.') }),
-    share_of_purchases: percent,
+    total_purchases: money.nullable().meta({ description: doc('Net purchases from everybody. Null of customers.') }),
+    share_of_purchases: percent.meta({ description: doc('Of active ones, in percent with two places. Null of customers.') }),
+    total_sales: money.nullable().meta({ description: doc('Net sales to everybody. Null of suppliers.') }),
+    share_of_sales: percent.meta({ description: doc('Of active ones, in percent with two places. Null of suppliers.') }),
     ...pageOf(EfosRow).shape,
   })
   .meta({ id: 'EfosExposure' })

@@ -1,22 +1,25 @@
-import { addBusinessDays } from '../../authority/port/business-days.ts'
+import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { decimal, type Micros, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/fragment.ts'
+import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
-import type { Basis } from '../common/contract.ts'
+import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
+import { unmatchedStatements } from '../common/omitted.ts'
 import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, type EfosReading, ivaStatements, type ListedOn, netStatements, openStatements } from './store.ts'
+import { detailStatements, type EfosReading, ivaStatements, type ListedOn, openStatements, totalStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
 const SOURCE = 'sat_69b'
@@ -32,12 +35,12 @@ const BASIS: Omit<Basis, 'rules'> = {
     unpaid_amount: 'Σ balances as of as_of, at the rate of each invoice',
     before_listing_amount: 'amount of documents before the first publication of the first step; after_listing_amount is the rest',
     correction_deadline: 'definitivo_dof_at + efos.correction_business_days business days',
-    share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases',
+    share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases; share_of_sales: of customers, ÷ total_sales',
   },
   notes: [
-    'Documents count as they did at the end of as_of; cash events as they do now.',
-    'With direction=issued the figures are of customers: total_purchases is what was sold.',
-    'Business days of the authority are known from 2024-12-23 on; a correction_deadline before is an estimate.',
+    'Documents count as they did at the end of as_of; cash events, and the counts of data_quality, as they do now.',
+    'With direction=issued the figures are of customers: iva_acreditado is the IVA that was collected from them.',
+    'A correction_deadline whose deadline_basis is estimated can be earlier than the true one.',
   ],
 }
 
@@ -66,12 +69,21 @@ export async function listedOn(
   return { listings: found, days: [...found].map(([rfc, { history }]) => [rfc, (history[0] && publishedOn(history[0])) ?? '']) }
 }
 
-async function detailsOf({ ledger }: Insight, reading: EfosReading, days: ListedOn): Promise<Omit<FoundRows, 'net'>> {
-  if (days.length === 0) return { detail: [], open: [], iva: [] }
-  const lists = [detailStatements, openStatements, ivaStatements].map((statements) => statements(ledger, reading, days))
-  const results = await ledger.d1.batch(lists.flat().map((one) => prepared(ledger.d1, one)))
-  const [detail, open, iva] = lists.map((list) => results.splice(0, list.length).flatMap((one) => one.results))
-  return { detail, open, iva } as Omit<FoundRows, 'net'>
+/** What reads all counterparties, and the listed ones. */
+function statementsOf(
+  insight: Insight,
+  reading: EfosReading,
+  days: ListedOn,
+): { statements: Fragment[]; parse: (found: unknown[][]) => FoundRows } {
+  const { ledger } = insight
+  const details = days.length === 0 ? [] : [detailStatements, openStatements, ivaStatements].map((read) => read(ledger, reading, days))
+  const lists = [totalStatements(ledger, reading), unmatchedStatements(insight), ...details]
+  const parse = (found: unknown[][]): FoundRows => {
+    const left = [...found]
+    const [total = [], unmatched = [], detail = [], open = [], iva = []] = lists.map((list) => left.splice(0, list.length).flat())
+    return { total, unmatched, detail, open, iva } as FoundRows
+  }
+  return { statements: lists.flat().map(withLiterals), parse }
 }
 
 /**
@@ -84,10 +96,10 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { ledger, rules } = insight
   const scope: CursorScope = { list: PATH, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, rfc: string] | undefined
-  const { found, envelope } = await aggregateOf(insight, netStatements(ledger, reading))
-  const net = found.flat() as FoundRows['net']
-  const { listings, days } = await listedOn(ctx, [...new Set(net.map(({ rfc }) => rfc))], reading.day)
-  const { total, dof_rate, exposures } = await exposuresOf(ctx, { net, ...(await detailsOf(insight, reading, days)) }, days)
+  const { listings, days } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
+  const reads = statementsOf(insight, reading, days)
+  const { found, envelope } = await aggregateOf(insight, reads.statements)
+  const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found))
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
@@ -105,7 +117,7 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const page = await paginate(ctx, scope, limit, shown.slice(0, limit + 1), ({ amount, rfc }) => [amount.toString(), rfc], row)
   const amountOf = (some: readonly Exposure[]) => sumAll(some.map(({ amount }) => amount))
   return {
-    ...envelope(BASIS, rules, { dof_rate, drilldown: qualityLinks(links) }),
+    ...envelope(BASIS, rules, { ...omitted, drilldown: qualityLinks(links, UNMATCHED) }),
     as_of: reading.day,
     direction,
     by_situacion: SITUACIONES.map((situacion) => {
@@ -119,11 +131,15 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
         },
       }
     }),
-    total_purchases: decimal(total),
-    share_of_purchases: percentOf(amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active)), total),
+    ...wholeOf(direction, decimal(total), percentOf(amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active)), total)),
     ...page,
   }
 }
+
+const wholeOf = (direction: EfosQuery['direction'], total: string, share: string | null) =>
+  direction === 'received'
+    ? { total_purchases: total, share_of_purchases: share, total_sales: null, share_of_sales: null }
+    : { total_purchases: null, share_of_purchases: null, total_sales: total, share_of_sales: share }
 
 const efosLinks = (insight: Insight, { direction, as_of }: Pick<EfosQuery, 'direction' | 'as_of'>): Links =>
   linksOf(insight, PATH, { direction, ...(as_of === undefined ? {} : { as_of }) })
@@ -133,13 +149,15 @@ function rowOf(exposure: Exposure, listing: Listing, days: number): Omit<EfosRow
   const { situacion, history, is_active } = listing
   const step = (...names: (string | null)[]) => history.findLast((one) => names.includes(one.situacion))
   const [definitive, resolved] = [step('definitivo')?.dof_at ?? null, step('desvirtuado', 'sentencia_favorable')]
+  const deadline = situacion === 'definitivo' && definitive !== null ? addBusinessDays(definitive, days) : null
   return {
     ...{ rfc, name: name ?? listing.name, situacion: situacion!, presunto_dof_at: step('presunto')?.dof_at ?? null },
     ...{ definitivo_dof_at: definitive, resolved_at: resolved?.dof_at ?? resolved?.sat_at ?? null },
     ...{ invoice_count: invoices, amount: decimal(amount), iva_acreditado: decimal(iva) },
     ...{ paid_amount: decimal(paid), unpaid_amount: decimal(unpaid) },
     ...{ before_listing_amount: decimal(before), after_listing_amount: decimal(after) },
-    correction_deadline: situacion === 'definitivo' && definitive !== null ? addBusinessDays(definitive, days) : null,
+    correction_deadline: deadline,
+    deadline_basis: deadline === null ? null : deadlineBasisOf(definitive!, deadline),
     is_active,
   }
 }

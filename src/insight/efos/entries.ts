@@ -2,7 +2,7 @@ import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { rateWanted } from '../../cfdi/open/measure-open.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared, raw, sql, withLiterals } from '../../platform/db/fragment.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type AmountRow, amountsOfDocuments, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
@@ -10,6 +10,7 @@ import { type EntryRow, pageOfEntries } from '../common/entries.ts'
 import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
+import { isUnmatched, pageOfUnmatched } from '../common/omitted.ts'
 import type { EfosEntriesQuery } from './contract.ts'
 import { listedOn, openEfos, PATH } from './efos.ts'
 import { openPesos } from './exposure.ts'
@@ -22,6 +23,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
   const { insight, reading } = await openEfos(ctx, query)
   const { figure, rfc = '' } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
+  if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const { first, last, direction, past } = reading
   const { days } = await listedOn(ctx, [rfc], reading.day)
   const [listed] = days
@@ -34,6 +36,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
       const open = await balancesOf(
         insight,
         reading,
+        rfc,
         rows.map(({ uuid }) => uuid),
       )
       return rows.map(({ uuid }, n) => {
@@ -56,12 +59,17 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
 }
 
 /** The open balances of some documents in MXN. */
-async function balancesOf({ ctx, ledger }: Insight, reading: EfosReading, uuids: readonly string[]): Promise<Map<string, Micros>> {
+async function balancesOf(
+  { ctx, ledger }: Insight,
+  reading: EfosReading,
+  rfc: string,
+  uuids: readonly string[],
+): Promise<Map<string, Micros>> {
   const meant = sql`own.uuid in (select value from json_each(${JSON.stringify(uuids)}))`
-  const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [meant]) ?? [])
+  const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
   const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; odd: string | null }>(
-    statements.map((one) => prepared(ledger.d1, one)),
+    statements.map((one) => prepared(ledger.d1, withLiterals(one))),
   )
   const rows = found.flatMap(({ results }) => results)
   const { rateOfDay } = await measurer(

@@ -6,8 +6,9 @@ import type { System } from '../../platform/context.ts'
 import { sumAll } from '../common/figures.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
 import { nameOf } from '../common/names.ts'
-import { inPesos, parseUnrated } from '../common/unrated.ts'
-import type { DetailRow, IvaRow, ListedOn, NetRow, OpenSum } from './store.ts'
+import { oddsOf, type UnmatchedRow, unmatchedOf } from '../common/omitted.ts'
+import { inPesos, parseUnrated, type Unrated } from '../common/unrated.ts'
+import type { DetailRow, IvaRow, OpenSum, TotalRow } from './store.ts'
 
 /** What a counterparty invoiced, or was invoiced, in micros of MXN. */
 export interface Exposure {
@@ -24,62 +25,65 @@ export interface Exposure {
 
 /** The rows of the statements of the same names. */
 export interface FoundRows {
-  net: NetRow[]
+  total: TotalRow[]
   detail: DetailRow[]
   open: OpenSum[]
   iva: IvaRow[]
+  unmatched: UnmatchedRow[]
 }
 
 const listOf = (text: string | null): unknown[] => JSON.parse(`[${text ?? ''}]`) as unknown[]
 const NOTHING: Omit<Exposure, 'rfc'> = { name: null, invoices: 0, amount: 0n, before: 0n, after: 0n, iva: 0n, paid: 0n, unpaid: 0n }
 
 /**
- * Adds up what was read of all counterparties (`net`), and of the listed ones. Documents that state no exchange rate are converted at the
- * published one; `dof_rate` is how many these are. At most one D1 call.
+ * Adds up what was read of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
+ * published one; `omitted` counts these, and what could not be matched with an invoice. At most one D1 call.
  */
-export async function exposuresOf(
-  system: System,
-  { net, detail, open, iva }: FoundRows,
-  listed: ListedOn,
-): Promise<{ total: Micros; dof_rate: number; exposures: Exposure[] }> {
-  const since = new Map(listed)
-  const unrated = net.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc })))
+export async function exposuresOf(system: System, { total: rows, unmatched, detail, open, iva }: FoundRows) {
+  const all = rows.flatMap((row) => parseUnrated(row.unrated))
+  const unrated = detail.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc, is_before: row.is_before })))
   const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
   const events = iva.flatMap(({ rfc, odd }) => (listOf(odd) as Measurable[]).map((one) => ({ rfc, ...one })))
-  const { outcomeOf, rateOfDay } = await measurer(system, events, [...unrated, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])])
+  const { outcomeOf, rateOfDay } = await measurer(
+    system,
+    [...events, ...oddsOf(unmatched).map(([, event]) => event)],
+    [...all, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])],
+  )
 
-  const all = new Map<string, Exposure & { documents: number; named: string }>()
+  const found = new Map<string, Exposure & { documents: number; named: string }>()
   const of = (rfc: string) => {
-    const known = all.get(rfc) ?? { rfc, ...NOTHING, documents: 0, named: '' }
-    all.set(rfc, known)
+    const known = found.get(rfc) ?? { rfc, ...NOTHING, documents: 0, named: '' }
+    found.set(rfc, known)
     return known
   }
-  for (const { rfc, income, credit, invoices, documents, name } of net) {
+  for (const { rfc, is_before, income, credit, total_income, total_credit, invoices, documents, name } of detail) {
     const one = of(rfc)
-    one.amount += parseSum(income) - parseSum(credit)
+    const amount = parseSum(income) - parseSum(credit)
+    one.amount += amount
+    one[is_before === 1 ? 'before' : 'after'] += amount
+    one.paid += parseSum(total_income) - parseSum(total_credit)
     one.invoices += invoices
     one.documents += documents
     if (name !== null && name > one.named) one.named = name
   }
-  for (const { rfc, is_before, income, credit, total_income, total_credit } of detail) {
-    const one = of(rfc)
-    one[is_before === 1 ? 'before' : 'after'] += parseSum(income) - parseSum(credit)
-    one.paid += parseSum(total_income) - parseSum(total_credit)
-  }
-  let dof_rate = 0
-  for (const { rfc, tipo, day, currency, net: own, total, issued_at, uuid, name } of unrated) {
+  const inMxn = ({ tipo, day, currency, net, total: own }: Unrated): { amount: Micros; whole: Micros } | null => {
     const rate = rateOfDay(currency, day)
-    const [amount, whole] = [inPesos(own, rate), inPesos(total, rate)]
-    if (amount === null || whole === null) continue
-    const [one, sign] = [of(rfc), tipo === 'E' ? -1n : 1n]
-    dof_rate++
+    const [amount, whole] = [inPesos(net, rate), inPesos(own, rate)]
+    return amount === null || whole === null ? null : tipo === 'E' ? { amount: -amount, whole: -whole } : { amount, whole }
+  }
+  for (const document of unrated) {
+    const { rfc, is_before, tipo, issued_at, uuid, name } = document
+    const pesos = inMxn(document)
+    if (pesos === null) continue
+    const one = of(rfc)
     one.documents++
-    one.amount += amount * sign
+    one.amount += pesos.amount
     if (tipo === 'I') one.invoices++
     if (name !== null && `${issued_at}${uuid}${name}` > one.named) one.named = `${issued_at}${uuid}${name}`
-    one[day < (since.get(rfc) ?? '') ? 'before' : 'after'] += amount * sign
-    one.paid += whole * sign
+    one[is_before === 1 ? 'before' : 'after'] += pesos.amount
+    one.paid += pesos.whole
   }
+  const converted = all.flatMap((document) => inMxn(document) ?? [])
   for (const { rfc, pesos } of open) of(rfc).unpaid += parseSum(pesos)
   for (const { rfc, odd } of balances) of(rfc).unpaid += openPesos(odd, rateOfDay) ?? 0n
   for (const { rfc, iva_16, iva_8, iva_otras } of iva) of(rfc).iva += parseSum(iva_16) + parseSum(iva_8) + parseSum(iva_otras)
@@ -87,12 +91,11 @@ export async function exposuresOf(
     const outcome = outcomeOf(event)
     if (typeof outcome !== 'string') of(event.rfc).iva += ivaOf(outcome)
   }
-  const known = [...all.values()].filter(({ documents }) => documents > 0)
   return {
-    total: sumAll(known.map(({ amount }) => amount)),
-    dof_rate,
-    exposures: known
-      .filter(({ rfc }) => since.has(rfc))
+    total: sumAll([...rows.map(({ income, credit }) => parseSum(income) - parseSum(credit)), ...converted.map(({ amount }) => amount)]),
+    omitted: { dof_rate: converted.length, ...unmatchedOf(unmatched, outcomeOf) },
+    exposures: [...found.values()]
+      .filter(({ documents }) => documents > 0)
       .map((one) => ({ ...one, name: nameOf(one.named), paid: one.paid - one.unpaid }))
       .sort((a, b) => (a.amount === b.amount ? (a.rfc < b.rfc ? -1 : 1) : a.amount > b.amount ? -1 : 1)),
   }

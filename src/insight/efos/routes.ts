@@ -15,8 +15,8 @@ is_active says which of them count in share_of_purchases.`)
 
 const ENTRIES =
   doc(`Returns the documents behind a figure of a counterparty, newest first: their amounts add up to it exactly. A page may have fewer
-entries than limit while has_more is true. The figures missing_rate, dof_rate and not_counted list what data_quality counts, with totals in the
-document’s own currency.`)
+entries than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
+what data_quality counts, with amounts in the document’s own currency.`)
 
 /** Mounted at /v1/analytics. */
 export const efosRoutes = new Hono<App>()

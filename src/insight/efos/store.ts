@@ -1,5 +1,5 @@
 import { countedOn } from '../../cfdi/applied/as-of.ts'
-import { cashEvents } from '../../cfdi/cash/events.ts'
+import { cashEventsOf } from '../../cfdi/cash/events.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
@@ -17,15 +17,10 @@ export interface EfosReading extends Days {
   past: string | null
 }
 
-/** Sums of a counterparty. Incomes are of I, credits of E; for `parseSum`. */
-export interface NetRow {
-  rfc: string
+/** The documents of all counterparties: `income` of I less `credit` of E, for `parseSum`. */
+export interface TotalRow {
   income: string
   credit: string
-  invoices: number
-  documents: number
-  /** For `nameOf`. */
-  name: string | null
   /** For `parseUnrated`. */
   unrated: string | null
 }
@@ -38,6 +33,12 @@ export interface DetailRow {
   credit: string
   total_income: string
   total_credit: string
+  invoices: number
+  documents: number
+  /** For `nameOf`. */
+  name: string | null
+  /** For `parseUnrated`. */
+  unrated: string | null
 }
 
 export interface OpenSum {
@@ -61,43 +62,37 @@ const each = (ledger: ScopedLedger, statement: (partition: Partition) => Fragmen
 
 const ofType = (tipo: string, column: string) => raw(sumOf(`(case own.tipo_comprobante when '${tipo}' then own.${column} end)`).text)
 
-/** The net amounts of all counterparties. */
-export const netStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): Fragment[] =>
+const UNRATED = (name: string): string => `group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end) as unrated`
+
+/** The net amounts of all counterparties together. */
+export const totalStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): Fragment[] =>
   each(ledger, (partition) => {
     const population = populationOf(partition, { ...days, direction, past, types: ['I', 'E'] })
-    const name = nameColumn(direction)
     return (
       population &&
-      sql`select own.counterparty_rfc as rfc, ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit,
-        count(own.net_mxn) as documents, count(case when own.tipo_comprobante = 'I' then own.net_mxn end) as invoices,
-        ${raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name,
-        group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end) as unrated`)}
-        ${population} group by own.counterparty_rfc`
+      sql`select ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${raw(UNRATED(nameColumn(direction)))} ${population}`
     )
   })
 
 /** RFCs with the day on which each was listed. */
 export type ListedOn = readonly (readonly [rfc: string, day: string])[]
 
-const among = (column: string, listed: ListedOn): Fragment =>
-  sql`${raw(column)} in (select value->>0 from json_each(${JSON.stringify(listed)}))`
+const rfcsOf = (listed: ListedOn): string[] => listed.map(([rfc]) => rfc)
 
 /** What is known of the documents of listed counterparties: sums before and since the listing. */
 export const detailStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
-    const population = populationOf(partition, {
-      ...days,
-      direction,
-      past,
-      types: ['I', 'E'],
-      conditions: [among('own.counterparty_rfc', listed)],
-    })
+    const isInvoiceOrNote = raw("own.tipo_comprobante in ('I', 'E')")
+    const population = populationOf(partition, { ...days, direction, past, counterparty: rfcsOf(listed), conditions: [isInvoiceOrNote] })
     const isBefore = sql`substr(own.fecha, 1, 10) < (select value->>1 from json_each(${JSON.stringify(listed)}) where value->>0 = own.counterparty_rfc)`
+    const name = nameColumn(direction)
     return (
       population &&
       sql`select own.counterparty_rfc as rfc, ${isBefore} as is_before, ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit,
-        ${ofType('I', 'total_mxn')} as total_income, ${ofType('E', 'total_mxn')} as total_credit
-        ${population} and own.net_mxn is not null group by 1, 2`
+        ${ofType('I', 'total_mxn')} as total_income, ${ofType('E', 'total_mxn')} as total_credit, count(own.net_mxn) as documents,
+        count(case when own.tipo_comprobante = 'I' then own.net_mxn end) as invoices,
+        ${raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}`)}
+        ${population} group by 1, 2`
     )
   })
 
@@ -105,16 +100,17 @@ export const detailStatements = (ledger: ScopedLedger, { direction, past, ...day
 export const openOf = (
   partition: Partition,
   { first, last, direction, day, past }: EfosReading,
-  more: readonly Fragment[],
+  counterparty: readonly string[],
+  more: readonly Fragment[] = [],
 ): Fragment | null =>
-  openInvoices(partition, direction, { day, past, first, terms: 0 }, [
+  openInvoices(partition, direction, { day, past, first, terms: 0, counterparty }, [
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     ...more,
   ])
 
 export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
-    const open = openOf(partition, reading, [among('own.counterparty_rfc', listed)])
+    const open = openOf(partition, reading, rfcsOf(listed))
     return open && sql`select rfc, ${sumOf('pesos')} as pesos, group_concat(odd) as odd from (${open}) group by rfc`
   })
 
@@ -125,13 +121,13 @@ const dayBefore = (day: string, days: number): string =>
 
 /** The cash events of listed counterparties up to the day, as the alias `e`: of documents of the range. */
 export function eventsOf(partition: Partition, { first, last, direction, day, past }: EfosReading, listed: ListedOn): Fragment | null {
-  const events = cashEvents(partition, direction, { first: dayBefore(first, DAYS_BEFORE), last: day })
-  const counts = past === null ? raw('1') : countedOn(partition, 'x', past)
-  return (
-    events &&
-    sql`from (${events}) e where e.reason is null and ${among('e.counterparty', listed)} and exists (
-      select 1 from cfdi x where x.entity = ${partition.number} and x.uuid = e.invoice and x.fecha >= ${first} and x.fecha < ${afterDay(last)} and ${counts})`
-  )
+  const invoices = { first, last, counterparty: rfcsOf(listed) }
+  const events = cashEventsOf(partition, direction, invoices, { first: dayBefore(first, DAYS_BEFORE), last: day })
+  const counts =
+    past === null
+      ? raw('1')
+      : sql`exists (select 1 from cfdi x where x.entity = ${partition.number} and x.uuid = e.invoice and ${countedOn(partition, 'x', past)})`
+  return events && sql`from (${events}) e where e.reason is null and ${counts}`
 }
 
 /** A row of `cashEvents` that a caller measures, as JSON. */

@@ -4,7 +4,7 @@ import { AsOf } from '../../cfdi/contract.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, Listed, money, percent } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, Listed, money, percent, UNMATCHED } from '../common/contract.ts'
 
 const part = (description: Doc) =>
   z
@@ -44,7 +44,7 @@ export const SIDES = ['receivables', 'payables'] as const
 export const SIDE_FIGURES = ['outstanding', 'overdue', 'expected', ...BUCKETS.map((name) => `aging.${name}` as const)] as const
 
 export const FIGURES = [
-  'unreconciled_payments',
+  ...UNMATCHED,
   ...SIDES.flatMap((side) => SIDE_FIGURES.map((figure) => `${side}.${figure}` as const)),
   ...(['eligible_amount', ...INELIGIBLE] as const).map((figure) => `pool.${figure}` as const),
 ] as const

@@ -6,6 +6,7 @@ import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
+import { isUnmatched } from '../common/omitted.ts'
 import { ratesOf } from '../common/unrated.ts'
 import { pageOfUnreconciled } from '../common/unreconciled.ts'
 import { BUCKETS, type FinancingEntriesQuery } from './contract.ts'
@@ -45,7 +46,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const { figure, rfc, month } = query
   const asked = { ...query, as_of: at.day }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
-  if (figure === 'unreconciled_payments') return pageOfUnreconciled(insight, PATH, asked, at.past)
+  if (isUnmatched(figure)) return pageOfUnreconciled(insight, PATH, { ...asked, figure }, at.past)
   const dot = figure.indexOf('.')
   const [side, name] = [figure.slice(0, dot), figure.slice(dot + 1)]
   const tolerance = micros(insight.rules.get('balance.tolerance'))!

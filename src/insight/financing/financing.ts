@@ -2,8 +2,8 @@ import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import { decimal, type Micros, micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
-import { connectedAmong } from '../../taxpayers/connected-among.ts'
-import type { Basis } from '../common/contract.ts'
+import { connectedAmong } from '../../taxpayers/connected.ts'
+import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { countDofRates } from '../common/dof-rates.ts'
 import { exact, percentOf, quotientText, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
@@ -22,10 +22,14 @@ const BASIS: Omit<Basis, 'rules'> = {
     dso: 'outstanding ÷ Σ (subtotal − descuento) of PPD I of the last financing.dso_days × financing.dso_days; dpo likewise',
     weighted_days_to_pay: 'Σ (paid × days from fecha to fecha_pago) ÷ Σ paid, of the last financing.payment_months',
     on_time_rate: 'paid until due ÷ paid',
+    expected: 'Σ balance by the month of its due day (expected_inflows, expected_outflows); what is overdue is in the month of the day',
     capped_amount: 'the lesser of eligible_amount and debtor_cap × eligible_amount of the pool',
     fundable: 'Σ capped_amount × advance_rate',
   },
-  notes: ['data_quality is of the months whose payments are looked at; open invoices are of any age.'],
+  notes: [
+    'data_quality is of the months whose payments are looked at; open invoices are of any age.',
+    'With a past as_of, data_quality counts documents as they stand now; unreconciled_payments and other_parties are as of the day.',
+  ],
 }
 
 type Asked = Pick<FinancingQuery, 'as_of' | 'advance_rate' | 'max_age_days' | 'debtor_cap'>
@@ -114,7 +118,8 @@ export async function getFinancing(ctx: Ctx, query: FinancingQuery): Promise<Fin
     ...envelope(BASIS, rules, {
       dof_rate: await countDofRates(insight, counts.missing_rate),
       unreconciled_payments: receivables.unreconciled + payables.unreconciled,
-      drilldown: qualityLinks(links, ['unreconciled_payments']),
+      other_parties: receivables.otherParties + payables.otherParties,
+      drilldown: qualityLinks(links, UNMATCHED),
     }),
     as_of: at.day,
     receivables: { ...owed.rest, dso: owed.days_outstanding, expected_inflows: owed.expected },

@@ -1,15 +1,16 @@
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
-import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
+import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { type Insight, openInsight, readBothSides } from '../common/insight.ts'
 import { ratesFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { othersNotes } from '../common/unreconciled.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
 const DAY_MS = 86_400_000
@@ -66,6 +67,7 @@ export interface SideRead {
   sales: Micros
   paid: Map<string, Punctuality>
   unreconciled: number
+  otherParties: number
 }
 
 type Odd = [odd: string, days: number, isOnTime: 0 | 1]
@@ -75,43 +77,31 @@ const distance = (a: bigint, b: bigint): bigint => (a > b ? a - b : b - a)
 
 /** Reads both directions. Two D1 calls, and one more when an exchange rate is to be looked up. */
 export async function readFinancing({ insight, at }: FinancingAsOf) {
-  const { ctx, ledger, rules, span } = insight
+  const { ctx, rules, span } = insight
   const tolerance = micros(rules.get('balance.tolerance'))!
   const sales = { first: addDays(at.day, 1 - rules.get('financing.dso_days')), last: at.day }
-  const statements = partitionsToRead(ledger).flatMap((partition) =>
-    DIRECTIONS.flatMap((direction) =>
-      [
-        openGroups(partition, direction, at, tolerance),
-        creditSales(partition, direction, sales, at.past),
-        paidByDebtor(partition, direction, span, at),
-      ].flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
-    ),
-  )
-  const { found, envelope, counts } = await aggregateOf(
-    insight,
-    statements.map(({ statement }) => statement),
-  )
-  const rowsOf = <Row>(direction: DirectionNumber, kind: number): Row[] =>
-    statements.flatMap((one, n) => (one.direction === direction && one.kind === kind ? (found[n] as Row[]) : []))
+  const { rowsOf, envelope, counts } = await readBothSides(insight, (partition, direction) => [
+    openGroups(partition, direction, at, tolerance),
+    creditSales(partition, direction, sales, at.past),
+    paidByDebtor(partition, direction, span, at),
+    othersNotes(partition, direction, span, at.past),
+  ])
+  const of = <Row>(kind: number, direction: DirectionNumber) => rowsOf<Row>(kind).filter((row) => row.direction === direction)
   const read = DIRECTIONS.map((direction) => ({
-    groups: rowsOf<OpenGroup>(direction, 0),
-    sales: rowsOf<SalesRow>(direction, 1).map(({ net, unrated }) => ({ net: parseSum(net), unrated: parseUnrated(unrated) })),
-    paid: rowsOf<PaidRow>(direction, 2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as Odd[] })),
+    groups: of<OpenGroup>(0, direction),
+    sales: of<SalesRow>(1, direction).map(({ net, unrated }) => ({ net: parseSum(net), unrated: parseUnrated(unrated) })),
+    paid: of<PaidRow>(2, direction).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as Odd[] })),
+    notes: of<{ n: number }>(3, direction).reduce((sum, { n }) => sum + n, 0),
   }))
   const rateOfDay = await ratesFor(ctx, (want) => {
     for (const { groups, sales: sold, paid } of read) {
       for (const { odd } of groups) if (odd !== null) want(rateWanted(odd))
       for (const { unrated } of sold) for (const one of unrated) want(one)
-      for (const { odds } of paid)
-        for (const [odd] of odds)
-          measurePaidPart(odd, (currency, day) => {
-            want({ currency, day })
-            return '1'
-          })
+      for (const { odds } of paid) for (const [odd] of odds) ratesOfPaidPart(odd).forEach(want)
     }
   })
-  const sides = read.map(({ groups, sales: sold, paid }): SideRead => {
-    const side: SideRead = { open: [], sales: 0n, paid: new Map(), unreconciled: 0 }
+  const sides = read.map(({ groups, sales: sold, paid, notes }): SideRead => {
+    const side: SideRead = { open: [], sales: 0n, paid: new Map(), unreconciled: 0, otherParties: notes }
     for (const group of groups) {
       const { odd, reported, pesos } = group
       if (odd === null) {
@@ -127,6 +117,7 @@ export async function readFinancing({ insight, at }: FinancingAsOf) {
       side.sales += net + sumAll(unrated.map((one) => inPesos(one.net, rateOfDay(one.currency, one.day)) ?? 0n))
     for (const row of paid) {
       side.unreconciled += row.unreconciled
+      side.otherParties += row.other_parties
       if (row.rfc === null) continue
       const sum = side.paid.get(row.rfc) ?? { paid: 0n, weighted: 0n, on_time: 0n }
       side.paid.set(row.rfc, sum)

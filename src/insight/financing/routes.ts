@@ -15,7 +15,7 @@ receivables, payables and pool are about all of them and stand in every page. fr
 
 const ENTRIES =
   doc(`Returns the documents behind a figure, newest first: their amounts, in MXN, add up to it exactly. A page may have fewer entries than
-limit while has_more is true. The figures missing_rate, dof_rate, not_counted and unreconciled_payments list what data_quality counts, in the
+limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the
 currency that the document states.`)
 
 /** Mounted at /v1/analytics. */

@@ -91,6 +91,8 @@ export interface PaidRow {
   /** JSON lists `[odd, days, is_on_time]`. */
   odds: string
   unreconciled: number
+  /** Those of them that name an invoice of other parties. */
+  other_parties: number
 }
 
 export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): Fragment | null {
@@ -102,7 +104,8 @@ export function paidByDebtor(partition: Partition, direction: DirectionNumber, d
     sql`select iif(coalesce(reason, 'missing_rate') = 'missing_rate', rfc, null) as rfc, ${sumOf('booked')} as paid,
         ${raw(`sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${sumOf(`iif(${isOnTime}, booked, null)`).text} as on_time,
         json_group_array(json_array(odd, ${lasted}, ${isOnTime})) filter (where odd is not null) as odds`)},
-        count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled
+        count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
+        count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
       from (${rows}) where reason is not 'not_counted' and (coalesce(reason, 'missing_rate') <> 'missing_rate' or metodo_pago = 'PPD') group by 1`
   )
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { AsOf } from '../../cfdi/contract.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+import { Drilldown, Envelope, entriesOf, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
 const own = { ...Range, as_of: AsOf }
 
@@ -12,7 +12,7 @@ export type FxQuery = z.infer<typeof FxQuery>
 
 export const FIGURES = [
   ...(['issued_amount', 'received_amount', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss'] as const),
-  'unreconciled_payments',
+  ...UNMATCHED,
 ] as const
 
 export const FxEntriesQuery = z

@@ -1,7 +1,7 @@
 import type { Micros } from '../../cfdi/money.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
@@ -11,6 +11,7 @@ import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
 import { isLeftOut, newestOf, pageOfLeftOut } from '../common/left-out.ts'
+import { isUnmatched } from '../common/omitted.ts'
 import { ratesFor } from '../common/rates-for.ts'
 import { IS_UNRATED } from '../common/unrated.ts'
 import { pageOfUnreconciled, pairs } from '../common/unreconciled.ts'
@@ -29,7 +30,7 @@ export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<Ent
   const asked = { ...query, as_of: at.day }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
   const until = { ...insight, span: { ...insight.span, ...days } }
-  if (figure === 'unreconciled_payments') return pageOfUnreconciled(until, PATH, asked, null)
+  if (isUnmatched(figure)) return pageOfUnreconciled(until, PATH, { ...asked, figure }, null)
   if (figure === 'issued_amount' || figure === 'received_amount') return pageOfInvoiced(opened, asked, figure === 'issued_amount' ? 0 : 1)
   return figure === 'realized_gain_loss' ? pageOfRealized(opened, asked) : pageOfOpen(opened, asked, figure)
 }
@@ -112,12 +113,7 @@ function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<Entrie
   return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {
     const parsed = rows.map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
-      for (const { odds } of parsed)
-        for (const odd of odds)
-          measurePaidPart(odd, (currency, day) => {
-            want({ currency, day })
-            return '1'
-          })
+      for (const { odds } of parsed) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
     })
     return parsed.map(({ direction, booked, paid, odds }) => {
       let gain = parseSum(paid) - parseSum(booked)

@@ -1,6 +1,6 @@
 import { decimal, type Micros, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Basis } from '../common/contract.ts'
+import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import type { FxExposure, FxQuery, FxRow } from './contract.ts'
@@ -19,7 +19,10 @@ const BASIS: Omit<Basis, 'rules'> = {
     realized_gain_loss: 'Σ paid × (exchange rate of the payment − that of the invoice) of complements with fecha_pago in the range',
     sensitivity: 'current_mxn × 0.01, 0.05 and 0.10 (fx.sensitivity)',
   },
-  notes: ['A rate applies from the day after its publication in the Diario Oficial (CFF 20).'],
+  notes: [
+    'A rate applies from the day after its publication in the Diario Oficial (CFF 20).',
+    'Invoices and balances count as they did at the end of as_of; payments, and the counts of data_quality, as they do now.',
+  ],
 }
 
 /**
@@ -30,7 +33,7 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
   const opened = await openFx(ctx, query)
   const { insight, at } = opened
   const { rules } = insight
-  const { positions, rateOf, dof_rate, unreconciled, envelope } = await readFx(opened)
+  const { positions, rateOf, dof_rate, unreconciled, otherParties, envelope } = await readFx(opened)
   const links = linksOf(insight, PATH, { as_of: at.day })
   const all = [...positions.values()]
   const whole = ([0, 1] as const).map((direction) => sumAll(all.map(({ pesos }) => pesos[direction])))
@@ -55,8 +58,8 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
   })
   return {
     ...envelope(BASIS, rules, {
-      ...{ dof_rate, unreconciled_payments: unreconciled },
-      drilldown: qualityLinks(links, ['unreconciled_payments']),
+      ...{ dof_rate, unreconciled_payments: unreconciled, other_parties: otherParties },
+      drilldown: qualityLinks(links, UNMATCHED),
     }),
     as_of: at.day,
     missing_rates: currencies.filter((currency) => rateOf(currency) === null),

@@ -1,15 +1,15 @@
 import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
-import { measurePaidPart } from '../../cfdi/open/measure-paid-part.ts'
+import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import type { OpenAt } from '../../cfdi/open/open-invoices.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type FxRate, ratesAt } from '../../rules/rates/rates.ts'
-import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
-import { aggregateOf, type Insight, openInsight, type RangeQuery } from '../common/insight.ts'
+import { type Insight, openInsight, type RangeQuery, readBothSides } from '../common/insight.ts'
+import { publishedFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
+import { othersNotes } from '../common/unreconciled.ts'
 import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
 export interface FxAsOf {
@@ -53,31 +53,26 @@ export interface CurrencyPosition {
   isShown: boolean
 }
 
-const DIRECTIONS = [0, 1] as const
 type Odd = [string, string | null, string | null]
 
 /** Reads the positions by currency, MXN among them, and the rates of the day. Three D1 calls. */
 export async function readFx({ insight, at, days }: FxAsOf) {
-  const { ctx, ledger } = insight
-  const statements = partitionsToRead(ledger).flatMap((partition) =>
-    DIRECTIONS.flatMap((direction) =>
-      [
-        documents(partition, direction, days, at.past),
-        openByCurrency(partition, direction, at),
-        realizedByCurrency(partition, direction, days),
-      ].flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
-    ),
-  )
-  const { found, envelope, counts } = await aggregateOf(
-    insight,
-    statements.map(({ statement }) => statement),
-  )
-  const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
-    statements.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
+  const { rowsOf, envelope, counts } = await readBothSides(insight, (partition, direction) => [
+    documents(partition, direction, days, at.past),
+    openByCurrency(partition, direction, at),
+    realizedByCurrency(partition, direction, days),
+    othersNotes(partition, direction, days, null),
+  ])
   const sums = rowsOf<DocumentsByCurrency>(0).map((row) => ({ ...row, unrated: parseUnrated(row.unrated) }))
   const open = rowsOf<CurrencyOpenRow>(1)
   const realized = rowsOf<RealizedRow>(2).map((row) => ({ ...row, odds: JSON.parse(row.odds ?? '[]') as string[] }))
-  const rates = await ratesOfDays(ctx, at.day, { sums, open, realized })
+  const published = await publishedFor(insight.ctx, (want) => {
+    for (const { currency } of [...sums, ...open]) want({ currency, day: at.day })
+    for (const { unrated } of sums) unrated.forEach(want)
+    for (const { odd } of open) if (odd !== null) want(rateWanted(odd))
+    for (const { odds } of realized) for (const odd of odds) ratesOfPaidPart(odd).forEach(want)
+  })
+  const rateOfDay = (currency: string, day: string): string | null => published(currency, day)?.rate ?? null
   const positions = new Map<string, CurrencyPosition>()
   const positionOf = (currency: string): CurrencyPosition => {
     const known = positions.get(currency)
@@ -95,7 +90,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     position.pesos[direction] += parseSum(invoiced) - parseSum(credited)
     for (const { tipo, net, day } of unrated) {
       const signed = tipo === 'E' ? -net : net
-      const pesos = inPesos(signed, rates.of(currency, day))
+      const pesos = inPesos(signed, rateOfDay(currency, day))
       position.own[direction] += signed
       position.pesos[direction] += pesos ?? 0n
       if (pesos !== null) dof_rate++
@@ -103,7 +98,7 @@ export async function readFx({ insight, at, days }: FxAsOf) {
   }
   for (const { currency, direction, balance, pesos, odd } of open) {
     const wanted = odd === null ? null : rateWanted(odd)
-    const measured = odd === null ? null : measureOpen(odd, wanted && rates.of(wanted.currency, wanted.day))
+    const measured = odd === null ? null : measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))
     if (odd !== null && measured === null) continue
     const position = positionOf(currency)
     position.isShown = true
@@ -112,49 +107,25 @@ export async function readFx({ insight, at, days }: FxAsOf) {
     position.booked += direction === 0 ? booked : -booked
   }
   let unreconciled = 0
-  for (const { currency, direction, booked, paid, odds, unreconciled: n } of realized) {
+  let otherParties = rowsOf<{ n: number }>(3).reduce((sum, { n }) => sum + n, 0)
+  for (const { currency, direction, booked, paid, odds, unreconciled: n, other_parties } of realized) {
     unreconciled += n
+    otherParties += other_parties
     if (currency === null) continue
     let gain = parseSum(paid) - parseSum(booked)
     for (const odd of odds) {
-      const measured = measurePaidPart(odd, rates.of)
+      const measured = measurePaidPart(odd, rateOfDay)
       if (measured.paid === null) unreconciled++
       else if (measured.booked !== null) gain += measured.paid - measured.booked
     }
     positionOf(currency).realized += direction === 0 ? gain : -gain
   }
-  return { positions, rateOf: rates.onDay, dof_rate: Math.min(dof_rate, counts.missing_rate), unreconciled, envelope }
-}
-
-interface Read {
-  sums: { currency: string; unrated: { currency: string; day: string }[] }[]
-  open: CurrencyOpenRow[]
-  realized: { odds: string[] }[]
-}
-
-/** The rates that these rows need, and of each currency the one of the day. One D1 call, none without other currencies. */
-async function ratesOfDays(ctx: Ctx, day: string, { sums, open, realized }: Read) {
-  const wanted = new Map<string, { currency: string; day: string }>()
-  const want = (currency: string, on: string) => wanted.set(`${currency} ${on}`, { currency, day: on })
-  for (const { currency, unrated } of sums) {
-    want(currency, day)
-    for (const one of unrated) want(one.currency, one.day)
-  }
-  for (const { currency, odd } of open) {
-    want(currency, day)
-    const one = odd === null ? null : rateWanted(odd)
-    if (one) want(one.currency, one.day)
-  }
-  for (const { odds } of realized)
-    for (const odd of odds)
-      measurePaidPart(odd, (currency, on) => {
-        want(currency, on)
-        return '1'
-      })
-  const found = await ratesAt(ctx, [...wanted.values()])
-  const rates = new Map<string, FxRate | null>([...wanted.keys()].map((key, n) => [key, found[n] ?? null]))
   return {
-    of: (currency: string, on: string): string | null => rates.get(`${currency} ${on}`)?.rate ?? null,
-    onDay: (currency: string): FxRate | null => rates.get(`${currency} ${day}`) ?? null,
+    positions,
+    rateOf: (currency: string) => published(currency, at.day),
+    dof_rate: Math.min(dof_rate, counts.missing_rate),
+    unreconciled,
+    otherParties,
+    envelope,
   }
 }

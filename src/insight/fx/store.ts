@@ -62,6 +62,8 @@ export interface RealizedRow {
   /** A JSON list of `odd`. */
   odds: string
   unreconciled: number
+  /** Those of them that name an invoice of other parties. */
+  other_parties: number
 }
 
 export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
@@ -70,7 +72,8 @@ export function realizedByCurrency(partition: Partition, direction: DirectionNum
     parts &&
     sql`select iif(reason is null, currency, null) as currency, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
         json_group_array(odd) filter (where odd is not null and reason is null) as odds,
-        count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled
+        count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
+        count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
       from (${parts}) where reason is not 'not_counted' and (reason is not null or not ${raw(inPesos('currency'))}) group by 1`
   )
 }

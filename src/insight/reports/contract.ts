@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { Certificate, OpinionSense } from '../../authority/port/fields-contract.ts'
-import { documented, Instant } from '../../platform/http/shapes.ts'
+import { columnsOf } from '../../platform/csv.ts'
+import { documented, Instant, integerParameter, Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Basis, InsightQuality, Listed, money, percent } from '../common/contract.ts'
+import { Basis, Drilldown, InsightQuality, Listed, money, percent } from '../common/contract.ts'
 
 export const REPORT_KEYS = [
   ...(['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations'] as const),
@@ -22,6 +23,16 @@ export const ReportPath = z.strictObject({
 })
 export const ReportQuery = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
+/** The query of GET /v1/reports/{key}. */
+export const ReportPageQuery = z
+  .strictObject({
+    ...ofFiscalEntity,
+    limit: integerParameter(1, 1_000, 500).meta({ description: doc('The greatest number of rows in the page.') }),
+    cursor: Paging.cursor,
+  })
+  .superRefine(requireFiscalEntity)
+export type ReportPageQuery = z.infer<typeof ReportPageQuery>
+
 const Key = z.enum(REPORT_KEYS).meta({ id: 'ReportKey' })
 
 const CatalogItem = z
@@ -35,7 +46,8 @@ const day = z.iso.date()
 const direction = z.enum(['issued', 'received'])
 const monies = <const Names extends readonly string[]>(...names: Names) =>
   Object.fromEntries(names.map((name) => [name, money])) as Record<Names[number], typeof money>
-const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.strictObject(shape).meta({ id: `Report${id}Row` })
+const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
+  z.strictObject({ ...shape, drilldown: Drilldown }).meta({ id: `Report${id}Row` })
 
 const FiscalSummary = row('FiscalSummary', {
   year: z.string(),
@@ -98,17 +110,23 @@ const COMPLIANCE = [
   }),
 ] as const
 
-const NAMED = [
-  FiscalSummary,
-  RevenueExpenses,
-  AnnualComparison,
-  CounterpartyNetwork,
-  Cancellations,
-  PaymentBehavior,
-  Diot,
-  Payroll,
-] as const
-const rows = z.union([...NAMED, ...COMPLIANCE])
+const ROWS = {
+  'fiscal-summary': [FiscalSummary],
+  'revenue-expenses': [RevenueExpenses],
+  'annual-comparison': [AnnualComparison],
+  'counterparty-network': [CounterpartyNetwork],
+  cancellations: [Cancellations],
+  'payment-behavior': [PaymentBehavior],
+  diot: [Diot],
+  compliance: COMPLIANCE,
+  payroll: [Payroll],
+} as const satisfies Record<ReportKey, readonly z.ZodObject[]>
+const rows = z.union(Object.values(ROWS).flat() as unknown as [typeof FiscalSummary, ...(typeof ROWS)[ReportKey][number][]])
+
+/** The columns of a report as a table. Rows of several kinds have those of all. */
+export const columnsOfReport = (key: ReportKey) => [
+  ...new Map(ROWS[key].flatMap((one) => columnsOf(one).map((column) => [column.heading, column]))).values(),
+]
 
 export const Report = z
   .strictObject({
@@ -119,8 +137,10 @@ export const Report = z
     data: z.strictObject({
       basis: Basis,
       data_quality: InsightQuality,
-      rows: z.array(rows).meta({ description: doc('Rows of the shape that is named after the report.') }),
+      rows: z.array(rows).meta({ description: doc('Rows of the shape that is named after the report: a page of them.') }),
     }),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
   })
   .meta({ id: 'Report' })
 export type Report = z.infer<typeof Report>

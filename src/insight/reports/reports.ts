@@ -4,6 +4,7 @@ import { readFilings } from '../../documents/obligations/filings.ts'
 import { Failure, notFound } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -12,7 +13,8 @@ import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts
 import { type Window, windowStateOf } from '../../visibility/window.ts'
 import { worstOf } from '../common/listed.ts'
 import { REPORTS } from './catalog.ts'
-import type { Report, ReportBuilding, ReportKey, ReportQueued } from './contract.ts'
+import type { Report, ReportBuilding, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
+import { withDrilldowns } from './drilldowns.ts'
 import { basisOf, isSameBasis } from './round.ts'
 import { compliance } from './rows/compliance.ts'
 import { diot, payroll } from './rows/filings.ts'
@@ -64,12 +66,15 @@ async function ask(ctx: Ctx, ledger: ScopedLedger): Promise<void> {
 }
 
 /**
- * Returns a report, or that it is being made for the first time. Takes at most five D1 calls beside authentication. Throws Failure 404
- * report.not_found and fiscal_entity.not_found, and 409 report.window_bounded.
+ * Returns a page of a report, or that it is being made for the first time. Takes at most five D1 calls beside authentication. Throws Failure 404
+ * report.not_found and fiscal_entity.not_found, 409 report.window_bounded, 400 for a foreign cursor, and 409 report.changed when the report was
+ * brought up to date since the page before.
  */
-export async function getReport(ctx: Ctx, name: string): Promise<Report | ReportBuilding> {
+export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageOf): Promise<Report | ReportBuilding> {
   const key = keyOf(name)
   const ledger = await openWhole(ctx)
+  const scope: CursorScope = { list: `reports/${key}`, filters: { fiscal_entity_id: ledger.fiscal_entity_id } }
+  const [made, first = 0] = ((await openCursor(ctx, scope, cursor)) ?? []) as readonly number[]
   const today = centralDayOf(ctx.now.getTime())
   const rules = await rulesAt(ctx, today)
   const { kinds, formulas } = REPORTS[key]
@@ -84,6 +89,7 @@ export async function getReport(ctx: Ctx, name: string): Promise<Report | Report
     !isSameBasis(state.basis!, basis)
   if (isBehind && (state === null || (state.due_at === null && state.round === null))) await ask(ctx, ledger)
   if (state === null || state.generated_at === null) return { status: 'building', key, retry_after_seconds: RETRY_AFTER_SECONDS }
+  if (made !== undefined && made !== state.generated_at) throw changed()
   const span = { first: FIRST_DAY, last: today, directions: [0, 1] as const }
   const [{ counts }, rows] = await Promise.all([
     countDocuments(ledger, span, ctx.now.getTime()),
@@ -91,6 +97,8 @@ export async function getReport(ctx: Ctx, name: string): Promise<Report | Report
   ])
   const quality = found.cellsOf('quality')
   const dof_rate = count(quality, 'dof_rate')
+  const end = first + limit
+  const has_more = rows.length > end
   return {
     ...{ key, generated_at: new Date(state.generated_at).toISOString(), source_watermark: new Date(state.watermark!).toISOString() },
     is_stale: isBehind || state.round !== null,
@@ -102,8 +110,10 @@ export async function getReport(ctx: Ctx, name: string): Promise<Report | Report
         other_parties: count(quality, 'other_parties'),
         drilldown: linksOf(ledger),
       },
-      rows,
+      rows: withDrilldowns(key, ledger.fiscal_entity_id, rows).slice(first, end) as Report['data']['rows'],
     },
+    has_more,
+    next_cursor: has_more ? await sealCursor(ctx, scope, [state.generated_at, end]) : null,
   }
 }
 
@@ -120,7 +130,7 @@ interface Reading {
   found: Awaited<ReturnType<typeof readReport>>
 }
 
-async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found }: Reading): Promise<Report['data']['rows']> {
+async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, rules, found }: Reading): Promise<object[]> {
   switch (key) {
     case 'fiscal-summary':
       return fiscalSummary(found.cellsOf('sums'))
@@ -169,6 +179,11 @@ export async function refreshReport(ctx: Ctx, name: string): Promise<ReportQueue
   }
   return { status: 'queued', key, fiscal_entity_id }
 }
+
+type PageOf = Pick<ReportPageQuery, 'limit' | 'cursor'>
+
+const changed = () =>
+  new Failure('conflict', 'report.changed', 'The report was brought up to date since the page before. Begin again without a cursor.')
 
 const tooSoon = (retry_after_seconds: number) =>
   new Failure(

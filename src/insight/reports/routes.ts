@@ -1,14 +1,27 @@
 import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { idempotent, operation, params, query, refusesAny, returns, roles } from '../../platform/http/operation.ts'
+import { idempotent, operation, params, query, refusesAny, returns, returnsTable, roles } from '../../platform/http/operation.ts'
 import { listReports } from './catalog.ts'
-import { Report, ReportBuilding, ReportCatalog, ReportPath, ReportQuery, ReportQueued } from './contract.ts'
+import {
+  columnsOfReport,
+  Report,
+  ReportBuilding,
+  ReportCatalog,
+  ReportPageQuery,
+  ReportPath,
+  ReportQuery,
+  ReportQueued,
+} from './contract.ts'
 import { getReport, refreshReport } from './reports.ts'
 
 const BOUNDED = doc(
   'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ' +
     'ceiling of each source, and the extractor that lifts this.',
+)
+const PAGED = doc(
+  'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`): the detail names the floor and the ceiling of ' +
+    'each source, and the extractor that lifts this. Or the report was brought up to date since the page before (`report.changed`): begin again.',
 )
 const ABSENT = doc('There is no such report, or no active connection to the fiscal entity.')
 
@@ -23,18 +36,19 @@ export const reportRoutes = new Hono<App>()
       doc('Get a report on the whole history of an RFC'),
       doc(
         'A report is made when it is first asked for, and brought up to date after each download or import that changes something: only ' +
-          'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay.',
+          'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay. A report ' +
+          'by counterparty can have several pages, all of which show the same state of it; the others have one.',
       ),
     ),
     params(ReportPath),
-    query(ReportQuery),
-    returns(200, Report),
+    query(ReportPageQuery),
+    returnsTable(Report, ({ key, data }: Report) => [columnsOfReport(key), data.rows]),
     returns(202, ReportBuilding, doc('The report is being made'), {
       'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
     }),
-    refusesAny({ 404: ABSENT, 409: BOUNDED }),
+    refusesAny({ 404: ABSENT, 409: PAGED }),
     async (c) => {
-      const it = await getReport(c.var.ctx, c.req.valid('param').key)
+      const it = await getReport(c.var.ctx, c.req.valid('param').key, c.req.valid('query'))
       return 'status' in it ? c.json(it, 202, { 'Retry-After': String(it.retry_after_seconds) }) : c.json(it)
     },
   )

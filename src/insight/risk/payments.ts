@@ -1,4 +1,5 @@
 import { inPesos } from '../../cfdi/money.ts'
+import { countedApplications } from '../../cfdi/open/applications.ts'
 import { isSubstituted } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/fragment.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
@@ -21,12 +22,9 @@ export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = '1'): st
 
 /** What counts of complements and, unless it is said otherwise, credit notes up to the ceiling for the PPD invoice `own`, in micros. */
 const appliedUpTo = (partition: Partition, more = '1'): string => {
-  const amount = `case when p.kind = 'P' then case when ${SAME_CURRENCY} then p.amount + 0 end
-    when source.receptor_rfc <> own.receptor_rfc then null
-    when coalesce(p.currency, 'MXN') = coalesce(own.currency, 'MXN') then p.amount + 0
-    else p.amount * (${rate('p')}) / (${rate('own')}) end`
-  const counts = `${more} and source.cancelled = 0 and not ${inlined(isSubstituted(partition, 'source'))}`
-  return `coalesce((select sum(${amount}) ${applied(partition, counts)}), 0)`
+  const isSame = "p.kind = 'P' or coalesce(p.currency, 'MXN') = coalesce(own.currency, 'MXN')"
+  const amount = `iif(${isSame}, p.amount + 0, p.amount * (${rate('p')}) / (${rate('own')}))`
+  return `coalesce((select sum(${amount}) ${inlined(countedApplications(partition))} and ${more}), 0)`
 }
 const leftAtCeiling = (partition: Partition): string => `(own.total_micros - ${appliedUpTo(partition)})`
 

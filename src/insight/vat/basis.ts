@@ -9,7 +9,8 @@ export const BASIS: Omit<Basis, 'rules'> = {
     prorrateo: '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado',
     acreditable: '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before',
     saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
-    pendiente: 'Σ IVA × balance ÷ total of PPD invoices that count today, by what was paid and credited up to the end of the month',
+    pendiente:
+      'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
     diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
     no_deducible_excluded:
       'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers',
@@ -19,6 +20,7 @@ export const BASIS: Omit<Basis, 'rules'> = {
     'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority.',
+    'saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why.',
     'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
   ],
 }

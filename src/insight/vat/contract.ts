@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, money } from '../common/contract.ts'
-import { OMITTED } from '../common/omitted.ts'
+import { CounterpartyRfc, Drilldown, Envelope, money, OMITTED } from '../common/contract.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -45,10 +45,15 @@ export const VatEntriesQuery = z
     figure: z
       .enum([...VAT_FIGURES, ...OMITTED])
       .meta({ description: doc('The path of the figure in its row, or a count of data_quality.') }),
+    rfc: CounterpartyRfc,
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
   .superRefine(onePeriod)
+  .refine(({ figure, rfc }) => rfc === undefined || figure.startsWith('pagado.'), {
+    path: ['rfc'],
+    message: 'Can be given with the figures of `pagado` only.',
+  })
 export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
 
 export const VatMonth = z
@@ -69,11 +74,21 @@ export const VatMonth = z
       description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
     }),
     prorrateo: z.string().meta({ description: doc('The taxed part of what was collected, with six places; 1 without exempt sales.') }),
-    acreditable: money,
-    saldo: money.meta({ description: doc('IVA to be paid; below zero, in favour of the taxpayer.') }),
-    resultado: z.enum(['a_cargo', 'a_favor']),
-    pendiente_por_cobrar_iva: money.meta({ description: doc('IVA of what customers owe at the end of the month, or today.') }),
-    pendiente_por_acreditar_iva: money.meta({ description: doc('IVA of what is owed to suppliers at the end of the month, or today.') }),
+    acreditable: money.nullable().meta({ description: doc('Null when nothing is known of what was received.') }),
+    saldo: money.nullable().meta({
+      description: doc(
+        'IVA to be paid; below zero, in favour of the taxpayer. Null when a direction of the month has the data_status `missing` and nothing of it ' +
+          'is known.',
+      ),
+    }),
+    resultado: z
+      .enum(['a_cargo', 'a_favor'])
+      .nullable()
+      .meta({ description: doc('Null as `saldo` is.') }),
+    pendiente_por_cobrar_iva: money.meta({ description: doc('IVA of what customers owed at the end of the month, or owe today.') }),
+    pendiente_por_acreditar_iva: money.meta({
+      description: doc('IVA of what was owed to suppliers at the end of the month, or is today.'),
+    }),
     pagos_sin_conciliar: z
       .strictObject({ count: z.int(), iva: money, iva_cobrado: money, iva_pagado: money })
       .meta({ description: doc('Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.') }),
@@ -81,7 +96,10 @@ export const VatMonth = z
       .strictObject({ iva_a_cargo: money, iva_a_favor: money, operation_number: z.string().nullable() })
       .nullable()
       .meta({ description: doc('What the latest visible return of the month declares. Null without one.') }),
-    diferencia: money.nullable().meta({ description: doc('saldo − (iva_a_cargo − iva_a_favor) of `declarado`.') }),
+    diferencia: money.nullable().meta({ description: doc('saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.') }),
+    data_status: z
+      .strictObject({ issued: DataStatusName, received: DataStatusName })
+      .meta({ description: doc('What is known of the month. Of a direction that is `missing`, zeros are unknown.') }),
     is_partial: z.boolean().meta({ description: doc('Whether a window divides the month, or it is not over.') }),
     through_date: z.iso
       .date()

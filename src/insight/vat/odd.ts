@@ -7,8 +7,9 @@ export interface Odd {
   source: string
   /** The day of the invoice, when its total in MXN is not known and it was paid in cash. */
   cash_of: string | null
-  party: string | null
   is_excluded: 0 | 1
+  is_presumed: 0 | 1
+  is_lapsed: 0 | 1
   /** It is no cash event. */
   is_unmatched: 0 | 1
 }

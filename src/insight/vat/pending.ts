@@ -1,35 +1,54 @@
-import { balanceOn, type OpenRow, partOf } from '../../cfdi/cash/balance-on.ts'
-import type { Micros } from '../../cfdi/money.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { isLarge, type Named } from '../../cfdi/cash/events.ts'
+import { inPesos } from '../../cfdi/money.ts'
+import { isOddRate, microsOfText } from '../../cfdi/open/in-pesos.ts'
+import { balanceColumns, invoicesIn, isOpenSince } from '../../cfdi/open/open-through.ts'
+import { MISSING_RATE, taxOf } from '../../cfdi/population/sums.ts'
+import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
-import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
-import { ivaOf, type Outcome } from '../common/measured.ts'
+import type { Partition } from '../../visibility/scoped-ledger.ts'
 
-/** IVA of invoices that are alike: without any payment yet, or paid at once in a month; or one invoice that is to be computed (`odd`). */
-export interface PendingRow {
-  direction: DirectionNumber
+/** IVA of what was open at the ends of months, from one on until another; or one balance that is to be measured. */
+export interface OpenRow {
   month: string
-  /** The month in which they were paid; null when they are not. */
-  settled: string | null
-  iva: string
-  odd: string | null
+  until: string | null
+  iva: number
+  /** For `partOf`, with an invoice. */
+  balance: string | null
+  invoice: string | null
 }
 
-/** Adds up what `openInvoices` selects. With a limit, SQLite selects `applied` once, and not once for each place that names it. */
-export const pendingGroups = (open: Fragment, direction: DirectionNumber, today: string): Fragment => sql`
-  select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, iif(is_whole, settled, null) as settled,
-    ${sumOf('iif(is_whole, iva, 0)')} as iva,
-    iif(is_whole, null, json_object('uuid', uuid, 'issued_at', issued_at, 'day', day, 'applied', applied, 'source', source)) as odd
-  from (select *, substr(applied->>'$[0][0]', 1, 7) as settled, not is_odd and (applied = '[]'
-      or (json_array_length(applied) = 1 and applied->>'$[0][2]' = 'P'
-        and applied->>'$[0][0]' <= ${today} and (applied->>'$[0][1]') + 5000 > total + 0)) as is_whole
-    from (${open} limit -1))
-  group by 2, 3, iif(is_whole, '', uuid)`
+const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
+const sumOf = (amount: (name: (typeof RATES)[number]) => string): string => RATES.map(amount).join(' + ')
 
-/** The IVA that an invoice’s balance has at the end of a day, in micros of MXN; null when its rate is not known. */
-export function pendingOn(row: OpenRow, day: string, outcomeOf: (row: ReturnType<typeof partOf>) => Outcome): Micros | null {
-  const balance = balanceOn(row, day)
-  if (balance === 0n) return 0n
-  const measured = outcomeOf(partOf(row, balance))
-  return typeof measured === 'string' ? null : ivaOf(measured)
-}
+/** The place of the amounts in the currency of the document, in its taxes (taxes/breakdown.ts). */
+const OWN = BREAKDOWN.length
+
+/** What the balances of invoices need: `open_iva` in MXN, the IVA of each rate in its own currency, and the exchange rate in micros. */
+export const openColumns =
+  (partition: Partition): Named =>
+  (alias) => {
+    const isPesos = inPesos(`${alias}.currency`)
+    const own = (name: (typeof RATES)[number]) =>
+      `iif(${isPesos}, ${taxOf(alias, name)}, coalesce(${alias}.taxes->>'$[${OWN}][${BREAKDOWN.indexOf(name)}]', 0)) + 0`
+    return {
+      ...balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`),
+      rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(`${alias}.tipo_cambio`)} end`,
+      open_iva: sumOf((name) => `(${taxOf(alias, name)})`),
+      ...Object.fromEntries(RATES.map((name) => [`open_${name}`, own(name)])),
+    }
+  }
+
+const shareOf = (name: string): string => `(open_${name} * 1.0 * balance / total)`
+const rounded = (name: string): string => `cast(${shareOf(name)} + 0.5 as integer)`
+const inMxn = (micros: string): string => `${micros} / 1000000 * rate + (${micros} % 1000000 * rate + 500000) / 1000000`
+/** Floating point decides how a share is rounded, unless that is too close. */
+const IS_CLOSE = RATES.map((name) => `abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`).join(' or ')
+
+/** Adds up the IVA of `open` by the months in which it was, as `OpenRow`. */
+export const pendingGroups = (partition: Partition, first: string): Fragment => sql`
+  select month, until, sum(iif(is_single, 0, iva)) as iva, iif(is_single, cast(balance as text), null) as balance,
+    iif(is_single, (${invoicesIn(partition, raw('select owed.uuid'))}), null) as invoice
+  from (select uuid, month, until, balance, ${raw(`balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
+      iif(balance = total, open_iva, ${sumOf((name) => inMxn(rounded(name)))}) as iva`)}
+    from open where ${isOpenSince(first)} limit -1) owed
+  group by month, until, iif(is_single, uuid, '')`

@@ -1,9 +1,9 @@
-import { accruedEvents, cashEvents, creditsOfOthers } from '../../cfdi/cash/events.ts'
+import { cashEvents, creditsOfOthers, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { Exclusions } from './exclusions.ts'
+import type { KnownSuppliers } from './suppliers.ts'
 
 /** What cash events are added up of, in this order. */
 export const SUMS = [
@@ -11,95 +11,75 @@ export const SUMS = [
 ]
 export type Sum = (typeof SUMS)[number]
 
-/** A group of movements of one month, or a single one that SQL leaves to be measured (`odd`). */
-export type GroupRow = Record<Sum, string> & {
-  direction: DirectionNumber
-  month: string
-  /** Of received ones. */
-  party: string | null
-  /** Why they are no cash events. */
-  reason: string | null
-  is_excluded: 0 | 1
-  in_scope: 0 | 1
-  /** Pairs of a document and what it applies to. */
-  pairs: number
-  /** IVA that paid parts state which are no cash events. */
-  stated: string
-  odd: string | null
-}
-
 /** Columns of the invoice that exclusions depend on. */
-const MORE = ['uso_cfdi', 'products', 'total_mxn', 'fecha']
-
-const ODD = (isCash: string) =>
-  `json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source, 'party', party,
-    'is_excluded', is_excluded, 'is_unmatched', reason is not null,
-    'cash_of', iif(total_mxn is null and ${isCash}, substr(fecha, 1, 10), null))`
+export const MORE = named('uso_cfdi', 'products', 'total_mxn', 'fecha')
 
 /** The IVA that a row of events transfers. */
 export const IVA = '(iva_16 + iva_8 + iva_otras)'
-/** IVA that a paid part states itself, if any. */
-export const STATED = `iif(source->>3 is null, 0, ${IVA})`
 
-/** Cash events of a direction, with what the figures distinguish. */
-export function movements(partition: Partition, direction: DirectionNumber, days: Days, exclusions: Exclusions): Fragment | null {
-  const events = cashEvents(partition, direction, days, MORE)
-  if (events === null) return null
-  const { isExcluded, isInScope, isCash } = exclusions
-  const own = direction === 0 ? ['null', '0', '0', '0'] : ['counterparty', isExcluded, isInScope, isCash]
-  // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
-  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, party, is_excluded, in_scope, source, ${raw(SUMS.join(', '))},
-      ${raw(`iif(is_odd or (total_mxn is null and ${own[3]}), 1, 0) as is_odd, ${ODD(own[3]!)} as as_json`)}
-    from (select *, ${raw(`${own[0]} as party, ${own[1]} as is_excluded, ${own[2]} as in_scope`)} from (${events}) where reason is not 'not_counted')`
+/** What distinguishes movements: who was paid, whether IVA cannot be credited, and whether it is at risk unless it is excluded. */
+export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
+
+const list = (values: Iterable<string>): Fragment => sql`(select value from json_each(${JSON.stringify([...values])}))`
+
+/** The conditions of `FLAGS` on what was received. Without suppliers, nobody is on a list or without a registration. */
+function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): Fragment[] {
+  const lapsed = [...registrations.values()]
+  const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
+  const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
+  return [
+    definitive.size === 0 ? raw(isExcluded) : sql`(${raw(isExcluded)} or counterparty in ${list(definitive)})`,
+    presumed.size === 0 ? raw('0') : sql`counterparty in ${list(presumed)}`,
+    lapsed.length === 0
+      ? raw('0')
+      : sql`(counterparty in ${list(registrations.keys())} and (${raw(isInScope)} or counterparty in ${list(active)}) and exists (
+          select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
+  ]
 }
 
-/** Adds up movements by month and by what the figures distinguish. */
-export const groups = (movement: Fragment, direction: DirectionNumber): Fragment => sql`
-  select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, iif(reason is null, party, null) as party, reason, is_excluded, in_scope,
-    count(distinct uuid || coalesce(applies_to, '')) as pairs,
+/** Events as movements, with what the figures distinguish. `more` are names of further columns. */
+export function marked(
+  events: Fragment,
+  direction: DirectionNumber,
+  exclusions: Exclusions,
+  suppliers: KnownSuppliers,
+  more: readonly string[] = [],
+): Fragment {
+  const flags = direction === 0 ? [raw('0'), raw('0'), raw('0')] : flagsOf(exclusions, suppliers)
+  // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
+  const isUnknown = direction === 0 ? '0' : `(total_mxn is null and ${exclusions.isCash})`
+  // SQL adds amounts of so many digits up without an overflow.
+  const names = SUMS.map((name) => `${name} + 0`).join(', ')
+  const isOdd = `(is_odd or ${isUnknown} or coalesce(max(${names}) >= 1e${LARGE} or min(${names}) <= -1e${LARGE}, 0))`
+  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
     ${join(
-      SUMS.map((name) => sql`${sumOf(`iif(is_odd, 0, ${name})`)} as ${raw(name)}`),
+      FLAGS.map((name, n) => sql`${raw(`'${name}'`)}, ${flags[n]!}`),
       ', ',
     )},
-    ${sumOf(`iif(is_odd or reason is null, 0, ${STATED})`)} as stated, iif(is_odd, as_json, null) as odd
-  from (${movement}) group by 2, 3, 4, 5, 6, iif(is_odd, uuid || n || coalesce(applies_to, ''), '')`
-
-/** A month's IVA of the documents that were issued in it, or a single document that is to be measured. */
-export interface AccruedRow {
-  direction: DirectionNumber
-  month: string
-  iva: string
-  odd: string | null
+    'is_unmatched', reason is not null, 'cash_of', ${raw(`iif(${isUnknown}, substr(fecha, 1, 10), null)`)})`
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+      ${join(
+        FLAGS.map((name, n) => sql`${flags[n]!} as ${raw(name)}`),
+        ', ',
+      )}, ${raw(`${isOdd} as is_odd, iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated`)},
+      case when ${raw(isOdd)} then ${json} end as as_json
+    from (${events} limit -1) where reason is not 'not_counted'`
 }
 
-export function accrued(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const events = accruedEvents(partition, direction, days)
-  return (
-    events &&
-    sql`select ${raw(String(direction))} as direction, substr(day, 1, 7) as month, ${sumOf(`iif(is_odd, 0, ${IVA})`)} as iva,
-      iif(is_odd, json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source), null) as odd
-    from (${events}) where reason is null group by 2, iif(is_odd, uuid, '')`
-  )
+/** Cash events of a direction, and paid parts that are none, as movements. */
+export function movements(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Days,
+  exclusions: Exclusions,
+  suppliers: KnownSuppliers,
+): Fragment | null {
+  const events = cashEvents(partition, direction, days, MORE)
+  return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
 }
 
-/** IVA of the groups `[[supplier, month, in_scope, day], …]` that was paid after a day, by month. */
-export function expired(partition: Partition, days: Days, exclusions: Exclusions, asked: string): Fragment | null {
-  const events = movements(partition, 1, days, exclusions)
-  return (
-    events &&
-    sql`select substr(e.day, 1, 7) as month, ${sumOf(IVA)} as iva
-    from (${events}) e cross join json_each(${asked}) a
-    where e.party = a.value->>0 and substr(e.day, 1, 7) = a.value->>1 and e.in_scope = a.value->>2 and e.day > a.value->>3
-      and e.is_odd = 0 and e.reason is null and e.is_excluded = 0 group by 1`
-  )
-}
-
+/** How many credit notes of some days name an invoice of other parties. */
 export function notes(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
   const credits = creditsOfOthers(partition, direction, days)
-  return credits && sql`select ${days.first.slice(0, 7)} as month, count(*) as n from (${credits})`
-}
-
-export function parties(partition: Partition, days: Days, exclusions: Exclusions): Fragment | null {
-  const events = movements(partition, 1, days, exclusions)
-  return events && sql`select distinct party from (${events}) where reason is null`
+  return credits && sql`select count(*) as n from (${credits})`
 }

@@ -1,22 +1,22 @@
-import { partOf } from '../../cfdi/cash/balance-on.ts'
 import { fixed } from '../../cfdi/decimal.ts'
 import { dividedBy, type Micros, micros, decimal as money } from '../../cfdi/money.ts'
-import { parseSum } from '../../cfdi/population/sums.ts'
+import { partOf } from '../../cfdi/open/measure-open-on.ts'
+import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestOf } from '../../visibility/window.ts'
+import { UNMATCHED } from '../common/contract.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
-import { UNMATCHED } from '../common/omitted.ts'
 import { BASIS } from './basis.ts'
 import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
 import { rateOfLimit } from './exclusions.ts'
 import { parseOdd } from './odd.ts'
-import { lookUp, monthsOf, parseOpen, readExpired, statementsOf, type VatReading } from './reading.ts'
-import type { GroupRow } from './store.ts'
+import { monthsOf, statementsOf, type VatReading } from './reading.ts'
 import { sumsOf, type VatSums } from './sums.ts'
+import { knownSuppliers } from './suppliers.ts'
 
 export const PATH = 'analytics/vat-position'
 
@@ -24,51 +24,37 @@ export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query
 
 /**
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
- * what the return declares. Throws Failure 404 without a readable connection, and 422 range.invalid.
+ * what the return declares. At most six D1 calls with authentication. Throws Failure 404 without a readable connection, and 422 range.invalid.
  */
 export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosition> {
   const insight = await openInsight(ctx, rangeOf(query))
   const { rules } = insight
-  const reads = statementsOf(insight)
-  const { envelope, found } = await aggregateOf(insight, reads.statements)
-  const { sums, months, returns } = await positionOf(insight, reads.parse(found))
+  const reads = statementsOf(insight, await knownSuppliers(insight))
+  const { envelope, found, statusOf } = await aggregateOf(insight, reads.statements)
+  const reading = reads.parse(found)
+  const [months, sums] = [monthsOf(insight), await addedUp(insight, reading)]
   const inRange = (counts: Map<string, number>) => months.reduce((sum, { month }) => sum + (counts.get(month) ?? 0), 0)
   const links = linksOf(insight, PATH)
   const omitted = {
     dof_rate: sums.dof_rate,
     unreconciled_payments: inRange(sums.unreconciled),
-    other_parties: inRange(sums.otherParties),
+    other_parties: inRange(sums.otherParties) + reading.notes,
     drilldown: qualityLinks(links, UNMATCHED),
   }
   return {
     ...envelope(BASIS, rules, omitted),
-    data: months.map(({ month }) => rowOf(insight, sums, returns, month)),
+    data: months.map(({ month }) => rowOf(insight, sums, reading.returns, month, statusOf)),
   }
 }
 
-/** Adds up everything that the figures of the months are made of. */
-async function positionOf(insight: Insight, reading: VatReading) {
-  const { ctx, span } = insight
-  const months = monthsOf(insight)
-  const odds = [...reading.groups, ...reading.accrued].flatMap(({ odd }) => odd ?? [])
-  const open = reading.pending.flatMap(({ odd }) => (odd === null ? [] : [partOf(parseOpen(odd), 1n)]))
-  const first = span.first.slice(0, 7)
-  const parties = new Set(reading.groups.flatMap(({ party, month }) => (party !== null && month >= first ? [party] : [])))
-  const [measured, suppliers] = await Promise.all([
-    measurer(
-      ctx,
-      [...odds.map(parseOdd), ...open],
-      odds.flatMap((odd) => rateOfLimit(parseOdd(odd))),
-    ),
-    lookUp(insight, [...parties]),
-  ])
-  const split: GroupRow[] = []
-  const sums = sumsOf(reading, months, suppliers, measured, (row) => split.push(row))
-  for (const { month, iva } of await readExpired(insight, reading.exclusions, suppliers, split))
-    sums.add('at_risk_repse', month, parseSum(iva))
-  return { sums, months, returns: reading.returns }
+/** Adds up everything that the figures of the months are made of. At most one D1 call. */
+async function addedUp(insight: Insight, reading: VatReading): Promise<VatSums> {
+  const events = reading.groups.flatMap(({ odds }) => odds.map(parseOdd))
+  const open = [...reading.open, ...reading.odd].flatMap(({ invoice }) => (invoice === null ? [] : [partOf(invoice, 1n)]))
+  return sumsOf(reading, monthsOf(insight), await measurer(insight.ctx, [...events, ...open], events.flatMap(rateOfLimit)))
 }
 
+const DIRECTIONS = ['issued', 'received'] as const
 const ONE = 1_000_000n
 const product = (amount: Micros, rate: Micros): Micros => dividedBy(amount * rate, '1000000')
 
@@ -95,7 +81,7 @@ function declaredIn(returns: readonly ReturnRow[], month: string): Declared | nu
   return { iva_a_cargo: amount('iva_a_cargo'), iva_a_favor: amount('iva_a_favor'), operation_number: found['numero_operacion'] ?? null }
 }
 
-function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], period: string): VatMonth {
+function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], period: string, statusOf: StatusOf): VatMonth {
   const { fiscal_entity_id } = insight.ledger
   const of = (figure: VatFigure) => sums.of(figure, period)
   const side = (name: 'cobrado' | 'pagado') => {
@@ -108,6 +94,10 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   const credited = product(ivas('pagado') - of('no_deducible_excluded'), prorrateo)
   const acreditable = credited - of('pagado.retenido_a_terceros') + sums.of('pagado.retenido_a_terceros', addMonths(period, -1))
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
+  const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
+  // Zeros of a month of which nothing was downloaded would be taken for its position.
+  const isUnknown = (direction: 0 | 1) => data_status[DIRECTIONS[direction]] === 'missing' && !sums.isSeen(period, direction)
+  const result = isUnknown(0) || isUnknown(1) ? null : saldo
   const declarado = declaredIn(returns, period)
   const declared = declarado === null ? null : micros(declarado.iva_a_cargo)! - micros(declarado.iva_a_favor)!
   return {
@@ -119,9 +109,9 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     at_risk_69b: money(of('at_risk_69b')),
     at_risk_repse: money(of('at_risk_repse')),
     prorrateo: fixed(prorrateo, 6),
-    acreditable: money(acreditable),
-    saldo: money(saldo),
-    resultado: money(saldo).startsWith('-') ? 'a_favor' : 'a_cargo',
+    acreditable: isUnknown(1) ? null : money(acreditable),
+    saldo: result === null ? null : money(result),
+    resultado: result === null ? null : money(result).startsWith('-') ? 'a_favor' : 'a_cargo',
     pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')),
     pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
     pagos_sin_conciliar: {
@@ -131,7 +121,8 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
       iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')),
     },
     declarado,
-    diferencia: declared === null ? null : money(saldo - declared),
+    diferencia: declared === null || result === null ? null : money(result - declared),
+    data_status,
     ...shownOf(insight, period),
     drilldown: Object.fromEntries(
       VAT_FIGURES.map((figure) => [figure, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),

@@ -3,8 +3,7 @@ import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, money, Range } from '../common/contract.ts'
-import { OMITTED } from '../common/omitted.ts'
+import { Drilldown, Envelope, money, OMITTED, Range } from '../common/contract.ts'
 
 const Role = z.enum(['withheld_from_us', 'withheld_by_us']).meta({
   description: doc('`withheld_from_us`: creditable. `withheld_by_us`: to be paid to the authority by `due_date`.'),

@@ -1,4 +1,4 @@
-import { cashEvents } from '../../cfdi/cash/events.ts'
+import { cashEvents, named } from '../../cfdi/cash/events.ts'
 import { withheldDocuments } from '../../cfdi/cash/withheld.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
@@ -12,7 +12,7 @@ const CLAVE = `case when products is null then null when instr(products, ',') = 
   else (select substr(value, 1, instr(value, '=') - 1) from json_each('["' || replace(products, ',', '","') || '"]')
     order by substr(value, instr(value, '=') + 1) + 0 desc, key limit 1) end`
 
-const MORE = ['emisor_rfc', 'receptor_rfc', 'emisor_regimen_fiscal', 'products']
+const MORE = named('emisor_rfc', 'receptor_rfc', 'emisor_regimen_fiscal', 'products')
 
 /** An event, a payroll receipt or a CFDI de retenciones that withholds, or should. Amounts are micros of MXN as text. */
 export interface WithheldRow {

@@ -31,15 +31,6 @@ export const join = (pieces: readonly Fragment[], separator: string): Fragment =
 /** The condition that all these conditions hold. */
 export const all = (conditions: readonly Fragment[]): Fragment => (conditions.length === 0 ? raw('1') : join(conditions, ' and '))
 
-/** The text of a piece with its values written into it, for SQL that is repeated until D1’s hundred parameters would not suffice. */
-export const inlined = ({ text, values }: Fragment): string => {
-  let n = 0
-  return text.replace(/\?/g, () => {
-    const value = values[n++] ?? null
-    return typeof value === 'string' ? quoted(value) : String(value)
-  })
-}
-
 /** A text as a literal of SQL. It holds no question mark, which would be taken for a placeholder when it is part of another piece. */
 export const quoted = (text: string): string => {
   const literal = `'${text.replaceAll("'", "''")}'`
@@ -64,6 +55,13 @@ export function withLiterals({ text, values }: Fragment): Fragment {
     return '?'
   })
   return { text: written, values: left }
+}
+
+/** The text of a piece of SQL that is repeated within a statement, with all of its values written into it: numbers and plain words. */
+export function inlined(piece: Fragment): string {
+  const { text, values } = withLiterals(piece)
+  if (values.length > 0) throw new TypeError('Only numbers and plain words are written into a statement.')
+  return text
 }
 
 export const prepared = (d1: D1Database, { text, values }: Fragment): D1PreparedStatement => d1.prepare(text).bind(...values)

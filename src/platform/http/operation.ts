@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx, StoredUpload } from '../context.ts'
-import { columnsOf, csvOf } from '../csv.ts'
+import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
 import { readAuthorization } from './authorization.ts'
@@ -194,11 +194,14 @@ export const returns = (status: number, schema?: z.ZodType, description?: Doc, h
 
 /**
  * Declares an answer that is JSON, or a table in CSV for who accepts text/csv: a line for each item of `data`, or the whole object as one
- * line when it has no `data`. The table of a page has its next page in the header Link.
+ * line when it has no `data`; or the table that `tableOf` makes of it. The table of a page has its next page in the header Link.
  */
-export const returnsTable = (schema: z.ZodObject) => {
+export const returnsTable = <Answer>(
+  schema: z.ZodType<Answer> & z.ZodObject,
+  tableOf?: (answer: Answer) => readonly [columns: readonly Column[], rows: readonly unknown[]],
+) => {
   const data = schema.shape['data']
-  const columns = columnsOf(data instanceof z.ZodArray ? (data.element as z.ZodType) : schema)
+  const columns = tableOf ? [] : columnsOf(data instanceof z.ZodArray ? (data.element as z.ZodType) : schema)
   const output = {
     status: 200,
     description: doc('OK'),
@@ -220,7 +223,7 @@ export const returnsTable = (schema: z.ZodObject) => {
       headers.set('Link', `<${pathname}?${searchParams}>; rel="next"`)
     }
     c.res = undefined
-    c.res = new Response(csvOf(columns, answer.data ?? [answer]), { headers })
+    c.res = new Response(csvOf(...(tableOf?.(answer as Answer) ?? [columns, answer.data ?? [answer]])), { headers })
   }) as MiddlewareHandler<App>)
 }
 

@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { DEADLINE_BASES } from '../../authority/port/business-days.ts'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
-import { DEADLINE_BASES, NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
+import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */

@@ -12,6 +12,7 @@ import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
+import { subjectOf } from '../events/stored-body.ts'
 
 /** An organization that is notified of a change to one of its fiscal entities. */
 export interface Recipient {
@@ -143,15 +144,12 @@ function notificationOf({ notification_id, kind, title, authority, document_numb
   return { notification_id, kind, title, authority, document_number, ...dates }
 }
 
-const DIRECTIONS = { sat_cfdi_issued: 'issued', sat_cfdi_received: 'received' } as const
-
 function syncOf({ job_id, data_source_key, period, completed_at, ...counts }: SyncOfRecipient) {
   return {
     job_id,
     data_source_key,
     period,
-    document_type: period === null ? data_source_key.replace(/^sat_/, '') : 'cfdi',
-    direction: DIRECTIONS[data_source_key as keyof typeof DIRECTIONS] ?? null,
+    ...subjectOf(data_source_key, period),
     created_count: counts.created_count,
     updated_count: counts.updated_count,
     cancelled_count: counts.cancelled_count,

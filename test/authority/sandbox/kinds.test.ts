@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type SandboxOverrides, sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
+import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.ts'
+import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'

@@ -6,6 +6,7 @@ import { World } from '../platform/world.ts'
 const RFCS = 5
 const FIRST = Date.parse('2026-11-21T06:00:00Z')
 const DAYS = 100
+const KINDS = ['control', 'ledger', 'events'] as const
 const OF = `after three years of history and ${DAYS} quiet days of an organization with ${RFCS} connections`
 
 /** What a connection adds to the files of the databases, which grow by pages of 4,096 bytes. */
@@ -34,17 +35,29 @@ export const growth = measure({
       })
       // What a service has without customers: the lists of the sandbox.
       await world.cron('0 10 * * *', FIRST - DAY_MS / 2)
+      const pages = async () => Object.fromEntries(await Promise.all(KINDS.map(async (kind) => [kind, await world.pagesOf(kind)] as const)))
       const empty = await sizes()
+      const before = await pages()
       const authorization = await signUp(world)
       for (let n = 0; n < RFCS; n++) await connect(world, authorization, rfcOf(n), QUIET)
       await world.settle()
       const connected = await sizes()
+      const then = await pages()
       for (let n = 0; n < DAYS; n++) {
         await world.cron('*/15 * * * *', FIRST + n * DAY_MS)
         await world.cron('0 10 * * *', FIRST + n * DAY_MS + DAY_MS / 6)
       }
       const grown = await sizes()
-      if (process.env['BENCH_VERBOSE']) console.error({ empty, connected, grown })
+      if (process.env['BENCH_VERBOSE']) {
+        const after = await pages()
+        for (const kind of KINDS)
+          for (const [name, count] of Object.entries(after[kind]!).sort())
+            if (count > (before[kind]![name] ?? 0))
+              console.error(
+                `  ${kind} ${name}: ${before[kind]![name] ?? 0} pages, ${then[kind]![name] ?? 0} connected, ${count} at the end`,
+              )
+        console.error({ empty, connected, grown })
+      }
       return {
         'control.bytes_per_connection_100_days': (grown.control - empty.control) / RFCS,
         'events.bytes_per_connection_100_days': (grown.events - empty.events) / RFCS,

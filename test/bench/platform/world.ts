@@ -15,6 +15,8 @@ const AFTERWARDS_MS = 100
 
 const isForgetting = ({ body }: Waiting): boolean => String((body as { task?: string }).task).startsWith('prune')
 
+type Kind = 'control' | 'ledger' | 'events'
+
 interface Outcome {
   outcome: string
   retryMessages?: { delaySeconds?: number }[]
@@ -128,14 +130,34 @@ export class World {
   query: Awaited<ReturnType<typeof startRig>>['query'] = (...args) => this.#rig.query(...args)
 
   /** The bytes of all databases of a kind: the pages of their files, those that are free included. D1 vacuums no file either. */
-  async bytesOf(kind: 'control' | 'ledger' | 'events'): Promise<number> {
-    let bytes = 0
-    for (const { name } of DATABASES.filter(({ migrations }) => migrations === kind)) {
-      const file = new DatabaseSync(join(this.#rig.state, await this.#rig.fileOf(name)), { readOnly: true })
-      const [pages, size] = ['page_count', 'page_size'].map((pragma) => Number(file.prepare(`pragma ${pragma}`).get()![pragma]))
-      bytes += pages! * size!
-      file.close()
-    }
-    return bytes
+  async bytesOf(kind: Kind): Promise<number> {
+    const sizes = await this.#inFiles(kind, (file) =>
+      ['page_count', 'page_size'].map((pragma) => Number(file.prepare(`pragma ${pragma}`).get()![pragma])),
+    )
+    return sizes.reduce((bytes, [pages, size]) => bytes + pages! * size!, 0)
+  }
+
+  /** The pages of each table and index of the databases of a kind, with the free ones of their files. */
+  async pagesOf(kind: Kind): Promise<Record<string, number>> {
+    const pages: Record<string, number> = {}
+    for (const rows of await this.#inFiles(kind, (file) => [
+      ...file.prepare('select name, count(*) as pages from dbstat group by name').all(),
+      { name: 'free', pages: file.prepare('pragma freelist_count').get()!['freelist_count'] },
+    ]))
+      for (const { name, pages: count } of rows) pages[String(name)] = (pages[String(name)] ?? 0) + Number(count)
+    return pages
+  }
+
+  #inFiles<T>(kind: Kind, read: (file: DatabaseSync) => T): Promise<T[]> {
+    return Promise.all(
+      DATABASES.filter(({ migrations }) => migrations === kind).map(async ({ name }) => {
+        const file = new DatabaseSync(join(this.#rig.state, await this.#rig.fileOf(name)), { readOnly: true })
+        try {
+          return read(file)
+        } finally {
+          file.close()
+        }
+      }),
+    )
   }
 }

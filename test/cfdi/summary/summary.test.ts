@@ -10,6 +10,7 @@ import type { Page } from '../../../src/platform/paging/cursor.ts'
 import { shows, windowsOf } from '../../../src/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
+import { reachesOf } from '../../support/reaches.ts'
 import { documents, insertCfdi, insertMonths, isSubstitutedFor, monthsOf, type Row, rowOf } from '../support/ledger.ts'
 
 const OWN = documents(11, 800, '2025-11-20', 100)
@@ -164,7 +165,7 @@ describe('a row outside the window', () => {
   it('has only imports, and is partial and missing, whatever the runs downloaded of the month', async () => {
     const to = Date.parse('2026-01-17T19:23:45Z')
     const ctx = contextOf(
-      { ...reaching(['2025-12-11', to]), issued_reaches: JSON.stringify([[to, '2025-12-11']]), imported_at: 1 },
+      { ...reaching(['2025-12-11', to]), issued_reaches: reachesOf([[to, '2025-12-11']]), imported_at: 1 },
       { extractor_count: 1 },
     )
     const coverage = { '2025-12': [[to, 'over']] }

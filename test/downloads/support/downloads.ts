@@ -126,7 +126,7 @@ export interface JobState {
   not_before: number
   error_class: string | null
   created_count: number
-  organizations: string
+  organizations: string | null
 }
 
 /** Jobs of the RFC, by source and month. */

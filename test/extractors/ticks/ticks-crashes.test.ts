@@ -57,7 +57,7 @@ describe('a crash', () => {
     const clockwork = new Clockwork()
     const places: string[] = []
     for (let day = '2027-01-02'; ; day = daysAfter(day, 1)) {
-      await env.LEDGER_0.prepare(`update sync_jobs set open = 0, error_class = null, finished_at = as_of where open = 1`).run()
+      await env.LEDGER_0.prepare(`update sync_jobs set open = 0, error_class = null, finished_after = -created_after where open = 1`).run()
       const before = Number((await ledgerRows('select count(*) as n from sync_jobs'))[0]!['n'])
       const revive = dieAt(clockwork, places.length + 1, when)
       await quietly(() => clockwork.tick(midnight(day)))

@@ -105,9 +105,9 @@ export interface VatMonth {
   at_risk_69b: Money
   at_risk_repse: Money
   prorrateo: Rate
-  acreditable: Money
-  saldo: Money
-  resultado: 'a_cargo' | 'a_favor'
+  acreditable: Money | null
+  saldo: Money | null
+  resultado: 'a_cargo' | 'a_favor' | null
   pendiente_por_cobrar_iva: Money
   pendiente_por_acreditar_iva: Money
   pagos_sin_conciliar: { count: number; iva: Money; iva_cobrado: Money; iva_pagado: Money }
@@ -136,6 +136,7 @@ export interface EfosRow {
   before_listing_amount: Money
   after_listing_amount: Money
   correction_deadline: Day | null
+  deadline_basis: 'published' | 'estimated' | null
   is_active: boolean
   drilldown: Drilldown
 }
@@ -149,8 +150,10 @@ export interface EfosHeader {
     iva_acreditado: Money
     isr_effect: Money | null
   }[]
-  total_purchases: Money
+  total_purchases: Money | null
   share_of_purchases: Percent
+  total_sales: Money | null
+  share_of_sales: Percent
 }
 export type EfosAnswer = Envelope & EfosHeader & Page<EfosRow>
 

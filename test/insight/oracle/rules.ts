@@ -127,11 +127,11 @@ export const DEFAULT_RULES: Rules = {
   donation_income: '0.07',
   retirement: { income: '0.10', uma: 5, fixed: '152000' },
   tuition: {
-    preescolar: '14200',
-    primaria: '12900',
-    secundaria: '19900',
-    profesional_tecnico: '17100',
-    bachillerato: '24500',
+    Preescolar: '14200',
+    Primaria: '12900',
+    Secundaria: '19900',
+    'Profesional técnico': '17100',
+    'Bachillerato o su equivalente': '24500',
   },
   uma: { '2023': '37844.40', '2024': '39606.36', '2025': '41273.52', '2026': '42794.64' },
   investment_rates: {

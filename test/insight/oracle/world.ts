@@ -2,10 +2,8 @@ import type { CfdiDetail } from '../../../src/cfdi/detail/contract.ts'
 import type { RateTable, Rules } from './rules.ts'
 import type { Day, Direction, Month, Situacion } from './shapes.ts'
 
-/** A document as GET /v1/cfdi/{uuid} answers it. IEDU is what the complement instEducativas of a line says. */
-export type Document = Omit<CfdiDetail, 'conceptos'> & {
-  conceptos: (CfdiDetail['conceptos'][number] & { iedu?: { curp: string; nivel: string } | null })[]
-}
+/** A document as GET /v1/cfdi/{uuid} answers it. */
+export type Document = CfdiDetail
 
 /** A taxpayer on a list, with the steps of its procedure; a list without steps has none. */
 export interface ListEntry {
@@ -46,6 +44,8 @@ export interface World {
   returns: readonly Return[]
   /** Senses of the visible 32-D opinions, the latest last. */
   opinions: readonly { date: Day; sense: string }[]
+  /** Whether everything is known, so that zeros are zeros. Otherwise nothing was downloaded beside the documents. */
+  isComplete?: boolean
 }
 
 export interface Range {

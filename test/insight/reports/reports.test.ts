@@ -7,9 +7,12 @@ import { Budget } from '../../../src/platform/db/budget.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { CUSTOMERS, type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
 import { cfdiOf, losingMessages, subscriber } from '../../downloads/support/downloads.ts'
+import { basic, type Caller, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
+import { expectAddedUp, linksIn } from '../support/added-up.ts'
+import type { Ask } from '../support/compare.ts'
 
 const random = randomOf(1_616)
 const NOW = '2026-06-20T18:00:00Z'
@@ -37,8 +40,22 @@ async function everything(rfc: string): Promise<Subscriber & { connection: numbe
   return { ...of, connection: row!.connection, entity_number: row!.entity }
 }
 
-const ask = (of: Subscriber, key: string, method = 'GET', more = '') =>
-  of.ask(method, `/v1/reports/${key}${more}?fiscal_entity_id=${of.fiscal_entity_id}`)
+const ask = (of: Subscriber, key: string, method = 'GET', more = '', query = '') =>
+  of.ask(method, `/v1/reports/${key}${more}?fiscal_entity_id=${of.fiscal_entity_id}${query}`)
+/** Asks for a table. */
+async function csv(caller: Caller, path: string) {
+  const { status, headers, body } = await request('GET', path, { headers: { authorization: basic(caller), accept: 'text/csv' } })
+  return { status, headers, text: body as string }
+}
+
+/** Asks as a surface is asked, for what follows drilldowns. */
+const asking =
+  (of: Subscriber): Ask =>
+  async (path, query) => {
+    const { status, body } = await of.ask('GET', `/v1${path}?${new URLSearchParams({ fiscal_entity_id: of.fiscal_entity_id, ...query })}`)
+    expect([path, status]).toEqual([path, 200])
+    return body
+  }
 const rowsOf = async (of: Subscriber, key: string) => (await ask(of, key)).body.data.rows
 
 /** What the authority delivers, committed as a download does. */
@@ -96,6 +113,72 @@ describe('a report', () => {
     ])
     for (const key of ['revenue-expenses', 'cancellations', 'payment-behavior', 'compliance', 'payroll'])
       expect((await ask(one, key)).status).toBe(200)
+  })
+
+  it('leads from its figures to the documents that add up to them', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    const bought = (day: string, subtotal: number, more: Partial<Plain> = {}) =>
+      sold(rfc, day, subtotal, { emisor: 'DDD040404DD3', receptor: rfc, ...more })
+    const owed = sold(rfc, '2026-03-02', 700, { metodo: 'PPD' })
+    await ingest(rfc, one.entity_number, [
+      ...[sold(rfc, '2025-05-10', 1_000), sold(rfc, '2026-05-11', 500), owed, sold(rfc, '2026-05-20', 40, { tipo: 'E' })],
+      ...[
+        bought('2026-05-12', 300),
+        bought('2026-06-01', 90, { metodo: 'PPD' }),
+        sold(rfc, '2026-04-01', 10, { receptor: 'CCC030303CC2' }),
+      ],
+    ])
+    await env.LEDGER_0.prepare("update cfdi set cancelled = 1, estatus = 'cancelado' where entity = ? and subtotal = '10.00'")
+      .bind(one.entity_number)
+      .run()
+    await ask(one, 'diot')
+    await work(one)
+    let links = 0
+    for (const key of ['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'payment-behavior', 'diot'])
+      for (const link of linksIn(await rowsOf(one, key))) {
+        links++
+        await expectAddedUp(asking(one), link)
+      }
+    expect(links).toBeGreaterThan(50)
+  })
+
+  it('is a table for who accepts text/csv, whole or page by page, of one state', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    await ingest(rfc, one.entity_number, [sold(rfc, '2025-05-10', 1_000), sold(rfc, '2026-05-11', 500), sold(rfc, '2026-06-11', 70)])
+    await ask(one, 'revenue-expenses')
+    await work(one)
+    const table = async (more: string) => {
+      const { status, headers, text } = await csv(one.owner, `/v1/reports/revenue-expenses?fiscal_entity_id=${one.fiscal_entity_id}${more}`)
+      return { status, type: headers.get('content-type'), next: headers.get('link'), lines: text.split('\r\n') }
+    }
+    const whole = await table('')
+    expect([whole.status, whole.type, whole.next]).toEqual([200, 'text/csv; charset=utf-8; header=present', null])
+    expect(whole.lines[0]).toBe(
+      'month,revenue,credit_notes,net_revenue,expenses,credit_notes_received,net_expenses,cost_of_goods,payroll,gross_profit,gross_margin,operating_result',
+    )
+    expect(whole.lines.slice(1).map((line) => line.split(',').slice(0, 4).join())).toEqual([
+      ...['2025-05,1000.00,0.00,1000.00', '2026-05,500.00,0.00,500.00', '2026-06,70.00,0.00,70.00', ''],
+    ])
+    const page = await table('&limit=2')
+    expect([page.lines.length, page.next]).toEqual([
+      4,
+      expect.stringMatching(/^<\/v1\/reports\/revenue-expenses\?.*limit=2.*>; rel="next"$/),
+    ])
+    const cursor = /cursor=([^&>]+)/.exec(page.next!)![1]!
+    expect((await table(`&limit=2&cursor=${cursor}`)).lines).toEqual([whole.lines[0], whole.lines[3], ''])
+    const rest = await ask(one, 'revenue-expenses', 'GET', '', `&limit=1000&cursor=${cursor}`)
+    expect([rest.body.data.rows.length, rest.body.has_more, rest.body.next_cursor]).toEqual([1, false, null])
+    // Pages are of one state of the report.
+    await ingest(rfc, one.entity_number, [sold(rfc, '2025-04-10', 1)])
+    await ask(one, 'revenue-expenses')
+    later(31)
+    await work(one)
+    const late = await ask(one, 'revenue-expenses', 'GET', '', `&cursor=${cursor}`)
+    expect([late.status, late.body.code]).toEqual([409, 'report.changed'])
+    for (const key of ['compliance', 'diot', 'payroll', 'cancellations', 'payment-behavior', 'counterparty-network'])
+      expect((await csv(one.owner, `/v1/reports/${key}?fiscal_entity_id=${one.fiscal_entity_id}`)).status).toBe(200)
   })
 
   it('reads only the months that a download changed', async () => {
@@ -189,6 +272,7 @@ describe('who gets reports', () => {
   it('404 for an unknown report and for an RFC of others', async () => {
     const [one, other] = [await everything(freshRfc()), await everything(freshRfc())]
     for (const key of ['nothing', 'constructor']) expect((await ask(one, key)).body.code).toBe('report.not_found')
+    expect((await ask(one, 'toString')).body.code).toBe('request.malformed_id')
     expect((await one.ask('GET', `/v1/reports/diot?fiscal_entity_id=${other.fiscal_entity_id}`)).status).toBe(404)
     expect((await one.ask('GET', '/v1/reports')).body.data.map(({ key }: { key: string }) => key)).toHaveLength(9)
   })

@@ -21,7 +21,7 @@ interface LineSpec {
   /** Rates that are withheld. */
   isr?: string
   iva_retenido?: string
-  iedu?: { curp: string; nivel: string }
+  iedu?: { curp: string; nivel_educativo: string }
 }
 
 const taxOf = (impuesto: string, base: bigint, tasa: string): Tax => ({
@@ -45,7 +45,7 @@ export function lineOf(spec: LineSpec): Line {
         ...(spec.iva_retenido === undefined ? [] : [taxOf('002', base, spec.iva_retenido)]),
       ],
     },
-    iedu: spec.iedu ?? null,
+    iedu: spec.iedu ? { nombre_alumno: 'ALUMNO', aut_rvoe: 'RVOE', rfc_pago: null, ...spec.iedu } : null,
   }
 }
 
@@ -168,6 +168,6 @@ const noRates: RateTable = () => null
 /** All that an organization reads, on a day. */
 export const worldOf = (documents: readonly Document[], rest: Partial<World> = {}): World => ({
   ...{ rfc: SELF, documents, today: '2026-06-30', now: Date.parse('2026-07-01T00:00:00Z'), rules: DEFAULT_RULES, rates: noRates },
-  ...{ lists: [], repse: new Map(), intercompany: [], returns: [], opinions: [] },
+  ...{ lists: [], repse: new Map(), intercompany: [], returns: [], opinions: [], isComplete: true },
   ...rest,
 })

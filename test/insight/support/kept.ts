@@ -47,7 +47,7 @@ export async function keptYear(seed: number): Promise<{ ctx: Ctx; world: World; 
   await ingestYear(target, year)
   await keepWorld(year)
   const rules = (await (await env.ASSETS.fetch('https://assets.invalid/rules.json')).json()) as RuleRow[]
-  const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc }
+  const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc, listed: null }
   const middle = `${year.months[Math.floor(year.months.length / 2)]}-15T18:00:00Z`
   const windows = reaching([`${year.months[2]}-11`, `${year.today}T00:00:00Z`], [`${year.months[0]}-01`, middle])
   // All withholding classes are in force by then.

@@ -11,7 +11,17 @@ export interface Written {
   forma?: string
   moneda?: [moneda: string, tipo_cambio: string | null]
   relacion?: [tipo: string, uuid: string]
-  lines?: { clave?: string; importe: number; iva?: '0.16' | '0.08' | '0.00' | 'exento'; isr?: number; iva_retenido?: number }[]
+  lines?: {
+    clave?: string
+    importe: number
+    iva?: '0.16' | '0.08' | '0.00' | 'exento'
+    isr?: number
+    iva_retenido?: number
+    /** Whose tuition it is: CURP and nivelEducativo. */
+    iedu?: [curp: string, nivel: string]
+  }[]
+  uso?: string
+  regimenReceptor?: string
   /** FechaPago, then what is paid of each invoice, with the IVA at 16 % that is stated of it. */
   pago?: [
     fecha: string,
@@ -32,6 +42,11 @@ function transferred(base: number, iva: NonNullable<Line['iva']>, importe: numbe
 
 const retained = (impuesto: string, amount: number): string =>
   amount === 0 ? '' : `<cfdi:Retencion Impuesto="${impuesto}" Importe="${text(amount)}"/>`
+
+const schoolOf = ({ iedu }: Line): string =>
+  iedu
+    ? `<cfdi:ComplementoConcepto><iedu:instEducativas xmlns:iedu="http://www.sat.gob.mx/iedu" version="1.0" nombreAlumno="ALUMNO DE PRUEBA" CURP="${iedu[0]}" nivelEducativo="${iedu[1]}" autRVOE="RVOE 1" rfcPago="EEEE850505EE4"/></cfdi:ComplementoConcepto>`
+    : ''
 
 function paymentOf([fecha, paid, [moneda, tipo_cambio] = ['MXN', '1']]: NonNullable<Written['pago']>): string {
   const documents = paid.map(({ uuid, pagado, moneda: moneda_dr = 'MXN', iva }) => {
@@ -63,10 +78,10 @@ export function xmlOf(document: Written): string {
   )
   const conceptos = lines.map(
     (line) =>
-      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados>${transferred(line.importe, line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos></cfdi:Concepto>`,
+      `<cfdi:Concepto ClaveProdServ="${line.clave ?? '43211503'}" Cantidad="1" ClaveUnidad="H87" Descripcion="Producto" ValorUnitario="${text(line.importe)}" Importe="${text(line.importe)}" ObjetoImp="02"><cfdi:Impuestos><cfdi:Traslados>${transferred(line.importe, line.iva ?? '0.16', ivaOf(line))}</cfdi:Traslados></cfdi:Impuestos>${schoolOf(line)}</cfdi:Concepto>`,
   )
   const retenciones = `${retained('001', isr)}${retained('002', iva_retenido)}`
   const attribute = (name: string, value: string | null) => (value === null ? '' : ` ${name}="${value}"`)
   return `<?xml version="1.0" encoding="UTF-8"?>
-<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${relacion ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}"><cfdi:CfdiRelacionado UUID="${relacion[1]}"/></cfdi:CfdiRelacionados>` : ''}<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="601" UsoCFDI="G03"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
+<cfdi:Comprobante xmlns:cfdi="http://www.sat.gob.mx/cfd/4" Version="4.0" Fecha="${fecha}T10:00:00" Sello="c2VsbG8=" NoCertificado="30001000000400002434" Certificado="MIIF" SubTotal="${text(net)}" Moneda="${moneda}"${attribute('TipoCambio', tipo_cambio)} Total="${text(net + sum(lines, ivaOf) - isr - iva_retenido)}" TipoDeComprobante="${tipo}" Exportacion="01"${tipo === 'P' ? '' : ` MetodoPago="${metodo}" FormaPago="${metodo === 'PPD' ? '99' : forma}"`} LugarExpedicion="06600">${relacion ? `<cfdi:CfdiRelacionados TipoRelacion="${relacion[0]}"><cfdi:CfdiRelacionado UUID="${relacion[1]}"/></cfdi:CfdiRelacionados>` : ''}<cfdi:Emisor Rfc="${emisor}" Nombre="EMISOR" RegimenFiscal="${regimen}"/><cfdi:Receptor Rfc="${receptor}" Nombre="RECEPTOR" DomicilioFiscalReceptor="06600" RegimenFiscalReceptor="${document.regimenReceptor ?? '601'}" UsoCFDI="${document.uso ?? 'G03'}"/><cfdi:Conceptos>${conceptos.join('')}</cfdi:Conceptos>${lines.length === 0 ? '' : `<cfdi:Impuestos>${retenciones === '' ? '' : `<cfdi:Retenciones>${retenciones}</cfdi:Retenciones>`}<cfdi:Traslados>${header.join('')}</cfdi:Traslados></cfdi:Impuestos>`}<cfdi:Complemento>${pago ? paymentOf(pago) : ''}<tfd:TimbreFiscalDigital xmlns:tfd="http://www.sat.gob.mx/TimbreFiscalDigital" Version="1.1" UUID="${uuid}" FechaTimbrado="${fecha}T10:00:00" RfcProvCertif="SPR190613I52" SelloCFD="c2VsbG8=" NoCertificadoSAT="30001000000500003456" SelloSAT="c2VsbG8="/></cfdi:Complemento></cfdi:Comprobante>`
 }

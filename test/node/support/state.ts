@@ -3,6 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
+import { askersOf } from '../../../src/visibility/askers.ts'
 
 interface Fact {
   fact_id: string
@@ -114,7 +115,7 @@ function spread(stateDir: string, ledger: DatabaseSync): void {
 const TOLD = `select ${JOB} as job, o.value as organization, (
     select count(*) from facts f cross join json_each(f.organizations) t
     where f.kind = 'sync.completed' and f.job = ${JOB} and t.value = o.value) as times
-  from sync_jobs j cross join json_each(j.organizations) o`
+  from sync_jobs j cross join json_each(${askersOf('j')}) o`
 
 /** What must not be found there: each a question and its answers. */
 const FAULTS: Record<string, string> = {

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import { askersOf } from '../../../src/visibility/askers.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
 import { api } from '../../support/client.ts'
 import { connect, type Organization, organization } from '../../support/tenants.ts'
@@ -21,17 +22,19 @@ const LISTED = `select j.value as job, organizations->>0 as organization, create
 /** The ends of an entity's jobs that are still to be relayed. */
 async function endsOf(entity: number): Promise<Kept[]> {
   const { results } = await env.LEDGER_0.prepare(
-    `select s.*, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
+    `select s.*, ${askersOf('s')} as askers, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
        on s.entity = ?1 and s.source = l.job->>0 and s.month = l.job->>1 and s.job_id = l.job->>2
      where s.open = 0`,
   )
     .bind(entity)
-    .all<JobRow & { late: string | null; carried: string; finished_at: number; organization: string | null; listed_at: number }>()
+    .all<
+      JobRow & { askers: string; late: string | null; carried: string; finished_at: number; organization: string | null; listed_at: number }
+    >()
   return results.map((row) => {
     const { source, month, job_id, error_class, attempts, organization } = row
     const kind = row.status === 'succeeded' ? 'sync.completed' : 'sync.failed'
     const late = JSON.parse(row.late ?? '[]') as string[]
-    const named = organization === null ? (JSON.parse(row.organizations) as string[]).filter((one) => !late.includes(one)) : [organization]
+    const named = organization === null ? (JSON.parse(row.askers) as string[]).filter((one) => !late.includes(one)) : [organization]
     const completed_at = organization === null ? row.finished_at : row.listed_at
     const body = {
       job_id,

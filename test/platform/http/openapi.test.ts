@@ -205,15 +205,16 @@ describe('what integrators read in it', () => {
   const schema = (name: string) => document.components.schemas[name] as { properties: Record<string, Schema>; required?: string[] }
 
   const PAGE = ['data', 'has_more', 'next_cursor']
-  it('a page: data, has_more, next_cursor; limit 1 to 100, 25 by default', () => {
+  it('a page: data, has_more, next_cursor; limit 1 to 100, 25 by default; of a report 1 to 1,000, 500 by default', () => {
     const paged = operations.filter(({ operation }) => operation.parameters?.some((one) => one.name === 'cursor'))
     expect(paged.length).toBeGreaterThan(5)
     for (const { name, operation } of paged) {
       const { required, properties } = resolved(operation.responses['200']!.content!['application/json']!.schema) as ReturnType<
         typeof schema
       >
-      // The pages of an aggregate stand in its envelope.
-      const others = 'basis' in properties ? Object.keys(properties).filter((one) => !PAGE.includes(one)) : []
+      // The pages of an aggregate stand in its envelope, and those of a report beside its state.
+      const isReport = name.endsWith('/reports/:key')
+      const others = 'basis' in properties || isReport ? Object.keys(properties).filter((one) => !PAGE.includes(one)) : []
       expect(
         Object.keys(properties).filter((one) => !others.includes(one)),
         name,
@@ -225,8 +226,8 @@ describe('what integrators read in it', () => {
       expect(operation.parameters!.find((one) => one.name === 'limit')!.schema).toEqual({
         type: 'integer',
         minimum: 1,
-        maximum: 100,
-        default: 25,
+        maximum: isReport ? 1_000 : 100,
+        default: isReport ? 500 : 25,
       })
       expect(Object.keys(operation.responses)).toContain('400')
     }

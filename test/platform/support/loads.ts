@@ -639,8 +639,8 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
          insert into entities (entity, rfc) select 28000 + n.i * 28 + 21, 'X' from n`,
       ),
       env.LEDGER_0.prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_at,
-           finished_at, created_count, updated_count, cancelled_count, rejected_count)
+        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_after,
+           finished_after, created_count, updated_count, cancelled_count, rejected_count)
          select entity, 'sat_csf', '', 'job_' || entity || '_' || value, '[]', 0, 0, 0, 1, 0, 1, 0, 0, 0, 0
          from entities, json_each('[1, 2]') where rfc = 'X'`,
       ),

@@ -16,6 +16,7 @@ import { reader } from '../../mailbox/support/mailbox.ts'
 import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
+import { type Kept, reachesOf } from '../../support/reaches.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 import { destinationsAre } from '../support/destinations.ts'
 import { connectorOf, Shelf, shelves, startBackfill, stateOf } from '../support/shelf.ts'
@@ -415,14 +416,14 @@ describe('a connector', () => {
     const of = await organization('enterprise_gold')
     const { fiscal_entity_id, rfc } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
     const { entity } = await callOf(rfc)
-    const bounds = (from: string, reaches: unknown) =>
+    const bounds = (from: string, reaches: readonly Kept[]) =>
       env.DB.batch([
         env.DB.prepare('update organizations set extractor_count = 1 where id = ?').bind(of.id),
         env.DB.prepare('update connections set issued_from = ?2, issued_to = ?3, issued_reaches = ?4 where fiscal_entity_id = ?1').bind(
           fiscal_entity_id,
           from,
           Date.now(),
-          JSON.stringify(reaches),
+          reachesOf(reaches),
         ),
       ])
     const first = Date.now()

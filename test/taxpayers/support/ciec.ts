@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
+import * as logins from '../../../src/authority/logins.ts'
 import type { Login } from '../../../src/authority/port/authority.ts'
 import { Unavailable } from '../../../src/failures.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
@@ -26,17 +27,21 @@ export const ciecFor = async (rfc: string, organizations: readonly string[], sys
  */
 export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' | undefined): { asked: Login[]; used: Login[] } {
   const [asked, used]: [Login[], Login[]] = [[], []]
+  const realLogins = logins.loginsOf
+  vi.spyOn(logins, 'loginsOf').mockImplementation((system) => ({
+    ...realLogins(system),
+    async verify(login) {
+      asked.push(login)
+      const given = answer?.(login)
+      if (given === 'unavailable') throw new Unavailable('sat_unavailable', 'The test makes the authority silent.')
+      return given ?? realLogins(system).verify(login)
+    },
+  }))
   const real = adapters.authorityOf
   vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
     const authority = real(system)
     return {
       ...authority,
-      async verify(login) {
-        asked.push(login)
-        const given = answer?.(login)
-        if (given === 'unavailable') throw new Unavailable('sat_unavailable', 'The test makes the authority silent.')
-        return given ?? authority.verify(login)
-      },
       download(request) {
         used.push(request.login)
         return authority.download(request)
@@ -50,4 +55,4 @@ export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' |
   return { asked, used }
 }
 
-export const ciecsOf = (logins: readonly Login[]): string[] => logins.map(({ ciec }) => ciec)
+export const ciecsOf = (asked: readonly Login[]): string[] => asked.map(({ ciec }) => ciec)

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { idOfUuid, newId } from '../../../src/platform/db/id.ts'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { idOfUuid, newId, uuidOf } from '../../../src/platform/db/id.ts'
 import { eventIdOf, timeOf } from '../../../src/webhooks/events/event-id.ts'
 import { insertEvents } from '../../../src/webhooks/events/store.ts'
 import { payloadOf, storedOf } from '../../../src/webhooks/events/stored-body.ts'
@@ -141,17 +141,38 @@ describe('an RFC that is unlinked', () => {
 
 describe('what an event is stored as', () => {
   const at = '2026-05-20T09:00:00.000Z'
-  const sync = (created_count: number, first_issued_at: string | null = null) =>
+  let event_id: string
+  beforeAll(async () => {
+    event_id = await eventIdOf('the change', Date.parse(at), 'the organization')
+  })
+  /** A payload as the relay makes it; `more` is what is different of it. */
+  const sync = (more: object = {}, event = 'sync.completed') =>
     JSON.stringify({
-      ...{ event: 'sync.completed', event_id: newId('evt'), occurred_at: at, rfc: 'AAA010101AAA', period: null, direction: null },
-      ...{ created_count, updated_count: 0, cancelled_count: 0, first_issued_at, last_issued_at: null, completed_at: at },
+      ...{ event, event_id, occurred_at: at, fiscal_entity_id: uuidOf(newId('fe')), rfc: 'AAA010101AAA' },
+      ...{ job_id: newId('job'), data_source_key: 'sat_csf', period: null, document_type: 'csf', direction: null },
+      ...{ created_count: 0, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
+      ...more,
     })
+  const ofMonth = { data_source_key: 'sat_cfdi_received', period: '2026-05', document_type: 'cfdi', direction: 'received' }
 
-  it('is read as it was, byte for byte, and a download that brought nothing is a hundred bytes shorter', () => {
-    const others = [sync(1), sync(0, at), sync(0).replace('sync.completed', 'sync.failed'), '{"event":"x"}']
-    for (const payload of [sync(0), ...others]) expect(payloadOf(storedOf(payload))).toBe(payload)
-    expect(others.map((payload) => storedOf(payload))).toEqual(others)
-    expect(sync(0).length - storedOf(sync(0)).length).toBeGreaterThan(95)
+  it('is read as it was, byte for byte, and without what follows from the rest of it', () => {
+    const brought = [{ created_count: 1 }, { first_issued_at: at }, { ...ofMonth, cancelled_count: 2 }].map((more) => sync(more))
+    const late = sync({ ...ofMonth, completed_at: '2026-05-20T09:00:00.001Z' })
+    const other = sync({ occurred_at: '2026-05-20T09:00:00.001Z' })
+    for (const payload of [sync(), sync(ofMonth), ...brought, late, other]) {
+      expect(payloadOf(storedOf(payload))).toBe(payload)
+      expect(payload.length - storedOf(payload).length).toBeGreaterThan(115)
+    }
+    expect(sync().length - storedOf(sync()).length).toBeGreaterThan(215)
+    // What only a download that brought nothing lacks is how it is found, to be forgotten earlier.
+    for (const payload of [sync(), late, other]) expect(storedOf(payload)).not.toContain('created_count')
+    for (const payload of brought) expect(storedOf(payload)).toContain('created_count')
+  })
+
+  it('is the whole of it when it is another event, or says what does not follow', () => {
+    const strange = [{ document_type: 'other' }, { direction: 'issued' }]
+    const others = [sync({}, 'sync.failed'), '{"event":"x"}', ...strange.map((more) => sync(more))]
+    for (const payload of others) expect([storedOf(payload), payloadOf(storedOf(payload))]).toEqual([payload, payload])
   })
 })
 

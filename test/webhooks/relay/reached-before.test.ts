@@ -3,6 +3,7 @@ import type { CancellationBody } from '../../../src/downloads/cancellation-event
 import { newId } from '../../../src/platform/db/id.ts'
 import { feedEventsOf } from '../../../src/webhooks/relay/feed-events.ts'
 import type { RecipientRow } from '../../../src/webhooks/relay/store.ts'
+import { reachesOf } from '../../support/reaches.ts'
 
 const at = (day: string): number => Date.parse(`${day}T18:00:00Z`)
 
@@ -23,7 +24,7 @@ const recipient = (...runs: [day: string, floor: string][]): RecipientRow => ({
   ...{ state: 'active', active_since: 0, inactive_since: null, issued_from: null, issued_to: null, issued_reaches: '[]' },
   received_from: runs.map(([, floor]) => floor).sort()[0]!,
   received_to: Math.max(...runs.map(([day]) => at(day))),
-  received_reaches: JSON.stringify(runs.map(([day, floor]) => [at(day), floor])),
+  received_reaches: reachesOf(runs.map(([day, floor]) => [at(day), floor])),
   ...{ extractor_count: 1, has_planned_run: 0, events_shard: 0 },
 })
 

@@ -73,6 +73,12 @@ export const REFUSED: Record<string, { reason: RegExp; refused: string[] }> = {
       https://user%40x:y@example.com/ https://example.com%40evil.com@127.0.0.1/ https://[::1]@example.com/ https://ü@example.com/
       https://user:t0p5ecret@localhost/ https://x@example.com:22/#f https://127.0.0.1%2f@example.com/`,
   },
+  'spelled address': {
+    reason: /stand for an IP address/,
+    refused: hosts`127.0.0.1.nip.io 10-0-0-1.nip.io app.192.168.1.20.nip.io 7f000001.nip.io 127.0.0.1.sslip.io www.10-1-2-3.sslip.io
+      --1.sslip.example.nip.io 10.0.0.1.xip.io 169-254-169-254.nip.io localtest.me a.localtest.me lvh.me any.lvh.me NIP.IO 1.1.1.1.Nip.Io vcap.me
+      127-0-0-1.traefik.me 7f000001.c0a80001.rbndr.us a.localho.st nip.io:8443`,
+  },
   unicode: {
     reason: /in ASCII: .*punycode/,
     refused: [

@@ -53,6 +53,8 @@ export function efosOf(world: World, query: EfosQuery) {
     const text = (figure: string) => money(tally.sum(`${figure}|${rfc}`))
     const definitive = step((one) => one === 'definitivo')
     const resolved = step(isCleared)
+    const deadline =
+      situacion === 'definitivo' && definitive?.dof_at ? addBusinessDays(definitive.dof_at, world.rules.correction_days) : null
     const row: Omit<EfosRow, 'drilldown'> = {
       ...{ rfc, name: nameOf(list, rfc) ?? entry.name, situacion, presunto_dof_at: step((one) => one === 'presunto')?.dof_at ?? null },
       ...{ definitivo_dof_at: definitive?.dof_at ?? null, resolved_at: (resolved?.dof_at ?? resolved?.sat_at) || null },
@@ -64,13 +66,16 @@ export function efosOf(world: World, query: EfosQuery) {
       },
       ...{ paid_amount: text('paid_amount'), unpaid_amount: text('unpaid_amount') },
       ...{ before_listing_amount: text('before_listing_amount'), after_listing_amount: text('after_listing_amount') },
-      correction_deadline:
-        situacion === 'definitivo' && definitive?.dof_at ? addBusinessDays(definitive.dof_at, world.rules.correction_days) : null,
+      correction_deadline: deadline,
+      // Vacations are known from 2024-12-23 to 2026-11-30.
+      deadline_basis:
+        deadline === null ? null : definitive!.dof_at! >= '2024-12-23' && deadline <= '2026-11-30' ? 'published' : 'estimated',
       is_active: isPresumed(situacion),
     }
     return { row, amount, iva: tally.sum(`iva_acreditado|${rfc}`) }
   })
   const purchases = sum(documents.map(net))
+  const shareOf = (whole: Micros) => percent(sum(rows.filter(({ row }) => row.is_active).map(({ amount }) => amount)), whole)
   const header: EfosHeader = {
     direction,
     by_situacion: SITUACIONES.map((situacion) => {
@@ -85,8 +90,9 @@ export function efosOf(world: World, query: EfosQuery) {
         },
       }
     }),
-    total_purchases: money(purchases),
-    share_of_purchases: percent(sum(rows.filter(({ row }) => row.is_active).map(({ amount }) => amount)), purchases),
+    ...(direction === 'received'
+      ? { total_purchases: money(purchases), share_of_purchases: shareOf(purchases), total_sales: null, share_of_sales: null }
+      : { total_purchases: null, share_of_purchases: null, total_sales: money(purchases), share_of_sales: shareOf(purchases) }),
   }
   return { header, rows: rows.map(({ row }) => row), tally }
 }

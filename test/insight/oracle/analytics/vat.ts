@@ -2,10 +2,10 @@ import { exact, type Micros, micros, money, part, quotient, sum } from '../amoun
 import type { VatMonth } from '../analytics-shapes.ts'
 import { appliedTo, LEAST_OPEN } from '../balances.ts'
 import { type CashEvent, figuresOf, ivaOf, movementsOf } from '../cash.ts'
-import { inPesos, populationOf, signOf } from '../counting.ts'
+import { inPesos, isToItself, populationOf, rateOf, signOf } from '../counting.ts'
 import { exclusionsOf } from '../drilldowns/deduction-reasons.ts'
 import { isRepseInvalid, situacionAt } from '../lists.ts'
-import type { Month } from '../shapes.ts'
+import type { Direction, Month } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { IVA, IVA_FIGURES, taxesOf, taxSum } from '../taxes.ts'
 import { addMonths, type Document, lastDayOf, monthOf, monthsOf, type Range, type World } from '../world.ts'
@@ -84,7 +84,7 @@ function addAccrued(world: World, month: Month, tally: Tally): void {
   }
 }
 
-type Computed = Omit<VatMonth, 'drilldown' | 'is_partial' | 'through_date'>
+type Computed = Omit<VatMonth, 'drilldown' | 'is_partial' | 'through_date' | 'data_status'>
 
 /** GET /v1/analytics/vat-position: a row for each month, and the entries of `<path of the figure>|<month>`. */
 export function vatPositionOf(world: World, range: Range): { rows: Computed[]; tally: Tally } {
@@ -98,6 +98,24 @@ export function vatPositionOf(world: World, range: Range): { rows: Computed[]; t
     })
   return { rows, tally }
 }
+
+/** Whether anything is known of a month and direction: a document that counts, or a payment. */
+const isSeen = (world: World, month: Month, direction: Direction): boolean =>
+  populationOf(world, { from: `${month}-01`, to: lastDayOf(month) }, ['I', 'E']).some((one) => one.direction === direction) ||
+  [...movementsOf(world).events, ...movementsOf(world).unreconciled].some(
+    (one) => one.direction === direction && monthOf(one.day) === month,
+  ) ||
+  world.documents.some(
+    (one) =>
+      one.direction === direction &&
+      monthOf(one.fecha) === month &&
+      ['I', 'E'].includes(one.tipo_comprobante ?? '') &&
+      one.has_xml &&
+      one.estatus !== 'cancelado' &&
+      !one.is_substituted &&
+      !isToItself(one) &&
+      rateOf(world, one) === null,
+  )
 
 function monthRow(world: World, month: Month, tally: Tally): Computed {
   const of = (figure: string) => tally.sum(`${figure}|${month}`)
@@ -113,6 +131,8 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
   const acreditable = quotient((ivas('pagado') - excluded) * prorrateo, ONE) - of('pagado.retenido_a_terceros') + before
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const declarado = declaredOf(world, month)
+  const knows = (direction: Direction) => world.isComplete === true || isSeen(world, month, direction)
+  const isKnown = knows('issued') && knows('received')
   const texts = (side: string) => Object.fromEntries(IVA_FIGURES.map((figure) => [figure, money(of(`${side}.${figure}`))]))
   return {
     period: month,
@@ -120,8 +140,8 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
     pagado: { ...texts('pagado'), retenido_a_terceros: money(of('pagado.retenido_a_terceros')) } as VatMonth['pagado'],
     devengado: { trasladado: money(of('devengado.trasladado')), acreditable: money(of('devengado.acreditable')) },
     ...{ no_deducible_excluded: money(excluded), at_risk_69b: money(of('at_risk_69b')), at_risk_repse: money(of('at_risk_repse')) },
-    ...{ prorrateo: exact(prorrateo), acreditable: money(acreditable), saldo: money(saldo) },
-    resultado: quotient(saldo, 10_000n) < 0n ? 'a_favor' : 'a_cargo',
+    ...{ prorrateo: exact(prorrateo), acreditable: knows('received') ? money(acreditable) : null, saldo: isKnown ? money(saldo) : null },
+    resultado: isKnown ? (quotient(saldo, 10_000n) < 0n ? 'a_favor' : 'a_cargo') : null,
     ...{ pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')) },
     pendiente_por_acreditar_iva: money(of('pendiente_por_acreditar_iva')),
     pagos_sin_conciliar: {
@@ -129,6 +149,6 @@ function monthRow(world: World, month: Month, tally: Tally): Computed {
       ...{ iva_cobrado: money(of('pagos_sin_conciliar.iva_cobrado')), iva_pagado: money(of('pagos_sin_conciliar.iva_pagado')) },
     },
     declarado,
-    diferencia: declarado && money(saldo - micros(declarado.iva_a_cargo) + micros(declarado.iva_a_favor)),
+    diferencia: !isKnown ? null : declarado && money(saldo - micros(declarado.iva_a_cargo) + micros(declarado.iva_a_favor)),
   }
 }

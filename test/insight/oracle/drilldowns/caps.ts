@@ -1,7 +1,7 @@
 import { type Micros, micros, times } from '../amounts.ts'
 import { inPesos, netOf, populationOf, signOf } from '../counting.ts'
 import type { Document, World } from '../world.ts'
-import { tuitionKeys } from './deduction-reasons.ts'
+import { tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 const smaller = (...limits: (Micros | null)[]): Micros | null =>
   limits.reduce<Micros | null>((least, one) => (one === null ? least : least === null || one < least ? one : least), null)
@@ -26,8 +26,21 @@ export interface Limit {
   isUnknown: boolean
 }
 
-/** The limits of a personal deduction, all of which it uses up. A null amount limits nothing. */
-export function limitsOf(world: World, document: Document, annual_income: string | undefined): Limit[] {
+/** The highest cap of a student's levels in a year, by what of these documents can be deducted. */
+function highest(world: World, curp: string, year: string, documents: readonly Document[]): Micros {
+  const caps = documents
+    .filter((one) => one.tipo_comprobante === 'I' && one.fecha.startsWith(year) && one.uso_cfdi === 'D10')
+    .filter((one) => verdictOf(world, one, 'personal').not_deductible.length === 0)
+    .flatMap((one) => tuitionOf(world, one) ?? [])
+    .flatMap((one) => (one.curp === curp ? [one.cap] : []))
+  return caps.reduce((most, one) => (one > most ? one : most), 0n)
+}
+
+/**
+ * The limits of a personal deduction, all of which it uses up; of tuition one for each student. A null amount limits nothing. `documents` are
+ * those of the answer.
+ */
+export function limitsOf(world: World, document: Document, annual_income: string | undefined, documents: readonly Document[]): Limit[] {
   const { rules } = world
   const rule = rules.personal[document.uso_cfdi ?? '']
   if (!rule || rule.cap_group === null) return []
@@ -49,6 +62,6 @@ export function limitsOf(world: World, document: Document, annual_income: string
     return [limit('retirement_voluntary', smaller(share(income, rate), umas(count)), income === null)]
   }
   if (rule.cap_group === 'retirement_185') return [limit('retirement_185', micros(rules.retirement.fixed), false)]
-  const [first] = tuitionKeys(world, document) ?? []
-  return first ? [limit(`tuition|${first.curp}|${first.nivel}`, micros(rules.tuition[first.nivel]), false)] : []
+  const curps = [...new Set((tuitionOf(world, document) ?? []).map(({ curp }) => curp))]
+  return curps.map((curp) => limit(`tuition|${curp}`, highest(world, curp, year, documents), false))
 }

@@ -1,4 +1,4 @@
-import { micros } from '../amounts.ts'
+import { type Micros, micros } from '../amounts.ts'
 import { balanceOf } from '../balances.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
@@ -96,16 +96,18 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
       ['missing_rate', document.has_xml && rateOf(world, document) === null],
       ['payment_form_review', isElectronicOnly && forms.includes('review') && !forms.includes('no')],
       ['mortgage_loan', personal?.category === 'mortgage'],
-      ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionKeys(world, document) === null],
+      ['tuition_without_iedu', personal?.category === 'tuition' && isInvoice && tuitionOf(world, document) === null],
       ['uso_undefined', profile === 'business' && document.uso_cfdi === 'P01'],
     ]),
   }
 }
 
-/** The student and level of each line of a tuition invoice; null when a line has none that is known. */
-export function tuitionKeys({ rules }: World, { conceptos }: Document): { curp: string; nivel: string }[] | null {
-  const keys = conceptos.map(({ iedu }) => iedu ?? null)
-  return keys.length > 0 && keys.every((key) => key !== null && rules.tuition[key.nivel] !== undefined)
-    ? (keys as { curp: string; nivel: string }[])
-    : null
+/** Whose tuition each line is, and what of it; null when a line does not say a student and a level with a limit. */
+export function tuitionOf({ rules }: World, { conceptos }: Document): { curp: string; cap: Micros; net: Micros }[] | null {
+  const lines = conceptos.map(({ iedu, importe, descuento }) => {
+    const cap = rules.tuition[iedu?.nivel_educativo ?? '']
+    return iedu?.curp && cap !== undefined ? { curp: iedu.curp, cap: micros(cap), net: micros(importe) - micros(descuento) } : null
+  })
+  const known = lines.flatMap((one) => one ?? [])
+  return known.length > 0 && known.length === lines.length ? known : null
 }

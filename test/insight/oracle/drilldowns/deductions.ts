@@ -4,7 +4,7 @@ import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { compare, type Document, dayOf, isCompany, type Range, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
-import { type Profile, paidPartOf, verdictOf } from './deduction-reasons.ts'
+import { type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
 export interface DeductionQuery extends Range {
   profile?: 'auto' | Profile
@@ -47,29 +47,44 @@ const take = (limits: readonly Limit[], used: Map<string, Micros>, wanted: Micro
   return taken
 }
 
+/** What the limits allow of a claim; of tuition for several students, of each one's part by their lines. */
+function allowed(world: World, document: Document, limits: readonly Limit[], used: Map<string, Micros>, claimed: Micros): Micros {
+  const isTuition = limits[0]?.key.startsWith('tuition|') ?? false
+  if (!isTuition || limits.length === 1) return take(limits, used, claimed)
+  const lines = tuitionOf(world, decisive(world, document)) ?? []
+  const whole = lines.reduce((all, { net }) => all + net, 0n)
+  let rest = claimed
+  return limits.reduce((all, limit, n) => {
+    const own = lines.filter(({ curp }) => limit.key.includes(`|${curp}|`)).reduce((net, one) => net + one.net, 0n)
+    const share = n === limits.length - 1 ? rest : part(claimed, own, whole)
+    rest -= share
+    return all + take([limit], used, share)
+  }, 0n)
+}
+
 /** The rows of GET /v1/cfdi/deductions in their order, the totals, and their entries (`figure|year|category`). */
 export function deductionsOf(world: World, query: DeductionQuery) {
   const { profile: wanted = 'auto', annual_income } = query
   const tally: Tally = newTally()
   const used = new Map<string, Micros>()
   const groups = new Map<string, { cap_group: string | null; limits: Map<string, Limit> }>()
-  const rows = world.documents
-    .filter(
-      (one) =>
-        one.direction === 'received' &&
-        ['I', 'E'].includes(one.tipo_comprobante ?? '') &&
-        !isToItself(one) &&
-        !isTooLarge(world, one) &&
-        within(query, dayOf(one.fecha)) &&
-        (wanted === 'auto' || profileOf(world, one) === wanted),
-    )
+  const documents = world.documents.filter(
+    (one) =>
+      one.direction === 'received' &&
+      ['I', 'E'].includes(one.tipo_comprobante ?? '') &&
+      !isToItself(one) &&
+      !isTooLarge(world, one) &&
+      within(query, dayOf(one.fecha)) &&
+      (wanted === 'auto' || profileOf(world, one) === wanted),
+  )
+  const rows = documents
     .sort((a, b) => compare([a.fecha, a.uuid], [b.fecha, b.uuid]))
     .map((document): DeductionRow => {
       const profile = profileOf(world, document)
       const { category, cap_group } = categoryOf(world, document, profile)
       const amount = profile === 'personal' ? micros(document.total) : netOf(document)
       const gross = rateOf(world, document) === null ? null : inPesos(world, document, amount) * signOf(document)
-      const limits = profile === 'personal' ? limitsOf(world, decisive(world, document), annual_income) : []
+      const limits = profile === 'personal' ? limitsOf(world, decisive(world, document), annual_income, documents) : []
       const verdict = verdictOf(world, document, profile)
       const unknown = limits.some((limit) => limit.amount === null && limit.isUnknown)
       const review = [...verdict.review, ...(unknown ? ['cap_unknown'] : [])]
@@ -99,7 +114,7 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       }
       const ofPaid = paid === null ? gross : part(gross, paid.paid, paid.total)
       const claimed = annual_rate === null ? ofPaid : times(ofPaid, annual_rate)
-      const deductible = take(limits, used, claimed)
+      const deductible = allowed(world, document, limits, used, claimed)
       tally.add(`deductible_amount|${key}`, document.uuid, deductible)
       return deductible < claimed ? row('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : row('eligible', deductible, [])
     })
