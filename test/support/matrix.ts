@@ -47,6 +47,8 @@ const listed = async (side: Side): Promise<Given> => {
     env.DB.prepare(
       "insert or ignore into blacklist_entries (organization_id, source, rfc, name, situacion, history) select '', 'sat_69b', value, '', 'presunto', ?2 from json_each(?1)",
     ).bind(JSON.stringify(customers.map(({ rfc }) => rfc)), history),
+    // No loader has told the connection.
+    env.DB.prepare('update connections set listed = null where fiscal_entity_id = ?').bind(side.fiscal_entity_id),
   ])
   const [most] = customers.toSorted((a, b) => b.invoice_count - a.invoice_count)
   return { ...entity(side), rfc: most!.rfc }
