@@ -31,6 +31,8 @@ interface Extra {
   quota?: { name: string; requests: number; seconds: number }
   /** With conflict: the resource that exists already. */
   resource_id?: string
+  /** With would_notify: the deadline of the notification, a day. */
+  open_deadline?: string
   /** With method_not_allowed: the methods of the path. */
   allow?: string[]
   /** With range: the bytes that there are. */

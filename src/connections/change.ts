@@ -1,4 +1,5 @@
 import { checkCiecEntitlement } from '../billing/entitlements.ts'
+import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
@@ -58,6 +59,7 @@ async function commitColumns(
   await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
     assertConnectionUnchanged(ctx.db, row),
     updateConnection(ctx.db, row.connection, { ...submitted, ...(withdraws && withdrawn(row)), updated_at: ctx.now }),
+    ...(withdraws ? withdrawOpenings(ctx) : []),
   ])
 }
 

@@ -1,5 +1,6 @@
 import { checkResumeEntitlement } from '../billing/entitlements.ts'
 import { Failure } from '../failures.ts'
+import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { assertConnectionUnchanged, type ConnectionRow, updateConnection } from '../taxpayers/taxpayers.ts'
@@ -38,6 +39,7 @@ async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
   await change(ctx, { action: 'fiscal_entity.suspended', resource_id: row.fiscal_entity_id, changed: ['status'] }, [
     assertConnectionUnchanged(ctx.db, row),
     updateConnection(ctx.db, row.connection, { state: 'paused', paused_from, paused_by: 'customer', updated_at: ctx.now }),
+    ...withdrawOpenings(ctx),
   ])
 }
 

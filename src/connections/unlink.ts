@@ -1,4 +1,5 @@
 import { checkUnlinkEntitlement } from '../billing/entitlements.ts'
+import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { assertConnectionUnchanged, isDraft, unlinkConnection } from '../taxpayers/taxpayers.ts'
@@ -15,5 +16,6 @@ export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
     await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
       assertConnectionUnchanged(ctx.db, row),
       unlinkConnection(ctx.db, row.connection, ctx.now),
+      ...withdrawOpenings(ctx),
     ])
   })

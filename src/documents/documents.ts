@@ -59,6 +59,13 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
   )
 }
 
+/** Returns a document as the list has it. Throws Failure 404 document.not_found. */
+export async function getDocument(ctx: Ctx, document_id: string): Promise<Document> {
+  const [row] = await listDocuments(openLedger(ctx), { document_id, before: null, limit: 1 })
+  if (!row) throw notFound('document')
+  return view(ctx, row)
+}
+
 /** A document that an organization may read, as those see it who copy it elsewhere. */
 export interface MirroredDocument extends Pick<DocumentRow, 'document_id' | 'content_type' | 'size' | 'document_date'> {
   document_kind: DocumentRow['kind']

@@ -6,11 +6,13 @@ import { operation, params, query, refuses, returns, returnsFile, returnsRanges 
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
-import { listOfDocuments, readDocument } from './documents.ts'
+import { getDocument, listOfDocuments, readDocument } from './documents.ts'
 import { getTaxProfile } from './profile.ts'
 
 const TAG = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
+
+const NO_DOCUMENT = doc('There is no active connection to the fiscal entity, or no such document that you can read.')
 
 export const documentRoutes = new Hono<App>()
   .get(
@@ -48,6 +50,21 @@ export const documentRoutes = new Hono<App>()
     async (c) => c.json(await getTaxProfile(c.var.ctx)),
   )
   .get(
+    '/:fiscal_entity_id/documents/:document_id',
+    operation(
+      'getDocument',
+      TAG,
+      doc('Get a tax document'),
+      doc(
+        'Returns the document as the list has it, under the `document_id` that events, alerts, obligations, the tax profile and manifests name.',
+      ),
+    ),
+    params(DocumentPath),
+    returns(200, Document),
+    refuses(404, NO_DOCUMENT),
+    async (c) => c.json(await getDocument(c.var.ctx, c.req.valid('param').document_id)),
+  )
+  .get(
     '/:fiscal_entity_id/documents/:document_id/content',
     operation(
       'readDocument',
@@ -61,7 +78,7 @@ export const documentRoutes = new Hono<App>()
     params(DocumentPath),
     returnsFile(doc('The document'), ...TYPES),
     returnsRanges(...TYPES),
-    refuses(404, doc('There is no active connection to the fiscal entity, or no such document that you can read.')),
+    refuses(404, NO_DOCUMENT),
     async (c) => {
       const answer = await readDocument(c.var.ctx, c.req.valid('param').document_id, askedOf(c.req.raw))
       return c.newResponse(answer.body, answer)

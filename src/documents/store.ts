@@ -71,6 +71,7 @@ export const versionsOf = (readers: string, conditions: string): Fragment => sql
 export const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
 
 interface DocumentFilters {
+  document_id?: string | null
   /** The last document of the page before. */
   before: string | null
   source?: string | null
@@ -84,14 +85,14 @@ interface DocumentFilters {
 /** Finds documents older than `before`, newest first. */
 export const listDocuments = async (
   ledger: ScopedLedger,
-  { before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
+  { document_id = null, before, source = null, kind = null, from = null, to = null, isLatest = false, limit }: DocumentFilters,
 ) =>
   (
     await prepared(
       ledger.d1,
       sql`with ${versionsOf(readersOf(ledger), 'true')}
         select d.*, ${raw(fieldsOf('d'))} as all_fields, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
-        where (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
+        where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
           and (${kind} is null or d.kind = ${kind}) and (${from} is null or coalesce(d.period_end, d.document_date) >= ${from})
           and (${to} is null or coalesce(d.period_end, d.document_date) <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
         order by v.document_id desc limit ${limit}`,

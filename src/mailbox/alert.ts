@@ -27,8 +27,8 @@ export function alertOf(
   const { status, severity, open_deadline, effective_at, deadline_basis } = deadlinesOf(dated, now)
   if (severity === 'info' || effective_at === null) return null
   const [today, effective] = [localDayOf(now, AUTHORITY_ZONE), localDayOf(effective_at, AUTHORITY_ZONE)]
-  const end =
-    status === 'pending' ? `open it by ${open_deadline}, or it counts as notified on ${effective}` : `it counts as notified on ${effective}`
+  const counts = `it counts as notified on ${effective}`
+  const end = status === 'pending' && today <= open_deadline! ? `open it by ${open_deadline}, or ${counts}` : counts
   const estimated = deadline_basis === 'estimated' ? ' at the earliest: a vacation of the authority may not be known yet' : ''
   const group = `mailbox:${fiscal_entity_id}:${today}`
   return {

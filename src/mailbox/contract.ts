@@ -3,6 +3,7 @@ import { doc } from '#doc'
 import { DEADLINE_BASES } from '../authority/port/business-days.ts'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
 
 export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
@@ -16,7 +17,7 @@ export const NotificationKind = z.enum(NOTIFICATION_KINDS).meta({
 export const NotificationStatus = z.enum(NOTIFICATION_STATUSES).meta({
   id: 'NotificationStatus',
   description: doc(
-    '`pending`: it can still be opened, and takes effect then. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so ' +
+    '`pending`: it can still be opened, and takes effect then; so it is until its fourth business day begins. `opened`: somebody opened it. `notified_by_expiry`: nobody opened it in time, so ' +
       'that it counts as notified. `informational`: it takes no effect.',
   ),
 })
@@ -44,7 +45,10 @@ export const Notification = z
       .date()
       .nullable()
       .meta({
-        description: doc('The last day on which it can be opened: the third business day after it was sent. Null if it only informs.'),
+        description: doc(
+          'The third business day after it was sent. It can still be opened on days off that follow this day, until `effective_at`. Null if it ' +
+            'only informs.',
+        ),
       }),
     deadline_basis: z
       .enum(DEADLINE_BASES)
@@ -68,7 +72,12 @@ export const Notification = z
     days_left: z
       .int()
       .nullable()
-      .meta({ description: doc('Business days after today up to the deadline; 0 on the last day. Null unless it is pending.') }),
+      .meta({
+        description: doc(
+          'Business days after today up to `open_deadline`; 0 on that day, and on days off that follow it, on which it is still pending. Null ' +
+            'unless it is pending.',
+        ),
+      }),
     has_document: z.boolean().meta({ description: doc('Whether there is a document to download.') }),
     document_kind: z
       .string()
@@ -85,6 +94,8 @@ export const NotificationQuery = z.strictObject({
   since: Instant.optional().meta({ description: doc('Only what was sent at this instant or later.') }),
 })
 export type NotificationQuery = z.infer<typeof NotificationQuery>
+
+export const NotificationPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, notification_id: Id('ntf') })
 
 export const NotificationDocumentQuery = z.strictObject({
   notification_id: Id('ntf'),

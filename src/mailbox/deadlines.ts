@@ -20,13 +20,13 @@ type Dated = Pick<MailboxNotification, 'kind' | 'sent_at' | 'opened_at'>
 export interface Deadlines {
   status: NotificationStatus
   severity: NotificationSeverity
-  /** The last day on which it can be opened. */
+  /** The third business day. It is pending on days off after it too, up to the fourth. */
   open_deadline: Day | null
   /** An estimated deadline, and the instant after it, are not later than the true ones. */
   deadline_basis: DeadlineBasis | null
   /** When it takes effect, or took effect. */
   effective_at: Date | null
-  /** Business days after today up to the deadline; 0 on the last one. Null unless it is pending. */
+  /** Business days after today up to the deadline; 0 on it and on days off after it. Null unless it is pending. */
   days_left: number | null
 }
 

@@ -7,11 +7,11 @@ import { log } from '../platform/log.ts'
 import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectCiec } from '../taxpayers/verification.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
-import { announceRequests, type MailboxCall } from './requests/requests.ts'
+import { announceRequests, finishOpening, type MailboxCall, withdrawOrphaned } from './requests/requests.ts'
 import {
   claimRequests,
   deleteRequest,
-  isWaiting,
+  isStillOpening,
   type MailboxRequest,
   type NotificationReader,
   postponeRequest,
@@ -40,6 +40,7 @@ export async function workOnMailbox(system: System, call: MailboxCall, tell: Tel
   const now = Date.now()
   const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
   if (requests.length === 0) return
+  if (requests.some(({ acknowledged_by }) => acknowledged_by !== null)) await withdrawOrphaned(system, call.organization_id)
   const login = await new Logins(system, call.entity).of([call.organization_id])
   const listed = login ? await listedFor(system, call, login, requests) : null
   for (const request of requests) {
@@ -85,11 +86,12 @@ async function fulfil(
   try {
     const found = listed.get(notification)
     const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
-    if (isOpening && !(await isWaiting(system.db.$client, request))) return
+    if (isOpening && !(await isStillOpening(system.db.$client, request, now))) return
     const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
     const ledger = system.settings.ledgers[request.shard]!
     // The opening is recorded before anything else can fail.
     if (opened_at) await completeNotification(ledger, request, { ...NO_CONTENT, opened_at: opened_at.getTime() }).run()
+    if (opened_at && acknowledged_by !== null) await finishOpening(system, request)
     const content =
       found?.document_kind === null ? NO_CONTENT : await fetchedDocument({ files: system.env.FILES, mailbox, now }, login, notification)
     if (!content) return await postpone(system, request)

@@ -1,14 +1,17 @@
+import { AUTHORITY_ZONE } from '../authority/port/business-days.ts'
 import { Failure, notFound } from '../failures.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import type { Actor } from '../platform/tenant.ts'
+import { localDayOf } from '../platform/time/calendar.ts'
 import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
 import { deadlinesOf, pendingSince, statusOf } from './deadlines.ts'
 import { visibleSince } from './floor.ts'
 import { objectOf } from './keep.ts'
 import { notificationIdOf, sentAtOf } from './notification-id.ts'
-import { type Asked, isOpeningRequested, requestDocument, requestOpening } from './requests/requests.ts'
+import { type Asked, isOpeningRequested, notFetchable, requestDocument, requestOpening } from './requests/requests.ts'
 import { listNotifications, type NotificationRow, notificationsAt } from './store.ts'
 
 const FETCHING: NotificationFetching = { status: 'fetching', retry_after_seconds: 5 }
@@ -59,7 +62,13 @@ export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
   return { ...page, data: await Promise.all(page.data) }
 }
 
-/** Returns a notification that the organization may read. Throws Failure 404 notification.not_found. */
+/** Returns a notification as the list has it. Opens nothing. Throws Failure 404 notification.not_found. */
+export async function getNotification(ctx: Ctx, notification_id: string): Promise<Notification> {
+  const ledger = openLedger(ctx)
+  return view(ctx, ledger, await findNotification(ledger, notification_id))
+}
+
+/** Finds a notification that the organization may read. Throws Failure 404 notification.not_found. */
 export async function findNotification(ledger: ScopedLedger, notification_id: string): Promise<NotificationRow> {
   for (const row of await notificationsAt(ledger, visibleSince(ledger.window.floor), sentAtOf(notification_id)))
     if ((await notificationIdOf(ledger.fiscal_entity_id, row.sent_at, row.notification)) === notification_id) return row
@@ -68,10 +77,11 @@ export async function findNotification(ledger: ScopedLedger, notification_id: st
 
 /**
  * Answers with the document of a notification, or with what is asked for of it, or NotificationFetching while it is fetched. One that is
- * pending is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing.
+ * pending is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing; a
+ * foreign one acknowledges nothing.
  * Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role when a
  * member acknowledges, 409 credential.changed when the credential was revoked meanwhile, 409 fiscal_entity.not_active when the document would
- * have to be fetched over a paused connection, and 416 document.range_not_satisfiable.
+ * have to be fetched over a connection that is not active, and 416 document.range_not_satisfiable.
  */
 export async function readNotificationDocument(
   ctx: Ctx,
@@ -85,9 +95,10 @@ export async function readNotificationDocument(
     ...{ sent_at: row.sent_at, notification: row.notification, notification_id },
   }
   if (statusOf(dated(row), ctx.now) === 'pending') {
-    const api_key = acknowledge_notification && !content.isTentative ? writerOf(ctx) : null
+    const isMeant = !content.isTentative && !content.isForeign
+    const api_key = acknowledge_notification && isMeant ? writerOf(ctx) : null
     if (await isOpeningRequested(ctx, asked)) return FETCHING
-    if (api_key === null) throw wouldNotify(row)
+    if (api_key === null) throw wouldNotify(ctx, row, acknowledge_notification && content.isForeign)
     requireActive(ctx)
     await requestOpening(ctx, api_key, asked)
     return FETCHING
@@ -104,16 +115,25 @@ export async function readNotificationDocument(
   return FETCHING
 }
 
-const wouldNotify = ({ document_kind }: NotificationRow) =>
-  new Failure(
+function wouldNotify({ actor, now }: Ctx, row: NotificationRow, isForeign: boolean): Failure {
+  const { open_deadline, effective_at, deadline_basis } = deadlinesOf(dated(row), now)
+  const what =
+    row.document_kind === null
+      ? 'The notification has no document, and opening it brings none. It takes effect from when it is opened.'
+      : 'Reading the document would open the notification, from when on it takes effect.'
+  const expiry = `${localDayOf(effective_at!, AUTHORITY_ZONE)}${deadline_basis === 'estimated' ? ' at the earliest' : ''}`
+  const how = isForeign
+    ? 'The acknowledgement was ignored, because another site or a part of a page made the browser send it.'
+    : mayOpen(actor)
+      ? 'Repeat the request with acknowledge_notification=true to open it.'
+      : 'Only a credential with the role owner or admin can open it.'
+  return new Failure(
     'conflict',
     'would_notify',
-    `${
-      document_kind === null
-        ? 'The notification has no document, and opening it brings none. It takes effect from when it is opened.'
-        : 'Reading the document would open the notification, from when on it takes effect.'
-    } Repeat the request with acknowledge_notification=true to open it.`,
+    `${what} Its deadline is ${open_deadline!}. If nobody opens it, it counts as notified on ${expiry}. ${how}`,
+    { open_deadline: open_deadline! },
   )
+}
 
 const noDocument = ({ opened_at }: NotificationRow) =>
   new Failure(
@@ -122,14 +142,17 @@ const noDocument = ({ opened_at }: NotificationRow) =>
     `The notification ${opened_at === null ? '' : `was opened at ${new Date(opened_at).toISOString()} and `}has no document.`,
   )
 
+type Opener = Extract<Actor, { kind: 'credential' }>
+
+const mayOpen = (actor: Actor): actor is Opener => actor.kind === 'credential' && actor.role !== 'member'
+
 /** The api_key of a caller who may open notifications. Throws Failure 403 credential.role. */
 function writerOf({ actor }: Ctx): string {
-  if (actor.kind !== 'credential' || actor.role === 'member')
+  if (!mayOpen(actor))
     throw new Failure('forbidden', 'credential.role', 'Opening a notification needs a credential with the role owner or admin.')
   return actor.api_key
 }
 
 function requireActive({ connection }: Ctx): void {
-  if (connection!.state !== 'active')
-    throw new Failure('conflict', 'fiscal_entity.not_active', 'The document cannot be fetched while the connection is paused.')
+  if (connection!.state !== 'active') throw notFetchable()
 }

@@ -5,8 +5,8 @@ import { Hono } from '../platform/http/hono.ts'
 import { operation, params, query, refuses, refusesAny, returns, returnsFile, returnsRanges } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
-import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationQuery } from './contract.ts'
-import { listOfNotifications, readNotificationDocument } from './notifications.ts'
+import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationPath, NotificationQuery } from './contract.ts'
+import { getNotification, listOfNotifications, readNotificationDocument } from './notifications.ts'
 
 const TAG = 'Tax mailbox'
 const TYPES = ['application/pdf', 'application/octet-stream'] as const
@@ -31,6 +31,19 @@ export const mailboxRoutes = new Hono<App>()
     async (c) => c.json(await listOfNotifications(c.var.ctx, c.req.valid('query'))),
   )
   .get(
+    '/:fiscal_entity_id/buzon/notifications/:notification_id',
+    operation(
+      'getNotification',
+      TAG,
+      doc('Get a notification of the tax mailbox'),
+      doc('Returns the notification as the list has it, under the `notification_id` that events and alerts name. Never opens it.'),
+    ),
+    params(NotificationPath),
+    returns(200, Notification),
+    refuses(404, doc('There is no active connection to the fiscal entity, or no such notification that you can read.')),
+    async (c) => c.json(await getNotification(c.var.ctx, c.req.valid('param').notification_id)),
+  )
+  .get(
     '/:fiscal_entity_id/buzon/document',
     operation(
       'readNotificationDocument',
@@ -41,8 +54,10 @@ export const mailboxRoutes = new Hono<App>()
           '`acknowledge_notification=true`, by an owner or admin, and the audit events record who asked for it. The answer is 202 until the ' +
           'tax authority has delivered the document: repeat the request, without the acknowledgement if you like. If the authority cannot be ' +
           'reached for more than an hour, the request lapses. HEAD, and a request that is ' +
-          'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. The waiting ' +
-          'opening is withdrawn when the credential that acknowledged it is revoked or becomes a member’s. Range, If-Range and If-None-Match ' +
+          'marked as made in advance (Sec-Purpose: prefetch), open nothing, have nothing fetched, and ignore the acknowledgement. It is also ' +
+          'ignored when a browser says that another site or a part of a page made it send the request (Sec-Fetch-Site, Sec-Fetch-Dest). The waiting ' +
+          'opening is withdrawn when the credential that acknowledged it is revoked, expires or becomes a member’s, and when the connection stops ' +
+          'being active. Range, If-Range and If-None-Match ' +
           'mean what they do for other documents; the ETag is the SHA-256.',
       ),
     ),
@@ -59,8 +74,9 @@ export const mailboxRoutes = new Hono<App>()
         'There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.',
       ),
       409: doc(
-        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `fiscal_entity.not_active`: the ' +
-          'document is not fetched yet, and cannot be while an unpaid invoice pauses the connection. `credential.changed`: the credential that ' +
+        '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. ' +
+          '`fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because ' +
+          'it was paused meanwhile. `credential.changed`: the credential that ' +
           'acknowledges was revoked, or became a member’s, while the request was carried out.',
       ),
     }),

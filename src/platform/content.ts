@@ -17,6 +17,8 @@ export interface AskedContent {
   isHead: boolean
   /** Nobody may see the answer: the request asks only for headers, or a browser makes it in advance. It must not change anything. */
   isTentative: boolean
+  /** Another site, or a part of a page such as an image, made a browser send it: nobody has to have meant it. */
+  isForeign: boolean
   range: string | null
   ifRange: string | null
   ifNoneMatch: string | null
@@ -25,9 +27,18 @@ export interface AskedContent {
 /** Headers with which browsers and proxies mark a request that they make in advance. */
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 
+/** What a browser says of requests that its user, a page of the service itself, or a script of such a page makes. */
+const [OWN_SITES, OWN_DESTINATIONS] = [
+  ['same-origin', 'none'],
+  ['document', 'empty'],
+]
+
+const isAmong = (header: string | null, own: readonly string[]): boolean => header === null || own.includes(header.trim().toLowerCase())
+
 export const askedOf = ({ method, headers }: Pick<Request, 'method' | 'headers'>): AskedContent => ({
   isHead: method === 'HEAD',
   isTentative: method === 'HEAD' || PURPOSES.some((name) => /prefetch|prerender|preview/i.test(headers.get(name) ?? '')),
+  isForeign: !isAmong(headers.get('sec-fetch-site'), OWN_SITES) || !isAmong(headers.get('sec-fetch-dest'), OWN_DESTINATIONS),
   range: headers.get('range'),
   ifRange: headers.get('if-range'),
   ifNoneMatch: headers.get('if-none-match'),

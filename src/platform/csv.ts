@@ -31,7 +31,7 @@ const at = (row: unknown, path: readonly string[]): unknown =>
 
 const NUMBER = /^-?\d+(\.\d+)?$/
 /** A spreadsheet takes text that begins so for a formula, also in full width or after marks that nobody sees. */
-const FORMULA = /^[\s\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/
+const FORMULA = /^[\s\u200b-\u200f\u2060\ufeff]*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]|^[\t\r]/
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return ''

@@ -42,7 +42,10 @@ export const repseRoutes = new Hono<App>()
       'refreshRepse',
       TAG,
       doc('Refresh the REPSE status of an RFC'),
-      doc('Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer.'),
+      doc(
+        'Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, ' +
+          'members too.',
+      ),
     ),
     params(RepsePath),
     returns(202, RepseQueued, doc('The look-up is queued')),

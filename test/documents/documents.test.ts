@@ -73,6 +73,34 @@ describe('versions', () => {
   })
 })
 
+describe('GET …/documents/{document_id}', () => {
+  it('is the row as the list has it, numbered as each reader reads it; 404 for who cannot read it', async () => {
+    const rfc = freshRfc()
+    const [early, late, stranger] = [await reader(rfc), await reader(rfc), await reader(freshRfc())]
+    await runsOn('2026-03-10', rfc, [early])
+    await runsOn('2026-04-10', rfc, [early, late])
+    const get = (of: Reader, id: string) => of.ask('GET', `${of.path}/documents/${id}`)
+    for (const of of [early, late]) {
+      const rows = await of.documents()
+      expect(rows.length).toBeGreaterThan(4)
+      for (const row of rows) expect(await get(of, row.document_id)).toMatchObject({ status: 200, body: row })
+      const { tax_status } = await of.profile()
+      expect((await get(of, tax_status.source.document_id)).body).toMatchObject({ kind: 'csf', version: tax_status.source.version })
+    }
+    const [newest, oldest] = (await early.documents('&kind=csf')).map(({ document_id }) => document_id)
+    expect((await get(early, newest!)).body.version).toBe(2)
+    expect((await get(late, newest!)).body.version).toBe(1)
+    const missing = { status: 404, body: { code: 'document.not_found' } }
+    for (const [of, id] of [
+      [late, oldest],
+      [stranger, newest],
+      [early, idOfUuid('doc', crypto.randomUUID())],
+    ] as const)
+      expect(await get(of, id!)).toMatchObject(missing)
+    expect((await stranger.ask('GET', `${early.path}/documents/${newest}`)).body.code).toBe('fiscal_entity.not_found')
+  })
+})
+
 describe('the identifier of a document', () => {
   it('derives from what everybody sees who reads it, and from nothing that others know or that the service counts', async () => {
     const rfc = freshRfc()

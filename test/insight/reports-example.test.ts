@@ -179,20 +179,36 @@ describe('obligations by hand', () => {
         from: '2026-03-01',
         to: null,
       },
-      { description: 'Anual', due_rule: 'Dentro de los tres meses siguientes al cierre del ejercicio.', from: '2025-01-01', to: null },
+      {
+        description: 'Anual de ISR',
+        due_rule: 'Dentro de los tres meses siguientes al cierre del ejercicio.',
+        from: '2025-01-01',
+        to: null,
+      },
       { description: 'Otra', due_rule: 'Cuando se solicite.', from: null, to: null },
       { description: 'Baja', due_rule: 'A más tardar el día 17 del mes inmediato posterior.', from: null, to: '2020-12-31' },
     ],
     returns: [
-      { document_id: 'doc_3', version: 1, period_end: '2026-03-31', attributes: { ejercicio: '2026', periodo: '03' } },
-      { document_id: 'doc_3b', version: 2, period_end: '2026-03-31', attributes: { ejercicio: '2026', periodo: '03' } },
-      { document_id: 'doc_a', version: 1, period_end: '2025-12-31', attributes: { ejercicio: '2025', periodo: 'del ejercicio' } },
+      { document_id: 'doc_3', version: 1, period_end: '2026-03-31', attributes: { ejercicio: '2026', periodo: '03', impuesto: 'IVA' } },
+      {
+        document_id: 'doc_3b',
+        version: 2,
+        period_end: '2026-03-31',
+        attributes: { ejercicio: '2026', periodo: '03', impuesto: 'ISR, IVA' },
+      },
+      { document_id: 'doc_3c', version: 3, period_end: '2026-03-31', attributes: { ejercicio: '2026', periodo: '03', impuesto: 'ISR' } },
+      {
+        document_id: 'doc_a',
+        version: 1,
+        period_end: '2025-12-31',
+        attributes: { ejercicio: '2025', periodo: 'del ejercicio', impuesto: 'ISR' },
+      },
     ],
   }
 
   it('says what is filed, overdue and pending', () => {
     // The sixth digit of AAA010101AAA is 1: one business day more. 17 May 2026 is a Sunday, so 18 May; 17 June is a Wednesday, so
-    // 18 June; from 20 to 31 July the authority is on vacation.
+    // 18 June; 17 July is a Friday, and the authority's vacation from 20 to 31 July does not count for returns.
     expect(
       obligationsOf(registry).map((one) => [
         one.description,
@@ -203,19 +219,19 @@ describe('obligations by hand', () => {
         one.declaration_id,
       ]),
     ).toEqual([
-      ['Anual', '2025', '2026-03-31', null, 'filed', 'doc_a'],
+      ['Anual de ISR', '2025', '2026-03-31', null, 'filed', 'doc_a'],
       ['IVA', '2026-03', '2026-04-17', '2026-04-20', 'filed', 'doc_3b'],
-      ['IVA', '2026-04', '2026-05-17', '2026-05-18', 'overdue', null],
+      ['IVA', '2026-04', '2026-05-18', '2026-05-18', 'overdue', null],
       ['IVA', '2026-05', '2026-06-17', '2026-06-18', 'pending', null],
-      ['IVA', '2026-06', '2026-07-17', '2026-08-03', 'pending', null],
-      ['Anual', '2026', '2027-03-31', null, 'pending', null],
+      ['IVA', '2026-06', '2026-07-17', '2026-07-20', 'pending', null],
+      ['Anual de ISR', '2026', '2027-03-31', null, 'pending', null],
       ['Otra', null, null, null, 'unknown', null],
     ])
   })
 
   it('tells five days and one day before, and nothing that is filed', () => {
     const on = (today: string) => dueSoon({ ...registry, today }).map(({ period }) => period)
-    expect(['2026-06-12', '2026-06-13', '2026-06-16', '2026-04-12', '2026-05-12'].map(on)).toEqual([
+    expect(['2026-06-12', '2026-06-13', '2026-06-16', '2026-04-12', '2026-05-13'].map(on)).toEqual([
       ['2026-05'],
       [],
       ['2026-05'],

@@ -74,7 +74,7 @@ describe('a pending notification', () => {
     for (const role of ROLES)
       expect(await acme.document(acme.id, { role })).toMatchObject({
         status: 409,
-        body: { code: 'would_notify', detail: expect.stringContaining('acknowledge_notification=true') },
+        body: { code: 'would_notify', open_deadline: '2026-05-22' },
       })
     await acme.open()
     expect(await openedAtAuthority(acme.rfc)).toEqual([])
@@ -115,6 +115,71 @@ describe('a pending notification', () => {
     await acme.open()
     expect((await prefetch()).text).toMatch(/^%PDF/)
     expect(calls).toEqual(['list', 'document'])
+  })
+
+  it('is not opened by a request that another site or a part of a page makes a browser send: nothing is asked for, written or audited', async () => {
+    const acme = await pending()
+    const calls = watchMailbox()
+    const foreign = [
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document', 'sec-fetch-mode': 'navigate' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty' },
+      { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'document' },
+      ...['image', 'iframe', 'script', 'embed', 'object'].map((dest) => ({ 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': dest })),
+      { 'sec-fetch-dest': 'image' },
+    ] as unknown as Record<string, string>[]
+    for (const headers of foreign)
+      for (const role of ROLES) {
+        const { status, body } = await acme.fetchDocument(acme.id, headers, { ack: true, role })
+        expect([status, body.code], `${role} ${JSON.stringify(headers)}`).toEqual([409, 'would_notify'])
+        expect(body.detail).toMatch(/The acknowledgement was ignored, because another site or a part of a page made the browser send it\.$/)
+      }
+    await acme.open()
+    expect([await requests(), calls, await audited(acme, 'notification.opening_requested')]).toEqual([0, [], []])
+    for (const headers of [
+      { 'sec-fetch-site': 'none', 'sec-fetch-dest': 'document' },
+      { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'empty' },
+    ])
+      expect((await acme.fetchDocument(acme.id, headers, { ack: true })).status).toBe(202)
+    await acme.open()
+    // Reading what is opened needs no acknowledgement, whoever makes the browser ask.
+    for (const headers of foreign) expect((await acme.fetchDocument(acme.id, headers)).text).toMatch(/^%PDF/)
+  })
+
+  it('says its deadline in the 409, and who can open it: a member is not told to acknowledge', async () => {
+    // Sent on Tuesday 2026-05-19: the third business day is Friday, and the fourth Monday.
+    const acme = await pending()
+    const detail = (how: string) =>
+      'Reading the document would open the notification, from when on it takes effect. Its deadline is 2026-05-22. If nobody opens it, it ' +
+      `counts as notified on 2026-05-25. ${how}`
+    const ways = {
+      owner: 'Repeat the request with acknowledge_notification=true to open it.',
+      admin: 'Repeat the request with acknowledge_notification=true to open it.',
+      member: 'Only a credential with the role owner or admin can open it.',
+    }
+    for (const role of ROLES)
+      expect((await acme.document(acme.id, { role })).body).toMatchObject({ open_deadline: '2026-05-22', detail: detail(ways[role]) })
+  })
+
+  it('is pending on the weekend after its deadline, with no days left, and can be opened then; on Monday it counts as notified', async () => {
+    const acme = await pending()
+    const shown = async () => {
+      const [{ status, open_deadline, days_left, effective_at }] = (await acme.list()) as [Notification]
+      return { status, open_deadline, days_left, effective_at }
+    }
+    const due = { open_deadline: '2026-05-22', effective_at: '2026-05-25T06:00:00.000Z' }
+    const seen = []
+    for (const days of [1, 2, 3, 4, 5]) {
+      later(days * DAY)
+      seen.push(await shown())
+    }
+    expect(seen).toEqual([
+      ...[1, 0, 0, 0].map((days_left) => ({ ...due, status: 'pending', days_left })),
+      { ...due, status: 'notified_by_expiry', days_left: null },
+    ])
+    later(4 * DAY)
+    expect((await acme.document(acme.id, { ack: true })).status).toBe(202)
+    await acme.open()
+    expect(await shown()).toMatchObject({ status: 'opened', open_deadline: '2026-05-22', effective_at: '2026-05-24T09:00:00.000Z' })
   })
 
   it('is not opened by what a cache repeats: no answer may be stored, and conditions and ranges change none of them', async () => {
@@ -283,6 +348,7 @@ describe('a crash', () => {
     expect((await acme.list())[0]).toMatchObject({ status: 'opened' })
     expect((await acme.document(acme.id)).status).toBe(200)
     expect(await requests()).toBe(0)
+    expect(await audited(acme, 'notification.opened')).toHaveLength(1)
   })
 
   it('of the commit of the request leaves no request, no audit row, and nothing opened', async () => {
@@ -337,13 +403,13 @@ describe('an authority that does not answer', () => {
 
 describe('the guard', () => {
   type Call = readonly [
-    what: 'list' | 'read' | 'head' | 'prefetch' | 'ack' | 'run' | 'work' | 'wait' | 'relay',
+    what: 'list' | 'read' | 'head' | 'prefetch' | 'foreign' | 'ack' | 'run' | 'work' | 'wait' | 'relay' | 'leave',
     who: number,
     role: number,
     which: number,
   ]
   const anyCall: fc.Arbitrary<Call> = fc.tuple(
-    fc.constantFrom('list', 'read', 'head', 'prefetch', 'ack', 'run', 'work', 'wait', 'relay'),
+    fc.constantFrom('list', 'read', 'head', 'prefetch', 'foreign', 'ack', 'run', 'work', 'wait', 'relay', 'leave'),
     fc.nat(1),
     fc.nat(2),
     fc.nat(4),
@@ -367,6 +433,11 @@ describe('the guard', () => {
           if (what === 'run') await one.receive()
           if (what === 'work') await one.open()
           if (what === 'relay') await one.told()
+          if (what === 'leave') {
+            const opened = await openedAtAuthority(rfc)
+            for (const active of [false, true]) await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })
+            for (const key of acknowledged) if (key.startsWith(`${who} `) && !opened.includes(key.slice(2))) acknowledged.delete(key)
+          }
           const listed = (await one.ask('GET', `${one.box}/notifications`, undefined, role)).body.data as Notification[]
           const target = listed[which % Math.max(1, listed.length)]
           if (!target) continue
@@ -379,6 +450,12 @@ describe('the guard', () => {
             if (target.status !== 'pending') expect([200, 202]).toContain(status)
             else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
             expect(await requests()).toBe(before)
+            continue
+          }
+          if (what === 'foreign') {
+            const { status } = await one.fetchDocument(target.notification_id, { 'sec-fetch-site': 'cross-site' }, { ack: true, role })
+            if (target.status !== 'pending') expect([200, 202]).toContain(status)
+            else expect(status).toBe(acknowledged.has(`${who} ${target.title}`) ? 202 : 409)
             continue
           }
           const ack = what === 'ack' && (acknowledges || role === 'member')

@@ -4,6 +4,7 @@ import { NOTIFICATION_KINDS } from '../../src/authority/port/mailbox.ts'
 import { alertOf } from '../../src/mailbox/alert.ts'
 import { NOTIFICATION_STATUSES } from '../../src/mailbox/deadlines.ts'
 import { mirroredNotifications } from '../../src/mailbox/mirrored.ts'
+import { idOfUuid } from '../../src/platform/db/id.ts'
 import { openLedger } from '../../src/visibility/scoped-ledger.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, later, losingMessages } from '../downloads/support/downloads.ts'
@@ -102,6 +103,35 @@ describe('the list of notifications', () => {
     expect(put.mock.calls.filter(([key]) => String(key).startsWith('mailbox/'))).toEqual([])
     for (const [on, table] of watched) await env.LEDGER_0.prepare(`drop trigger "no ${on} ${table}"`).run()
     expect(await acme.list()).toEqual(before)
+  })
+})
+
+describe('GET …/buzon/notifications/{notification_id}', () => {
+  it('is the row as the list has it, which events and alerts lead to; it opens nothing, and is 404 for who has not listed it', async () => {
+    const acme = await reader()
+    const other = await reader(acme.rfc)
+    await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
+    await acme.send({ kind: 'aviso', title: 'Aviso', sent_at: '2026-05-18T16:00:00Z' })
+    await acme.receive()
+    const get = (of: typeof acme, id: string, role: 'owner' | 'member' = 'owner') =>
+      of.ask('GET', `${of.box}/notifications/${id}`, undefined, role)
+    const rows = await acme.list()
+    expect(rows).toHaveLength(2)
+    for (const row of rows)
+      for (const role of ['owner', 'member'] as const)
+        expect(await get(acme, row.notification_id, role)).toMatchObject({ status: 200, body: row })
+    const [told] = await acme.told()
+    for (const id of [told!.notification_id, (await acme.alerts())[0]!.resource_id]) expect((await get(acme, id)).status).toBe(200)
+    const asked = `${acme.box}/notifications/${rows[0]!.notification_id}?acknowledge_notification=true`
+    expect((await acme.ask('GET', asked)).status).toBe(422)
+    await acme.open()
+    expect([await openedAtAuthority(acme.rfc), (await acme.list())[0]!.status]).toEqual([[], 'pending'])
+    const missing = { status: 404, body: { code: 'notification.not_found' } }
+    for (const [of, id] of [
+      [other, rows[0]!.notification_id],
+      [acme, idOfUuid('ntf', crypto.randomUUID())],
+    ] as const)
+      expect(await get(of, id)).toMatchObject(missing)
   })
 })
 

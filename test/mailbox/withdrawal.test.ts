@@ -47,7 +47,119 @@ const setRole =
   (of, { member_id }) =>
     of.ask('PATCH', `/v1/team/members/${member_id}`, { role })
 
+/** How a connection stops being active, who is audited for that, and how it becomes active again. */
+type Leaving = readonly [how: string, by: string, leave: (of: Reader) => Promise<unknown>, back: (of: Reader) => Promise<unknown>]
+const seat = (of: Reader, active: boolean) => of.ask('PATCH', `/v1/billing/rfcs/${of.fiscal_entity_id}`, { active })
+const give = (of: Reader, ciec: string | null) => of.ask('PATCH', of.path, { ciec })
+const OWNER = 'the owner'
+const LEAVINGS: readonly Leaving[] = [
+  ['is paused', OWNER, (of) => seat(of, false), (of) => seat(of, true)],
+  ['has its CIEC erased', OWNER, (of) => give(of, null), (of) => give(of, 'empty123')],
+  [
+    'is unlinked',
+    OWNER,
+    (of) => of.ask('DELETE', of.path),
+    (of) => of.ask('POST', '/v1/fiscal-entities', { rfc: of.rfc, ciec: 'empty123' }),
+  ],
+  [
+    'is suspended with its organization',
+    'system:billing',
+    (of) => of.ask('POST', '/v1/test-helpers/organization', { plan: 'diagnostic', trial_ends_at: '2026-05-19T00:00:00Z' }),
+    async (of) => {
+      await of.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
+      // After a suspension the CIEC is to be verified.
+      await give(of, 'empty123')
+    },
+  ],
+]
+
 describe('an opening that waits', () => {
+  it.each(LEAVINGS)(
+    'is withdrawn in the commit in which its RFC %s: audited, and opened only when it is acknowledged again',
+    async (...row) => {
+      const [, by, leave, back] = row
+      const [acme, other] = [await pending(), await pending()]
+      const id = acme.ids.get('n0')!
+      for (const one of [acme, other]) expect((await one.acknowledge(one.owner)).status).toBe(202)
+      await leave(acme)
+      const actor = by === OWNER ? acme.owner.api_key : by
+      expect([await waiting(acme), await audited(acme, 'notification.opening_withdrawn')]).toMatchObject([0, [{ resource_id: id, actor }]])
+      await back(acme)
+      expect((await acme.entity()).status).toBe('active')
+      later(120)
+      await acme.open()
+      expect(await openedAtAuthority(acme.rfc)).toEqual([])
+      expect(await acme.document(id)).toMatchObject({ status: 409, body: { code: 'would_notify' } })
+      expect([await waiting(other), await audited(other, 'notification.opening_withdrawn')]).toEqual([1, []])
+      expect((await acme.acknowledge(acme.owner)).status).toBe(202)
+      await acme.open()
+      expect(await openedAtAuthority(acme.rfc)).toEqual(['n0'])
+    },
+  )
+
+  it('is withdrawn when the authority refuses the CIEC, also when another CIEC comes before the service looks at it again', async () => {
+    const acme = await pending()
+    await acme.acknowledge(acme.owner)
+    await acme.ask('POST', `/v1/test-helpers/fiscal-entities/${acme.fiscal_entity_id}/expire-ciec`)
+    await acme.open()
+    expect((await acme.entity()).status).toBe('invalid_ciec')
+    await give(acme, 'empty124')
+    expect(await acme.document(acme.ids.get('n0')!)).toMatchObject({ status: 409, body: { code: 'would_notify' } })
+    later(120)
+    await acme.open()
+    expect([await openedAtAuthority(acme.rfc), await waiting(acme)]).toEqual([[], 0])
+    expect(await audited(acme, 'notification.opening_withdrawn')).toMatchObject([{ actor: 'system:mailbox' }])
+  })
+
+  it('is not opened after its credential has expired: 409 at once, withdrawn at the next attempt, and audited', async () => {
+    const acme = await pending()
+    const expiring = async () => {
+      const expires_at = new Date(Date.now() + 60_000).toISOString()
+      return (await acme.ask('POST', '/v1/credentials', { name: 'Corta', role: 'admin', expires_at })).body as Caller
+    }
+    expect((await acme.acknowledge(await expiring())).status).toBe(202)
+    later(61)
+    const id = acme.ids.get('n0')!
+    expect(await acme.document(id)).toMatchObject({ status: 409, body: { code: 'would_notify' } })
+    await acme.open()
+    expect([await openedAtAuthority(acme.rfc), await waiting(acme)]).toEqual([[], 0])
+    expect(await audited(acme, 'notification.opening_withdrawn')).toMatchObject([{ resource_id: id, actor: 'system:mailbox' }])
+    // Somebody else may acknowledge it before the service has looked at it.
+    expect((await acme.acknowledge(await expiring())).status).toBe(202)
+    later(123)
+    expect((await acme.acknowledge(acme.owner)).status).toBe(202)
+    expect(await audited(acme, 'notification.opening_withdrawn')).toHaveLength(2)
+    await acme.open()
+    expect(await openedAtAuthority(acme.rfc)).toEqual(['n0'])
+  })
+
+  it('is not asked for over a connection that is paused while the request is carried out: 409, and nothing is audited', async () => {
+    const acme = await pending()
+    beforeBatch('insert into mailbox_requests', () => seat(acme, false))
+    expect(await acme.acknowledge(acme.owner)).toMatchObject({ status: 409, body: { code: 'fiscal_entity.not_active' } })
+    expect([await waiting(acme), await audited(acme, 'notification.opening_requested')]).toEqual([0, []])
+  })
+
+  it('survives a crash in the commit of the pause together with the connection', async () => {
+    const acme = await pending()
+    await acme.acknowledge(acme.owner)
+    beforeBatch('delete from mailbox_requests', 'spoil')
+    expect((await seat(acme, false)).status).toBe(500)
+    expect([await waiting(acme), (await acme.entity()).status]).toEqual([1, 'active'])
+    await acme.open()
+    expect(await openedAtAuthority(acme.rfc)).toEqual(['n0'])
+  })
+
+  it('is audited once as opened, when that is recorded, whatever its document takes', async () => {
+    const acme = await pending()
+    await acme.acknowledge(acme.owner)
+    for (let times = 0; times < 2; times++) await acme.open()
+    const id = acme.ids.get('n0')!
+    const rows = await audited(acme, 'notification.opened')
+    expect(rows).toMatchObject([{ resource_id: id, actor: 'system:mailbox', changed: ['opened_at'] }])
+    expect(await audited(acme, 'notification.opening_withdrawn')).toEqual([])
+  })
+
   it.each<[string, 'own' | 'made', string, Act]>([
     ['is revoked', 'own', 'credential.revoked', revoke],
     ['is that of a member who is removed', 'own', 'member.removed', remove],

@@ -47,6 +47,8 @@ const listed = async (side: Side): Promise<Given> => {
     env.DB.prepare(
       "insert or ignore into blacklist_entries (organization_id, source, rfc, name, situacion, history) select '', 'sat_69b', value, '', 'presunto', ?2 from json_each(?1)",
     ).bind(JSON.stringify(customers.map(({ rfc }) => rfc)), history),
+    // No loader has told the connection.
+    env.DB.prepare('update connections set listed = null where fiscal_entity_id = ?').bind(side.fiscal_entity_id),
   ])
   const [most] = customers.toSorted((a, b) => b.invoice_count - a.invoice_count)
   return { ...entity(side), rfc: most!.rfc }
@@ -302,6 +304,11 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/obligations': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, document_id }) => ({ fiscal_entity_id, document_id }),
+  },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents/:document_id/content': {
     may: ALL,
     answers: 200,
@@ -374,6 +381,11 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications/:notification_id': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id, notification_id }) => ({ fiscal_entity_id, notification_id }),
+  },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/document': {
     may: ALL,
     answers: 200,

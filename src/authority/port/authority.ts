@@ -46,7 +46,10 @@ export interface DocumentFile {
   /** The last day of the period that a return covers; null for other documents. */
   period_end: string | null
   title: string
-  /** Its machine-readable content, without nesting. */
+  /**
+   * Its machine-readable content, without nesting. A return has `ejercicio`, `periodo` (`01` to `12`, or `del ejercicio`), and `impuesto`: the
+   * taxes or forms that it declares, as the authority names them, with commas between them.
+   */
   attributes: Record<string, string>
   /** What it says, when the authority delivers that as data. Null when it has no fields, or they are to be read from its PDF. */
   fields: DocumentFields | null

@@ -4,22 +4,29 @@ import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.t
 export const AUTHORITY_ZONE = 'America/Mexico_City'
 
 /**
- * Days from one to another on which the authority is on holiday beyond those of the law (CFF, article 12, second paragraph), with what
+ * Days from one to another on which the authority is off duty beyond those of the law (CFF, article 12, second paragraph), with what
  * published them: rule 2.1.6 of the Resolución Miscelánea Fiscal (RMF) of the year, and its amendments (RMRMF). They were taken from secondary
  * sources, not from the DOF itself. Add what is published, and move KNOWN_UNTIL. Where days are missing a deadline is computed that is earlier
  * than the true one, and the authority still refuses to deliver what has not been opened.
  */
-const PUBLISHED: readonly (readonly [from: Day, to: Day, source: string])[] = [
+type Published = readonly (readonly [from: Day, to: Day, source: string])[]
+
+const VACATIONS: Published = [
   ['2024-12-23', '2024-12-31', 'RMF 2024, second general vacation'],
-  ['2025-04-17', '2025-04-18', 'RMF 2025'],
   ['2025-07-18', '2025-07-31', 'RMRMF 2025 in the DOF of 2025-07-09, first general vacation'],
   ['2025-12-18', '2026-01-02', 'Sixth RMRMF 2025, second general vacation'],
-  ['2026-04-02', '2026-04-03', 'RMF 2026'],
   ['2026-07-20', '2026-07-31', 'First RMRMF 2026 in the DOF of 2026-07-09, first general vacation'],
+]
+
+const DAYS_OFF: Published = [
+  ['2025-04-17', '2025-04-18', 'RMF 2025'],
+  ['2026-04-02', '2026-04-03', 'RMF 2026'],
   ['2026-11-02', '2026-11-02', 'RMF 2026'],
 ]
 
-/** The table has all published days from the first of these to the second: none of the vacations before, nor of December 2026 and later. */
+const isAmong = (published: Published, day: Day): boolean => published.some(([from, to]) => from <= day && day <= to)
+
+/** The tables have all published days from the first of these to the second: none of the vacations before, nor of December 2026 and later. */
 const KNOWN_FROM: Day = '2024-12-23'
 export const KNOWN_UNTIL: Day = '2026-11-30'
 
@@ -48,25 +55,39 @@ function isHoliday(day: Day, weekday: number): boolean {
   if (weekday === 1 && MONDAYS.includes(`${day.slice(5, 7)}-${Math.ceil(Number(day.slice(8)) / 7)}`)) return true
   const year = Number(day.slice(0, 4))
   if (monthDay === '10-01' && year >= CHANGE_OF_EXECUTIVE && (year - CHANGE_OF_EXECUTIVE) % 6 === 0) return true
-  return PUBLISHED.some(([from, to]) => from <= day && day <= to)
+  return isAmong(DAYS_OFF, day)
 }
 
-/** Whether the authority counts a day in periods that are set in days. */
-export function isBusinessDay(day: Day): boolean {
+/**
+ * Whether a return can be due on a day. The authority's general vacations do not put it off, because for returns and payments alone they
+ * count as business days (CFF, article 12, second paragraph).
+ */
+export function isFilingDay(day: Day): boolean {
   const weekday = weekdayOf(epochDayOf(day))
   return weekday !== 0 && weekday !== SATURDAY && !isHoliday(day, weekday)
 }
 
-/** Returns the business day that is so many business days after a day, or before it when the count is negative. */
-export function addBusinessDays(day: Day, count: number): Day {
+/** Whether the authority counts a day in periods that are set in days. */
+export const isBusinessDay = (day: Day): boolean => isFilingDay(day) && !isAmong(VACATIONS, day)
+
+function addDays(day: Day, count: number, counts: (day: Day) => boolean): Day {
   const step = Math.sign(count)
   let [at, left] = [epochDayOf(day), Math.abs(count)]
   while (left > 0) {
     at += step
-    if (isBusinessDay(dayOfEpoch(at))) left--
+    if (counts(dayOfEpoch(at))) left--
   }
   return dayOfEpoch(at)
 }
+
+/** Returns the business day that is so many business days after a day, or before it when the count is negative. */
+export const addBusinessDays = (day: Day, count: number): Day => addDays(day, count, isBusinessDay)
+
+/** Returns the day that is so many filing days after a day. */
+export const addFilingDays = (day: Day, count: number): Day => addDays(day, count, isFilingDay)
+
+/** Returns the day on which a return is due that is due on a day: this one, or the next filing day (CFF, article 12, fourth paragraph). */
+export const filingDayFrom = (day: Day): Day => (isFilingDay(day) ? day : addFilingDays(day, 1))
 
 /** Counts the business days after a day, up to another one. */
 export function businessDaysBetween(after: Day, until: Day): number {

@@ -60,7 +60,7 @@ export class WouldNotify extends Error {
   }
 }
 
-/** Business days after the day on which a notification was sent: the last on which it can be opened, and the one on which it counts as notified. */
+/** Business days after the day on which a notification was sent: the last one to open it, and the one on which it counts as notified. */
 export const DAYS_TO_OPEN = 3
 export const DAYS_TO_EXPIRY = 4
 

@@ -2,6 +2,7 @@ import { resumeDownloads } from '../../downloads/downloads.ts'
 import { announceUntold } from '../../downloads/missed-cancellations.ts'
 import { announceRuns, planRuns } from '../../extractors/runs/dispatch.ts'
 import { suspendOrganizations, updateOrganization } from '../../identity/organization/organization.ts'
+import { withdrawOpeningsOf } from '../../mailbox/requests/requests.ts'
 import { auditedEach } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
@@ -48,6 +49,7 @@ export const suspend = (system: System, organization_ids: readonly string[], sus
     : [
         suspendOrganizations(system.db, organization_ids, suspension),
         pauseActive(system.db, organization_ids, suspension, system.now),
+        ...withdrawOpeningsOf(billing(system), organization_ids),
         ...statusAudited(system, organization_ids, 'organization.suspended'),
       ]
 
@@ -74,9 +76,11 @@ async function endSuspension(ctx: Ctx, seats_used: number, { allowance }: Subscr
   }
 }
 
+const billing = (system: System) => ({ ...system, actor: { kind: 'system', process: 'billing' } as const })
+
 const statusAudited = (system: System, organization_ids: readonly string[], action: string): Statement[] =>
   auditedEach(
-    { ...system, actor: { kind: 'system', process: 'billing' } },
+    billing(system),
     organization_ids.map((id) => ({ organization_id: id, resource_id: id })),
     { action, changed: ['status'] },
   )

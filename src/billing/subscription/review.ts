@@ -67,7 +67,7 @@ async function suspendTogether(system: System, subscriptions: readonly ListedSub
 /** Organizations reviewed in one commit. */
 const PAGE = 50
 /** The statements of a page in which nothing fails: two lists and a commit. */
-const PAGE_STATEMENTS = 12
+const PAGE_STATEMENTS = 16
 
 /** The greatest offset of a time zone: no place has a later local day. */
 const EARLIEST_OFFSET_MS = 14 * 3_600_000

@@ -14,6 +14,8 @@ interface UploadedRow {
   at: string
   rfc: unknown
   name: unknown
+  /** Its last cell is a quoted one that is never closed: something was cut off. */
+  isCut?: boolean
 }
 
 const unreadable = (message: string) => invalid('blacklist.unreadable', [{ path: 'body', message }])
@@ -28,14 +30,21 @@ const textOf = (bytes: Uint8Array): string => {
 
 function* rowsOfCsv(text: string): Generator<UploadedRow> {
   const records = recordsOf([text])
-  const header = ((records.next().value as string[] | undefined) ?? []).map((cell) => cell.trim().toLowerCase())
+  const first = records.next()
+  const header = (first.done ? [] : first.value).map((cell) => cell.trim().toLowerCase())
   if (new Set(header).size < header.length) throw unreadable('The first line must name each column once.')
   const [rfc, name] = [header.indexOf('rfc'), header.findIndex((cell) => /^(name|nombre|raz[oó]n social)$/.test(cell))]
   if (rfc === -1) throw unreadable('The first line must name the columns: rfc, and name if there are names.')
   let line = 1
-  for (const record of records) {
+  let next = records.next()
+  if (next.done && next.value) throw unreadable('The first line has a quote that is not closed.')
+  while (!next.done) {
+    const record = next.value
     line++
-    if (record.some((cell) => cell.trim() !== '')) yield { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '' }
+    next = records.next()
+    const isCut = next.done === true && next.value
+    if (isCut || record.some((cell) => cell.trim() !== ''))
+      yield { at: `record ${line}`, rfc: record[rfc], name: record[name] ?? '', isCut }
   }
 }
 
@@ -65,9 +74,10 @@ export function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] 
   const found = new Map<string, ListEntry>()
   const faults: Fault[] = []
   const text = textOf(bytes)
-  for (const { at, rfc, name } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
+  for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
-    if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
+    if (isCut) faults.push({ path: at, message: 'A quote is not closed.' })
+    else if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
     else if (typeof name !== 'string' || name.length > MOST_CHARACTERS || CONTROL.test(name) || !name.isWellFormed())
       faults.push({
         path: `${at}.name`,

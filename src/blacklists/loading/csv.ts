@@ -3,12 +3,13 @@ const SEPARATOR = /[,\r\n]/g
 /**
  * Yields the records of a CSV text (RFC 4180), which comes in pieces. Quoted cells may contain commas, line ends and doubled quotes. Records
  * end with CRLF, LF or CR. A quote within a cell that does not begin with a quote is literal; a quoted cell that is never closed ends with
- * the text. Never throws.
+ * the text, and whether there is one is what the generator returns. Never throws.
  */
-export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
+export function* recordsOf(pieces: Iterable<string>): Generator<string[], boolean> {
   const coming = pieces[Symbol.iterator]()
   let text = ''
   let at = 0
+  let isUnclosed = false
   /** Takes the next pieces, of at least so many characters together; '' when there are none. */
   const take = (length: number): string => {
     let taken = ''
@@ -30,8 +31,9 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
     for (;;) {
       const from = at + 1
       const quote = text.indexOf('"', from)
-      at = quote === -1 ? text.length : quote + 1
-      cell += text.slice(from, quote === -1 ? text.length : quote)
+      isUnclosed = quote === -1
+      at = isUnclosed ? text.length : quote + 1
+      cell += text.slice(from, isUnclosed ? text.length : quote)
       if (text[at] !== '"') return cell
       cell += '"'
     }
@@ -52,6 +54,6 @@ export function* recordsOf(pieces: Iterable<string>): Generator<string[]> {
       text = text.slice(begin) + more
       at = 0
     } else if (begin < text.length) yield record
-    else return
+    else return isUnclosed
   }
 }

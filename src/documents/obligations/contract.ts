@@ -17,23 +17,28 @@ export const Obligation = z
       .string()
       .nullable()
       .meta({ description: doc('The month, `YYYY-MM`, or the year, `YYYY`. Null when the periodicity is not known.') }),
-    due_date: day.meta({ description: doc('The last day to file for the period, without the extension.') }),
+    due_date: day.meta({
+      description: doc(
+        'The last day to file for the period, without the extension: on a weekend or holiday, the next business day (CFF, article 12).',
+      ),
+    }),
     extended_due_date: day.meta({
       description: doc(
         'The last day with the 1 to 5 business days that the decree of 2013-12-26 gives by the sixth digit of the RFC. It has exceptions. ' +
-          'Null for what is not due on the 17th.',
+          'Null for what is not due on the 17th. They are counted from the 17th.',
       ),
     }),
     status: z.enum(['pending', 'filed', 'overdue', 'unknown']).meta({
       description: doc(
-        '`filed`: a return of the period was downloaded. `pending`: it is not due yet. `overdue`: it was due, and no return of the period ' +
-          'was downloaded. `unknown`: your runs have not downloaded returns, or the periodicity is not known.',
+        '`filed`: a return of the period was downloaded that shows the same tax or form. `pending`: there is none, and it is not due yet. ' +
+          '`overdue`: it was due, your runs download returns, and there is none of the period. `unknown`: your runs have not downloaded returns, ' +
+          'there is one of the period that does not show this, no return is known to show it, as of the DIOT, or the periodicity is not known.',
       ),
     }),
     declaration_id: z
       .string()
       .nullable()
-      .meta({ description: doc('The document that is the latest return of the period.') }),
+      .meta({ description: doc('The document that is the latest return of the period that shows it.') }),
   })
   .meta({ id: 'Obligation' })
 export type Obligation = z.infer<typeof Obligation>

@@ -68,7 +68,7 @@ function isDueSoon(rules: Rules, text: string, day: Day): boolean {
   const [month, year] = [day.slice(0, 7), Number(day.slice(0, 4))]
   return [true, false].some((isCompany) => {
     const { periodicity, dueOf } = dueRuleOf(rules, isCompany, text)
-    const periods = periodicity === 'monthly' ? [-1, 0].map((n) => addMonths(month, n)) : [String(year - 1), String(year)]
+    const periods = periodicity === 'monthly' ? [-2, -1, 0].map((n) => addMonths(month, n)) : [String(year - 1), String(year)]
     return dueOf !== null && periods.some((period) => isNoticed(rules, day, dueOf(period)))
   })
 }

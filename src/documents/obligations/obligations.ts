@@ -8,8 +8,13 @@ import { readRegistrations } from './store.ts'
 
 const NOTES = [
   'The obligations are those of the latest list of obligations, or else of the latest tax status certificate, that are in force.',
-  'A return of a period, for any tax, files all monthly obligations of a month, or all annual ones of a year.',
-  'The status goes by due_date: the extension has exceptions, and business days are those of the calendar that the authority published.',
+  'A return files an obligation of its period only if it shows the same tax or form, by its impuesto or by an amount of it, and no other ' +
+    'obligation in force declares the same.',
+  'An obligation that is past due and that no return shows is overdue if your runs download returns and there is none of the period, and ' +
+    'unknown if there is one for something else. The DIOT, and what no return is known to show, are never overdue.',
+  'A due date on a weekend or holiday moves to the next business day (CFF, article 12). Vacations of the authority do not move it. A Friday, ' +
+    'from which only returns that are filed at a bank are moved, is not moved.',
+  'The status goes by due_date, because the extension has exceptions.',
 ]
 
 /**

@@ -15,7 +15,7 @@ export const obligationRoutes = new Hono<App>().get(
     doc('List the tax obligations of an RFC by period'),
     doc(
       'Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current ' +
-        'period: when it is due, and whether a return that you can read files it. The rows are in the order of their due dates.',
+        'period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.',
     ),
   ),
   params(FiscalEntityPath),

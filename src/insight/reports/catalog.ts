@@ -77,7 +77,7 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
   },
   compliance: {
     title: 'Cumplimiento',
-    description: 'Opiniones 32-D, cambios de la constancia, declaraciones por periodo y certificados por vencer.',
+    description: 'Opiniones 32-D, cambios de la constancia, obligaciones por periodo y certificados por vencer.',
     kinds: [],
     formulas: { status: 'as GET /v1/fiscal-entities/{id}/obligations' },
   },

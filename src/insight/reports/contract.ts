@@ -100,7 +100,8 @@ const COMPLIANCE = [
   row('Opinion', { kind: z.literal('opinion'), date: day, sense: OpinionSense }),
   row('CsfChange', { kind: z.literal('csf_change'), date: day, field: z.string(), from: z.json(), to: z.json() }),
   row('Return', {
-    ...{ kind: z.literal('return'), periodicity: z.enum(['monthly', 'annual', 'unknown']), period: z.string(), due_date: day },
+    ...{ kind: z.literal('return'), description: z.string(), periodicity: z.enum(['monthly', 'annual', 'unknown']), period: z.string() },
+    due_date: day,
     ...{ status: z.enum(['pending', 'filed', 'overdue', 'unknown']), declaration_id: z.string().nullable() },
   }),
   row('Certificate', {

@@ -1,10 +1,21 @@
 import { Failure } from '../../failures.ts'
 import { auditedFound, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { sql } from '../../platform/db/fragment.ts'
+import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { sendHints } from '../../platform/queues/send.ts'
-import { deleteOrphaned, dueRequests, insertOpening, insertRequest, isOpening, isOrphaned, mayAcknowledge } from './store.ts'
+import {
+  deleteWhere,
+  dueRequests,
+  endOpening,
+  insertOpening,
+  insertRequest,
+  isHeldOpening,
+  isOpening,
+  isOrphaned,
+  type MailboxRequest,
+  mayAcknowledge,
+} from './store.ts'
 
 /** A message of the downloads queue: the organization may wait for documents of the RFC's mailbox. */
 export interface MailboxCall {
@@ -23,6 +34,7 @@ export interface Asked extends MailboxCall {
 const SWEEP_LIMIT = 500
 const NOT_OPENING = 'mailbox_requests.not_opening'
 const MAY_ACKNOWLEDGE = 'mailbox_requests.may_acknowledge'
+const IS_ACTIVE = 'mailbox_requests.is_active'
 
 export const announceRequests = (system: System, calls: readonly MailboxCall[], delaySeconds = 0): Promise<void> =>
   sendHints(
@@ -31,20 +43,28 @@ export const announceRequests = (system: System, calls: readonly MailboxCall[], 
     calls.map(({ organization_id, entity }) => ({ body: { mailbox: { organization_id, entity } }, delaySeconds })),
   )
 
-/** Whether the organization has acknowledged the opening already. */
-export const isOpeningRequested = ({ db }: System, asked: Asked): Promise<boolean> => isOpening(db.$client, asked)
+/** Whether the organization has acknowledged the opening already, and somebody stands behind that. */
+export const isOpeningRequested = async ({ db, now }: System, asked: Asked): Promise<boolean> =>
+  (await prepared(db.$client, sql`select 1 where ${isOpening(asked, now)}`).first()) !== null
+
+/** The refusal where only an active connection can have something fetched or opened. */
+export const notFetchable = (): Failure =>
+  new Failure('conflict', 'fiscal_entity.not_active', 'The document cannot be fetched while the connection is not active.')
 
 /**
  * Records that the caller's credential acknowledges the opening, with its audit row, once; then announces it. Throws Failure 409
- * credential.changed when the credential was revoked or became a member's after it was authenticated.
+ * credential.changed when the credential was revoked or became a member's after it was authenticated, and 409 fiscal_entity.not_active
+ * when the connection has stopped being active since.
  */
 export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): Promise<void> {
   const d1 = ctx.db.$client
-  const { organization_id, entity, sent_at, notification } = asked
-  const key = sql`organization_id = ${organization_id} and entity = ${entity} and sent_at = ${sent_at} and notification = ${notification}`
+  const { organization_id, entity } = asked
+  const active = sql`select 1 from connections where organization_id = ${organization_id} and entity = ${entity} and state = 'active'`
   await change(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
-    assertThat(d1, mayAcknowledge(sql`${api_key}`), MAY_ACKNOWLEDGE),
-    assertThat(d1, sql`not exists (select 1 from mailbox_requests where ${key} and acknowledged_by is not null)`, NOT_OPENING),
+    assertThat(d1, mayAcknowledge(sql`${api_key}`, ctx.now), MAY_ACKNOWLEDGE),
+    assertThat(d1, sql`exists (${active})`, IS_ACTIVE),
+    ...withdrawOpenings(ctx),
+    assertThat(d1, sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
     insertOpening(d1, asked, api_key, Date.now()),
   ]).catch((error: unknown) => {
     if (isGuardViolation(error, MAY_ACKNOWLEDGE))
@@ -53,20 +73,44 @@ export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): P
         'credential.changed',
         'The credential of this request was revoked or became a member’s in the meantime.',
       )
+    if (isGuardViolation(error, IS_ACTIVE)) throw notFetchable()
     // Another request of the organization was faster.
     if (!isGuardViolation(error, NOT_OPENING)) throw error
   })
   await announceRequests(ctx, [asked])
 }
 
+/** Who an audit row names as the one that changed something. */
+type Author = Parameters<typeof auditedFound>[0]
+
+const requestsWhere = (condition: Fragment): Fragment =>
+  sql`select organization_id, notification_id as resource_id from mailbox_requests where ${condition}`
+
 /**
- * Returns the statements that withdraw the openings that wait for the organization and were acknowledged with a credential that is revoked or
- * has become a member's, each with its audit row. They follow the change of the credentials in its commit.
+ * Returns the statements that withdraw the openings that wait for organizations and that nobody stands behind any more, each with its audit
+ * row: their credential was revoked, has expired or become a member's, or the connection is not active any more. They follow the change of
+ * the credentials or connections in its commit.
  */
-export const withdrawOpenings = (ctx: Ctx): D1PreparedStatement[] => {
-  const [d1, { id }] = [ctx.db.$client, ctx.organization]
-  const found = sql`select notification_id as resource_id from mailbox_requests where ${isOrphaned(id)}`
-  return [auditedFound(ctx, id, { action: 'notification.opening_withdrawn', changed: ['opened_at'] }, found), deleteOrphaned(d1, id)]
+export const withdrawOpeningsOf = (author: Author, organization_ids: readonly string[]): D1PreparedStatement[] => {
+  const orphaned = isOrphaned(organization_ids, author.now)
+  return [
+    auditedFound(author, { action: 'notification.opening_withdrawn', changed: ['opened_at'] }, requestsWhere(orphaned)),
+    deleteWhere(author.db.$client, orphaned),
+  ]
+}
+export const withdrawOpenings = (ctx: Ctx): D1PreparedStatement[] => withdrawOpeningsOf(ctx, [ctx.organization.id])
+
+const bySystem = (system: System): Author => ({ ...system, actor: { kind: 'system', process: 'mailbox' } })
+
+/** Withdraws the organization's openings that nobody stands behind any more, as far as no commit has: their credential has expired. */
+export const withdrawOrphaned = async (system: System, organization_id: string): Promise<void> =>
+  void (await system.db.$client.batch(withdrawOpeningsOf(bySystem(system), [organization_id])))
+
+/** Records once in the audit log that a notification is opened whose opening was acknowledged. From then on only its document is waited for. */
+export const finishOpening = async (system: System, request: MailboxRequest): Promise<void> => {
+  const found = requestsWhere(isHeldOpening(request))
+  const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
+  await system.db.$client.batch([audited, endOpening(system.db.$client, request)])
 }
 
 /** Asks for a document that can be fetched without opening anything. */

@@ -8,12 +8,28 @@ type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 const KEY = 'organization_id = ?1 and entity = ?2 and sent_at = ?3 and notification = ?4'
 const keysOf = ({ organization_id, entity, sent_at, notification }: Key) => [organization_id, entity, sent_at, notification] as const
 
-/** Whether the organization has acknowledged the opening of a notification that is not opened yet. */
-export const isOpening = async (d1: D1Database, key: Key): Promise<boolean> =>
-  (await d1
-    .prepare(`select 1 from mailbox_requests where ${KEY} and acknowledged_by is not null`)
-    .bind(...keysOf(key))
-    .first()) !== null
+const isKey = ({ organization_id, entity, sent_at, notification }: Key): Fragment =>
+  sql`organization_id = ${organization_id} and entity = ${entity} and sent_at = ${sent_at} and notification = ${notification}`
+
+/** The condition that a credential may acknowledge an opening. */
+export const mayAcknowledge = (api_key: Fragment, now: Date): Fragment =>
+  sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member'
+    and (c.expires_at is null or c.expires_at > ${now.getTime()}))`
+
+/** The condition that an opening of a notification waits, and that somebody stands behind it. */
+export const isOpening = (key: Key, now: Date): Fragment =>
+  sql`exists (select 1 from mailbox_requests where ${isKey(key)} and ${mayAcknowledge(raw('acknowledged_by'), now)})`
+
+/**
+ * The condition for the openings of organizations that nobody stands behind any more. Their credential was revoked, expired or became a
+ * member's, or the connection has stopped being active: then `acknowledged_by` is empty (trigger `openings_left`).
+ */
+export const isOrphaned = (organization_ids: readonly string[], now: Date): Fragment =>
+  sql`organization_id in (select value from json_each(${JSON.stringify(organization_ids)})) and acknowledged_by is not null
+    and not ${mayAcknowledge(raw('acknowledged_by'), now)}`
+
+export const deleteWhere = (d1: D1Database, condition: Fragment): D1PreparedStatement =>
+  prepared(d1, sql`delete from mailbox_requests where ${condition}`)
 
 const insert = (conflict: string) =>
   `insert into mailbox_requests (organization_id, entity, sent_at, notification, shard, notification_id, acknowledged_by, attempts, not_before,
@@ -29,17 +45,6 @@ export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now
   d1
     .prepare(insert('on conflict do update set acknowledged_by = ?7, attempts = 0, not_before = ?8'))
     .bind(...keysOf(asked), asked.shard, asked.notification_id, api_key, now)
-
-/** The condition that a credential may acknowledge an opening. */
-export const mayAcknowledge = (api_key: Fragment): Fragment =>
-  sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member')`
-
-/** The condition for the openings of an organization that were acknowledged with a credential that may not do so any more. */
-export const isOrphaned = (organization_id: string): Fragment =>
-  sql`organization_id = ${organization_id} and acknowledged_by is not null and not ${mayAcknowledge(raw('acknowledged_by'))}`
-
-export const deleteOrphaned = (d1: D1Database, organization_id: string): D1PreparedStatement =>
-  prepared(d1, sql`delete from mailbox_requests where ${isOrphaned(organization_id)}`)
 
 /** Leases the organization's due requests for an RFC, at most `limit`. */
 export const claimRequests = async (
@@ -65,15 +70,20 @@ const HELD = `${KEY} and token = ?5`
 export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
   d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
 
-/**
- * Whether a request still waits. Unlinking the RFC withdraws those of its organization (trigger `connections_unlinked`), and revoking a
- * credential those that it acknowledged (`withdrawOpenings`).
- */
-export const isWaiting = async (d1: D1Database, request: MailboxRequest): Promise<boolean> =>
-  (await d1
-    .prepare(`select 1 from mailbox_requests where ${HELD}`)
-    .bind(...keysOf(request), request.token)
-    .first()) !== null
+/** The condition for a request that is still held, and an opening that is not recorded yet. */
+export const isHeldOpening = (request: MailboxRequest): Fragment =>
+  sql`${isKey(request)} and token = ${request.token} and acknowledged_by is not null`
+
+/** Whether an opening still waits, and somebody stands behind it. */
+export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
+  (await prepared(
+    d1,
+    sql`select 1 from mailbox_requests where ${isHeldOpening(request)} and ${mayAcknowledge(raw('acknowledged_by'), now)}`,
+  ).first()) !== null
+
+/** Makes an opening that is recorded a request for its document. */
+export const endOpening = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
+  prepared(d1, sql`update mailbox_requests set acknowledged_by = null where ${isHeldOpening(request)}`)
 
 export const postponeRequest = (d1: D1Database, request: MailboxRequest, not_before: number): D1PreparedStatement =>
   d1

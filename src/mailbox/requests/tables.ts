@@ -12,7 +12,7 @@ export const mailboxRequests = sqliteTable(
     shard: integer().notNull(),
     /** Under which identifier the organization knows the notification. */
     notification_id: text().notNull(),
-    /** The api_key of the credential that acknowledged that the notification is opened; null while the request opens nothing. */
+    /** Who acknowledged that it is opened: the api_key of a credential; empty when the connection has been left since. Null if it opens nothing. */
     acknowledged_by: text(),
     attempts: integer().notNull(),
     /** It is not worked on before this time. */

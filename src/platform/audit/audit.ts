@@ -53,17 +53,16 @@ export const auditedEach = (
       .bind(json, nameOf(actor), action, JSON.stringify(changed), requestId, now.getTime()),
   )
 
-/** The audit rows of a change that concerns each `resource_id` that a query finds, for a commit that the caller makes itself. */
+/** The audit rows of a change that concerns each `organization_id, resource_id` that a query finds, for a commit that the caller makes itself. */
 export const auditedFound = (
   { db, now, requestId, actor }: Author,
-  organization_id: string,
   { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
   found: Fragment,
 ): D1PreparedStatement =>
   prepared(
     db.$client,
     sql`insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
-      select substr(${newId('aud')}, 1, 24) || printf('%06d', row_number() over ()), ${organization_id}, ${nameOf(actor)}, ${action},
+      select substr(${newId('aud')}, 1, 24) || printf('%06d', row_number() over ()), organization_id, ${nameOf(actor)}, ${action},
         resource_id, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
       from (${found})`,
   )

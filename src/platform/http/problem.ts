@@ -27,6 +27,10 @@ export const Problem = z
       .string()
       .optional()
       .meta({ description: doc('The resource that an earlier request with the same Idempotency-Key made or changed.') }),
+    open_deadline: z
+      .string()
+      .optional()
+      .meta({ description: doc('With the code `would_notify`: the `open_deadline` of the notification.') }),
     request_id: z.string().meta({
       description: doc('The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.'),
     }),
@@ -97,7 +101,7 @@ export function problem(error: Error, c: Context<App>): Response {
 }
 
 function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Response {
-  const { retry_after_seconds, errors, checkout_url, resource_id, quota, allow, size } = extra
+  const { retry_after_seconds, errors, checkout_url, resource_id, open_deadline, quota, allow, size } = extra
   if (allow) c.header('Allow', allow.join(', '))
   if (size !== undefined) c.header('Content-Range', `bytes */${size}`)
   if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
@@ -111,6 +115,7 @@ function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Resp
       ...(errors && { errors }),
       ...(checkout_url && { checkout_url }),
       ...(resource_id && { resource_id }),
+      ...(open_deadline && { open_deadline }),
       request_id: c.var.requestId,
     },
     STATUS[kind],

@@ -25,7 +25,7 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before. The feed has it; webhooks are ' +
     'not sent it.',
   'obligation.due_soon':
-    'A tax obligation is due in five days, or in one, and no return for its period was downloaded. Sent once for each of both days.',
+    'A tax obligation is due in five days, or in one, and no return was downloaded that shows it for its period. Sent once for each of both days.',
   'storage.failed':
     'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
     'activated again. Downloads go on. Sent once each time that a connector gets this status.',

@@ -158,7 +158,9 @@ const ObligationDueSoon = z
     description: z.string().meta({ description: 'The obligation, in the tax authority’s words.' }),
     periodicity: z.enum(['monthly', 'annual']).meta({ description: 'How often it is due.' }),
     period: z.string().meta({ description: 'The month, `YYYY-MM`, or the year, `YYYY`, that the return is for.' }),
-    due_date: z.iso.date().meta({ description: 'The last day to file, without the extension.' }),
+    due_date: z.iso
+      .date()
+      .meta({ description: 'The last day to file, without the extension: on a weekend or holiday, the next business day.' }),
     extended_due_date: z.iso
       .date()
       .nullable()
@@ -190,7 +192,7 @@ const NotificationReceived = z
     sent_at: Instant.meta({ description: 'When the tax authority sent it.' }),
     status: z.enum(NOTIFICATION_STATUSES).meta({ description: 'Its status when the service recorded it.' }),
     severity: z.enum(NOTIFICATION_SEVERITIES).meta({ description: 'Its severity when the service recorded it.' }),
-    open_deadline: z.iso.date().nullable().meta({ description: 'The last day on which it can be opened; null if it only informs.' }),
+    open_deadline: z.iso.date().nullable().meta({ description: 'The third business day after it was sent; null if it only informs.' }),
     deadline_basis: z.enum(DEADLINE_BASES).nullable().meta({
       description:
         '`estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.',

@@ -95,7 +95,10 @@ describe('an organization’s own list', () => {
     ['is no JSON', '{', 'application/json', 'body'],
     ['has no entries', '[]', 'application/json', 'body'],
     ['has an unknown member', JSON.stringify({ entries: [{ rfc: ONE, nota: 'x' }] }), 'application/json', 'entries[0].nota'],
-    ['has a quote that is not closed', `rfc,name\n${ONE},"x\nBBB010101BB1,y`, 'text/csv', 'record 2.name'],
+    ['has a quote that is not closed', `rfc,name\n${ONE},"x\nBBB010101BB1,y`, 'text/csv', 'record 2'],
+    ['has a quote that is not closed around an RFC', `rfc\n${ONE}\n"${ONE}`, 'text/csv', 'record 3'],
+    ['has a quote that is not closed in an empty last cell', `rfc,name\n${ONE},"`, 'text/csv', 'record 2'],
+    ['has a quote that is not closed in its first line', '"rfc', 'text/csv', 'body'],
     ['names a column twice', `rfc,rfc\n${ONE},${ONE}`, 'text/csv', 'body'],
     [
       'has a control character in a name',

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import { obligationsAt } from '../../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../../src/authority/sandbox/world/taxpayers.ts'
+import type { Document } from '../../../src/documents/contract.ts'
 import type { Obligations } from '../../../src/documents/obligations/contract.ts'
 import { tellDueSoon } from '../../../src/documents/obligations/due-soon.ts'
 import { systemOf } from '../../../src/platform/context.ts'
@@ -44,6 +45,152 @@ const IVA = {
 const DIOT = { description: 'DIOT', due_rule: 'A más tardar el último día del mes inmediato posterior.', from: '2026-02-01', to: null }
 const GONE = { ...IVA, description: 'Concluida', to: '2026-01-31' }
 const ODD = { ...IVA, description: 'Otra', due_rule: 'Cuando se solicite.' }
+
+const ISR = { ...IVA, description: 'Pago provisional mensual de ISR personas morales régimen general' }
+const WAGES = { ...IVA, description: 'Entero de retenciones mensuales de ISR por sueldos y salarios' }
+const SUPPLIERS = { ...DIOT, description: 'Declaración de proveedores de IVA', from: '2026-01-01' }
+const YEARLY = {
+  description: 'Declaración anual de ISR del ejercicio Personas morales.',
+  due_rule: 'Dentro de los tres meses siguientes al cierre del ejercicio.',
+}
+const INFORMATIVE = {
+  description: 'Declaración informativa de IVA con la anual de ISR',
+  due_rule: 'Conjuntamente con la declaración anual del ejercicio.',
+}
+
+/** The statuses of a period by the descriptions of the obligations. */
+const statusesOf = async (of: Reader, period: string) =>
+  Object.fromEntries((await listed(of)).data.filter((row) => row.period === period).map((row) => [row.description, row.status]))
+
+describe('what a return files', () => {
+  it('is the obligation that it shows: a return for IVA with an amount of ISR files these, and neither the DIOT nor what is withheld of wages', async () => {
+    const rfc = 'EKU900315AC1'
+    const one = await reader(rfc, WITH_RETURNS)
+    registers(rfc, [IVA, ISR, WAGES, SUPPLIERS], (end) => end === '2026-01-31')
+    await runsOn('2026-03-10', rfc, [one])
+    const [{ attributes, document_id }] = (await one.documents('&kind=declaracion')) as [Document]
+    expect(attributes).toMatchObject({ impuesto: 'IVA', isr_a_cargo: expect.any(String) })
+    const [unknown, isFiled] = [
+      { status: 'unknown', declaration_id: null },
+      { status: 'filed', declaration_id: document_id },
+    ]
+    const january = (await listed(one)).data.filter(({ period }) => period === '2026-01')
+    expect(january).toMatchObject([
+      { description: WAGES.description, ...unknown, due_date: '2026-02-17' },
+      { description: IVA.description, ...isFiled },
+      { description: ISR.description, ...isFiled },
+      { description: SUPPLIERS.description, ...unknown, due_date: '2026-03-02' },
+    ])
+    // Nothing at all was filed for February. The DIOT is not among the returns that the authority lists.
+    at('2026-04-10T18:00:00Z')
+    expect(await statusesOf(one, '2026-02')).toEqual({
+      ...{ [IVA.description]: 'overdue', [ISR.description]: 'overdue', [WAGES.description]: 'overdue', [SUPPLIERS.description]: 'unknown' },
+    })
+  })
+
+  it('is what its impuesto names, alone or between commas', async () => {
+    const rfc = 'EKU900315AC2'
+    const one = await reader(rfc, WITH_RETURNS)
+    const obligations = [IVA, ISR, WAGES, SUPPLIERS]
+    const as = async (impuesto: string, day: string) => {
+      delivers((source) =>
+        filesOf(rfc, source as never, new Date())
+          .filter(({ period_end }) => period_end === null || period_end === '2026-01-31')
+          .map((file) => (file.kind === 'obligations' ? { ...file, fields: { obligations } as never } : file))
+          .map((file) =>
+            file.period_end ? { ...file, ...named(impuesto), attributes: { ejercicio: '2026', periodo: '01', impuesto } } : file,
+          ),
+      )
+      await runsOn(day, rfc, [one])
+      return Object.values(await statusesOf(one, '2026-01'))
+    }
+    // A return by itself makes what it does not name unknown. Each of these is a document of its own.
+    const named = (impuesto: string) => ({ name: `${impuesto}.pdf`, bytes: new TextEncoder().encode(impuesto) })
+    expect(await as('Impuesto especial sobre producción y servicios', '2026-03-10')).toEqual(['unknown', 'unknown', 'unknown', 'unknown'])
+    expect(await as('ISR retenciones por salarios, DIOT', '2026-03-11')).toEqual(['filed', 'unknown', 'unknown', 'filed'])
+    expect(await as('IMPUESTO AL VALOR AGREGADO', '2026-03-12')).toEqual(['filed', 'filed', 'unknown', 'filed'])
+  })
+
+  it('is of a year the annual return for the tax, and not what is informative beside it', async () => {
+    const rfc = 'EKU900315AC3'
+    const one = await reader(rfc, WITH_RETURNS)
+    const since = { from: '2024-01-01', to: null }
+    registers(
+      rfc,
+      [
+        { ...YEARLY, ...since },
+        { ...INFORMATIVE, ...since },
+      ],
+      (end) => end === '2024-12-31',
+    )
+    await runsOn('2026-04-10', rfc, [one])
+    expect(await statusesOf(one, '2024')).toEqual({ [YEARLY.description]: 'filed', [INFORMATIVE.description]: 'unknown' })
+    expect(await statusesOf(one, '2025')).toEqual({ [YEARLY.description]: 'overdue', [INFORMATIVE.description]: 'unknown' })
+  })
+
+  it('is neither of two obligations for the same tax, because it does not say which', async () => {
+    const rfc = 'EKU900315AC4'
+    const one = await reader(rfc, WITH_RETURNS)
+    const RENT = { ...ISR, description: 'Pago provisional mensual de ISR por arrendamiento' }
+    registers(rfc, [IVA, ISR, RENT], (end) => end === '2026-01-31')
+    await runsOn('2026-03-10', rfc, [one])
+    expect(await statusesOf(one, '2026-01')).toEqual({
+      ...{ [IVA.description]: 'filed', [ISR.description]: 'unknown', [RENT.description]: 'unknown' },
+    })
+  })
+})
+
+describe('a due date', () => {
+  it('on a Saturday, Sunday or holiday is the next business day, by which it is overdue; the extension counts from the 17th', async () => {
+    // The sixth digit is 5: three business days.
+    const rfc = 'EKU900315AD1'
+    const one = await reader(rfc, WITH_RETURNS)
+    const since = { from: '2025-10-01', to: null }
+    const FIFTH = { description: 'IEPS', due_rule: 'A más tardar el día 5 del mes inmediato posterior.' }
+    registers(
+      rfc,
+      [
+        { ...IVA, ...since },
+        { ...DIOT, ...since },
+        { ...FIFTH, ...since },
+      ],
+      () => false,
+    )
+    await runsOn('2026-01-10', rfc, [one])
+    const dates = async () =>
+      (await listed(one)).data.map(({ description, period, due_date, extended_due_date }) => [
+        ...[description.slice(0, 4), period, due_date, extended_due_date],
+      ])
+    expect(await dates()).toEqual([
+      ['IEPS', '2025-10', '2025-11-05', null],
+      // Monday 17 November is a holiday.
+      ['Pago', '2025-10', '2025-11-18', '2025-11-20'],
+      // Sunday 30 November.
+      ['DIOT', '2025-10', '2025-12-01', null],
+      ['IEPS', '2025-11', '2025-12-05', null],
+      ['Pago', '2025-11', '2025-12-17', '2025-12-22'],
+      // The authority is on vacation from 18 December to 2 January, which counts for returns.
+      ['DIOT', '2025-11', '2025-12-31', null],
+      ['IEPS', '2025-12', '2026-01-05', null],
+      // Saturday 17 January: Monday, and three business days from the 17th.
+      ['Pago', '2025-12', '2026-01-19', '2026-01-21'],
+      // Saturday 31 January, and Monday 2 February is a holiday.
+      ['DIOT', '2025-12', '2026-02-03', null],
+      ['IEPS', '2026-01', '2026-02-05', null],
+      ['Pago', '2026-01', '2026-02-17', '2026-02-20'],
+      ['DIOT', '2026-01', '2026-03-02', null],
+    ])
+    const december = async (day: string) => {
+      at(`${day}T18:00:00Z`)
+      return (await statusesOf(one, '2025-12'))[IVA.description]
+    }
+    expect([await december('2026-01-17'), await december('2026-01-19'), await december('2026-01-20')]).toEqual([
+      'pending',
+      'pending',
+      'overdue',
+    ])
+  })
+})
 
 describe('GET /fiscal-entities/{id}/obligations', () => {
   it('by hand: due dates, the extension by the sixth digit, what is filed, overdue and pending', async () => {
@@ -149,6 +296,18 @@ describe('obligation.due_soon', () => {
     expect((await toldTo(one)).slice(2)).toMatchObject([
       { description: 'DIOT', due_date: '2026-03-31', extended_due_date: null, days_left: 1 },
     ])
+  })
+
+  it('goes by the due date after a weekend, also across the end of a month, and comes although a return for another tax is there', async () => {
+    const rfc = 'EKU900315AB4'
+    const one = await reader(rfc, WITH_RETURNS)
+    // The DIOT of January is due on Saturday 28 February, and so on Monday 2 March.
+    registers(rfc, [IVA, SUPPLIERS], (end) => end === '2026-01-31')
+    await runsOn('2026-02-20', rfc, [one])
+    for (const day of ['2026-02-23', '2026-02-25', '2026-02-27', '2026-03-01']) await dailyOn(day)
+    expect(await toldTo(one)).toMatchObject(
+      [5, 1].map((days_left) => ({ description: SUPPLIERS.description, period: '2026-01', due_date: '2026-03-02', days_left })),
+    )
   })
 
   it('a crash before or after the relay loses nothing and repeats nothing', async () => {

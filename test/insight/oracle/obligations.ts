@@ -1,4 +1,3 @@
-import { addBusinessDays } from '../../../src/authority/port/business-days.ts'
 import type { ObligationRow } from './analytics-shapes.ts'
 import type { Rules } from './rules.ts'
 import type { Day } from './shapes.ts'
@@ -14,6 +13,30 @@ export interface Registry {
   /** Whether a run of the organization downloaded monthly, annual returns. */
   downloaded: { monthly: boolean; annual: boolean }
 }
+
+/** Holidays of article 12 of the CFF, and days off that were published and are no general vacation, of the years that tests use. */
+const CLOSED = [
+  ...['2025-01-01', '2025-02-03', '2025-03-17', '2025-04-17', '2025-04-18', '2025-05-01', '2025-05-05', '2025-09-16', '2025-11-17'],
+  ...['2025-12-25', '2026-01-01', '2026-02-02', '2026-03-16', '2026-04-02', '2026-04-03', '2026-05-01', '2026-05-05', '2026-09-16'],
+  ...['2026-11-02', '2026-11-16', '2026-12-25', '2027-01-01', '2027-02-01', '2027-03-15', '2027-05-05', '2027-09-16', '2027-11-15'],
+]
+const isOpen = (day: Day): boolean => !CLOSED.includes(day) && ![0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay())
+const next = (day: Day): Day => new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
+/** The day itself, or the first after it on which the authority takes returns. */
+const openFrom = (day: Day): Day => (isOpen(day) ? day : openFrom(next(day)))
+const after = (day: Day, count: number): Day => (count === 0 ? day : after(openFrom(next(day)), count - 1))
+
+/** What a description or a return names. */
+function nameOf(text: string): string | null {
+  const words = plain(text).replaceAll('_', ' ')
+  if (/diot|proveedores|operaciones con terceros/.test(words)) return 'DIOT'
+  if (/informativa/.test(words)) return null
+  if (/retenci/.test(words)) return /sueldos|salarios/.test(words) ? 'wages' : null
+  return ['iva', 'ieps', 'isr'].find((tax) => words.split(/\W+/).includes(tax)) ?? null
+}
+
+const namesIn = (attributes: Record<string, string>) =>
+  [...(attributes['impuesto'] ?? '').split(','), ...Object.keys(attributes).filter((one) => /_a_cargo|_a_favor/.test(one))].map(nameOf)
 
 interface Due {
   periodicity: ObligationRow['periodicity']
@@ -55,36 +78,44 @@ function periodsOf(today: Day, periodicity: 'monthly' | 'annual', from: Day | nu
   return periods.filter((period) => from === null || period >= from.slice(0, period.length))
 }
 
-function filingOf({ returns }: Registry, period: string): Return | undefined {
+function filedIn({ returns }: Registry, period: string): Return[] {
   const [year = '', month = 'del ejercicio'] = period.split('-')
   return returns
     .filter(({ attributes }) => attributes['ejercicio'] === year && attributes['periodo'] === month)
-    .sort((a, b) => b.version - a.version)[0]
+    .sort((a, b) => b.version - a.version)
 }
 
 /** GET /v1/fiscal-entities/{id}/obligations: all rows in their order. */
 export function obligationsOf(registry: Registry): ObligationRow[] {
   const { rfc, today, rules, downloaded } = registry
   const digit = rfc.replace(/\D/g, '')[5]!
-  const rows = registry.obligations
-    .filter(({ to }) => to === null || to >= today)
-    .flatMap(({ description, due_rule, from }): ObligationRow[] => {
-      const { periodicity, dueOf, isExtended } = dueRuleOf(registry, due_rule)
-      const common = { description, periodicity, due_rule }
-      const unknown = { period: null, due_date: null, extended_due_date: null, status: 'unknown', declaration_id: null } as const
-      if (dueOf === null || periodicity === 'unknown') return [{ ...common, ...unknown }]
-      return periodsOf(today, periodicity, from).map((period) => {
-        const due_date = dueOf(period)
-        const filing = filingOf(registry, period)
-        const late = downloaded[periodicity] ? 'overdue' : 'unknown'
-        return {
-          ...{ ...common, period, due_date },
-          extended_due_date: isExtended ? addBusinessDays(due_date, rules.obligations.extension[digit]!) : null,
-          status: filing ? 'filed' : due_date >= today ? 'pending' : late,
-          declaration_id: filing?.document_id ?? null,
-        }
-      })
+  const inForce = registry.obligations.filter(({ to }) => to === null || to >= today)
+  const rows = inForce.flatMap(({ description, due_rule, from }): ObligationRow[] => {
+    const { periodicity, dueOf, isExtended } = dueRuleOf(registry, due_rule)
+    const common = { description, periodicity, due_rule }
+    const unknown = { period: null, due_date: null, extended_due_date: null, status: 'unknown', declaration_id: null } as const
+    if (dueOf === null || periodicity === 'unknown') return [{ ...common, ...unknown }]
+    return periodsOf(today, periodicity, from).map((period) => {
+      const due_date = openFrom(dueOf(period))
+      const name = nameOf(description)
+      const isAlone = !inForce.some(
+        (one) =>
+          one.description !== description &&
+          nameOf(one.description) === name &&
+          dueRuleOf(registry, one.due_rule).periodicity === periodicity,
+      )
+      const filed = filedIn(registry, period)
+      const filing = name !== null && isAlone ? filed.find(({ attributes }) => namesIn(attributes).includes(name)) : undefined
+      const isMissing = downloaded[periodicity] && filed.length === 0 && name !== null && name !== 'DIOT'
+      const late = isMissing ? 'overdue' : 'unknown'
+      return {
+        ...{ ...common, period, due_date },
+        extended_due_date: isExtended ? after(dueOf(period), rules.obligations.extension[digit]!) : null,
+        status: filing ? 'filed' : due_date >= today ? 'pending' : late,
+        declaration_id: filing?.document_id ?? null,
+      }
     })
+  })
   const key = ({ due_date, description }: ObligationRow) => [due_date === null ? 1 : 0, due_date ?? '', description]
   return rows.sort((a, b) => compare(key(a), key(b)))
 }

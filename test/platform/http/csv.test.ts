@@ -75,8 +75,10 @@ it('no field is a formula, quotes are doubled, and lists are one value', () => {
     { a: 'a,b', of: null },
     { a: '\u200b＝1+1', of: null },
     { a: ' @sum', of: null },
+    { a: '|cmd', of: null },
+    { a: '\u200b｜cmd', of: null },
   ]
   expect(csvOf(columnsOf(row), rows)).toBe(
-    'a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n\'\u200b＝1+1,,\r\n\' @sum,,\r\n',
+    'a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n\'\u200b＝1+1,,\r\n\' @sum,,\r\n\'|cmd,,\r\n\'\u200b｜cmd,,\r\n',
   )
 })

@@ -84,11 +84,10 @@ async function manyNotifications(rfc: string, count: number) {
   }
   await env.DB.batch([
     env.DB.prepare("insert into sandbox_notifications values (?, 'n0', ?, null)").bind(rfc, JSON.stringify(notification)),
-    env.DB.prepare("insert into mailbox_requests values (?, ?, 0, 'n0', ?, 'ntf', 'key', 0, 0, null, 0)").bind(
-      organization_id,
-      entity,
-      shard,
-    ),
+    env.DB.prepare(
+      `insert into mailbox_requests
+       select organization_id, ?2, 0, 'n0', ?3, 'ntf', api_key, 0, 0, null, 0 from credentials where organization_id = ?1 and role = 'owner' limit 1`,
+    ).bind(organization_id, entity, shard),
   ])
   const n = "'n' || n.i"
   await multiply('sandbox_notifications', count - 1, { notification: n, sent: `json_set(t.j->>'$.sent', '$.notification', ${n})` })

@@ -15,18 +15,13 @@ const newest = <T>(list: readonly T[], day: (one: T) => string): T[] =>
 /** The rows of the report `compliance`, by kind. */
 export function compliance(filings: Filings) {
   const { today, opinions, changes, certificates } = filings
-  const periods = new Map(
-    obligationsOf(filings)
-      .filter(({ period }) => period !== null)
-      .map(({ periodicity, period, due_date, status, declaration_id }) => [
-        `${periodicity}|${period}`,
-        { kind: 'return' as const, periodicity, period, due_date: due_date!, status, declaration_id },
-      ]),
-  )
+  const returns = obligationsOf(filings)
+    .filter(({ period }) => period !== null)
+    .map(({ due_rule: _, extended_due_date: __, due_date, ...one }) => ({ kind: 'return' as const, ...one, due_date: due_date! }))
   return [
     ...newest(opinions, ({ date }) => date).map((one) => ({ kind: 'opinion' as const, ...one })),
     ...newest(changes, ({ date }) => date).map((one) => ({ kind: 'csf_change' as const, ...one })),
-    ...newest([...periods.values()], ({ due_date }) => due_date),
+    ...newest(returns, ({ due_date }) => due_date),
     ...newest(certificates, ({ valid_to }) => valid_to).map(({ serial, kind, valid_to, status }) => ({
       ...{ kind: 'certificate' as const, serial, certificate_kind: kind, valid_to, status, days_to_expiry: daysBetween(today, valid_to) },
     })),
