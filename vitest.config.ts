@@ -133,11 +133,26 @@ const RULES = [
   'test/webhooks/relay/turns.test.ts',
 ]
 
-/** Histories of whole services, many days of one RFC, every invocation at its full load, and sessions of the Worker of destinations. */
+/**
+ * Histories of whole services, many days of one RFC, every invocation at its full load, sessions of the Worker of destinations, faults at
+ * every step of long work, and seeded years of fiscal insight against their oracle.
+ */
 const JOURNEYS = [
   ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts'],
-  ...['test/storage/mirror/worlds.test.ts', 'test/downloads/quiet-day.test.ts', 'test/simulate/quiet-day.test.ts'],
-  ...['test/insight/equality.test.ts'],
+  ...[
+    'test/storage/mirror/{fairness,faults,move,refusals,rounds,worlds}.test.ts',
+    'test/downloads/quiet-day.test.ts',
+    'test/simulate/quiet-day.test.ts',
+  ],
+  ...[
+    'test/imports/imports-deletion.test.ts',
+    'test/downloads/missed-cancellations.test.ts',
+    'test/extractors/ticks/ticks-crashes.test.ts',
+  ],
+  'test/webhooks/deliveries/delivery-faults.test.ts',
+  ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
+    (name) => `test/insight/${name}.test.ts`,
+  ),
 ]
 
 /** The snippet in JavaScript of docs/webhooks.md is a module that tests import. */

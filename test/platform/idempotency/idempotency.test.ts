@@ -266,7 +266,7 @@ describe('which answers are kept', () => {
       run: async (key) => {
         const owner = await signUp()
         return [
-          await post({ ...owner, api_key: owner.api_key.replace(/.$/, '0') }, CREDENTIALS, key, draft()),
+          await post({ ...owner, api_key: owner.api_key.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }, CREDENTIALS, key, draft()),
           await post(owner, CREDENTIALS, key, draft()),
         ]
       },
