@@ -75,7 +75,9 @@ export class Platform {
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
     this.env.PDF = counted(this.env.PDF as unknown as object) as never
     this.env.SANDBOX_DOCUMENTS = counted(this.env.SANDBOX_DOCUMENTS as unknown as object) as never
-    const { open } = counted(this.env.DESTINATIONS as unknown as object) as { open: (...args: unknown[]) => Promise<object> }
+    // A load may put a stand-in there later.
+    const destinations = { open: (...args: unknown[]) => (env.DESTINATIONS as unknown as { open: Method }).open(...args) }
+    const { open } = counted(destinations) as { open: (...args: unknown[]) => Promise<object> }
     this.env.DESTINATIONS = { open: async (...args: unknown[]) => counted(await open(...args)) } as never
   }
 
