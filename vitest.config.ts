@@ -149,7 +149,8 @@ const JOURNEYS = [
     'test/downloads/missed-cancellations.test.ts',
     'test/extractors/ticks/ticks-crashes.test.ts',
   ],
-  'test/webhooks/deliveries/delivery-faults.test.ts',
+  ...['test/downloads/{lease,progress,drain-survival}.test.ts', 'test/downloads/counts/own-counts.test.ts'],
+  ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,
   ),
