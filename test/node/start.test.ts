@@ -134,7 +134,7 @@ describe('npm start', () => {
     const { workerd } = service.children()
     expect(workerd.length).toBeGreaterThan(0)
     await end(workerd)
-    await until('the runtime is back', 20_000, () => isUp(service.url))
+    await until('the runtime is back', 60_000, () => isUp(service.url))
     expect(workerd.filter((one) => isAlive(one))).toEqual([])
   })
 
