@@ -22,7 +22,7 @@ beforeAll(async () => {
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
   server = spawn(process.execPath, [join(folder, 'sink.mjs')], { env: { ...process.env, PORT: String(port) } })
-  await until('the server listens', 20_000, () =>
+  await until('the server listens', 60_000, () =>
     fetch(url).then(
       () => true,
       () => false,

@@ -85,7 +85,7 @@ describe('a receiver on this machine', () => {
     const endpoint = await register(customer, '/v/200')
     const secret = endpoint.signing_secret
     await customer.ask('POST', `/v1/webhooks/${endpoint.webhook_id}/test`)
-    await until('it is delivered', 20_000, () => hooks.of('/v/200').length > 0)
+    await until('it is delivered', 60_000, () => hooks.of('/v/200').length > 0)
     const [{ headers, body }] = hooks.of('/v/200') as [Received]
     const header = String(headers['service-signature'])
     const changed = Buffer.from(body.toString().replace('webhook.test', 'webhook.text'))
@@ -107,9 +107,9 @@ describe('a receiver on this machine', () => {
   it('that hangs delays nobody else', async () => {
     const [hanging, healthy] = [await register(customer, '/b/hang'), await register(customer, '/b/200')]
     for (let n = 0; n < 6; n++) await customer.ask('POST', `/v1/webhooks/${hanging.webhook_id}/test`)
-    await until('it hangs', 10_000, () => hooks.of('/b/hang').length >= 4)
+    await until('it hangs', 30_000, () => hooks.of('/b/hang').length >= 4)
     for (let n = 0; n < 6; n++) await customer.ask('POST', `/v1/webhooks/${healthy.webhook_id}/test`)
-    await until('the healthy one has everything', 20_000, () => hooks.of('/b/200').length === 6)
+    await until('the healthy one has everything', 60_000, () => hooks.of('/b/200').length === 6)
     const unanswered = await logOf(customer, hanging)
     // Of those that hang none has run into its five seconds twice meanwhile.
     expect(unanswered.every(({ attempts }) => attempts.length <= 1)).toBe(true)
