@@ -12,6 +12,7 @@ import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { type Basis, UNMATCHED } from '../common/contract.ts'
+import { countDofRates } from '../common/dof-rates.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
@@ -98,8 +99,10 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const after = (await openCursor(ctx, scope, cursor)) as readonly [amount: string, rfc: string] | undefined
   const { listings, days } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
   const reads = statementsOf(insight, reading, days)
-  const { found, envelope } = await aggregateOf(insight, reads.statements)
+  const { found, envelope, counts } = await aggregateOf(insight, reads.statements)
   const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found))
+  // What counted on a past day is not what counts now.
+  const dof_rate = reading.past === null ? omitted.dof_rate : await countDofRates(insight, counts.missing_rate)
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
   const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
@@ -117,7 +120,7 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const page = await paginate(ctx, scope, limit, shown.slice(0, limit + 1), ({ amount, rfc }) => [amount.toString(), rfc], row)
   const amountOf = (some: readonly Exposure[]) => sumAll(some.map(({ amount }) => amount))
   return {
-    ...envelope(BASIS, rules, { ...omitted, drilldown: qualityLinks(links, UNMATCHED) }),
+    ...envelope(BASIS, rules, { ...omitted, dof_rate, drilldown: qualityLinks(links, UNMATCHED) }),
     as_of: reading.day,
     direction,
     by_situacion: SITUACIONES.map((situacion) => {
