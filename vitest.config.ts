@@ -77,7 +77,17 @@ const destinations = {
  * processes that they start; everything else is done meanwhile.
  */
 const LONGEST = [
-  ...['node/mirror', 'node/midnight', 'node/crash', 'node/memory', 'node/start', 'node/deploy', 'node/connectors', 'node/storage'],
+  ...[
+    'node/mirror',
+    'node/sat',
+    'node/midnight',
+    'node/crash',
+    'node/memory',
+    'node/start',
+    'node/deploy',
+    'node/connectors',
+    'node/storage',
+  ],
   ...['journeys/journey', 'journeys/paired-worlds', 'journeys/shared-downloads', 'journeys/shared-midnight', 'platform/budget/invocations'],
   ...[
     'storage/mirror/worlds',
@@ -111,11 +121,11 @@ class LongestFirst extends BaseSequencer {
 /** Rules that depend on the language alone run in Node. What leans on the runtime (URLs, encodings, zones, hashes) is tested in workerd. */
 const RULES = [
   'test/architecture/*.test.ts',
-  'test/authority/sandbox/*.test.ts',
+  'test/authority/{efirma,sandbox,sat}/*.test.ts',
   'test/cfdi/ingest/row.test.ts',
-  'test/cfdi/{balances,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
+  'test/cfdi/{balances,checks,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
   'test/cfdi/taxes/*.test.ts',
-  'test/cfdi/xml/xml-reader.test.ts',
+  'test/platform/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
@@ -123,9 +133,10 @@ const RULES = [
   'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
-  'test/rules/{dated,defaults,rule-commands,withholding-classes}.test.ts',
+  'test/rules/{by-day,dated,defaults,rule-commands,withholding-classes}.test.ts',
   'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
+  'test/stand-in/*.test.ts',
   'test/storage/template.test.ts',
   'test/storage/mirror/places.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',
@@ -149,7 +160,11 @@ const JOURNEYS = [
     'test/downloads/missed-cancellations.test.ts',
     'test/extractors/ticks/ticks-crashes.test.ts',
   ],
-  ...['test/downloads/{lease,progress,drain-survival}.test.ts', 'test/downloads/counts/own-counts.test.ts'],
+  ...[
+    'test/downloads/{lease,progress,drain-survival}.test.ts',
+    'test/downloads/conversation/{conversation,days,kills}.test.ts',
+    'test/downloads/counts/own-counts.test.ts',
+  ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,
@@ -204,6 +219,9 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
   },
 })
 
+/** Gives Node what Workers have. */
+const setupFiles = ['test/support/base64.ts']
+
 export default defineConfig({
   test: {
     silent: 'passed-only',
@@ -212,7 +230,7 @@ export default defineConfig({
     // Much of a test is waiting for another process.
     maxWorkers: availableParallelism() + 3,
     projects: [
-      { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000 } },
+      { test: { name: 'rules', include: RULES, isolate: false, testTimeout: 60_000, setupFiles } },
       workers('workers', ['test/**/*.test.ts'], ['test/{node,samples}/**', ...JOURNEYS, ...RULES]),
       workers('journeys', JOURNEYS),
       // The same journeys over three ledgers and three events shards.
@@ -222,7 +240,7 @@ export default defineConfig({
         [],
         ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2'],
       ),
-      { test: { name: 'samples', include: ['test/samples/*.test.ts'] } },
+      { test: { name: 'samples', include: ['test/samples/*.test.ts'], setupFiles } },
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
   },

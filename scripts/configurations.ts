@@ -29,6 +29,9 @@ function whole(shared: Section, { build: _, ...own }: Section): Section {
     services: [...entriesOf(services), ...entriesOf(own['services'])],
     durable_objects: { bindings: entriesOf(durable_objects!['bindings']).map((one) => ({ ...one, script_name: shared['name'] })) },
     queues: { ...queues, ...(own['queues'] as Section) },
+    // The secrets come over a binding. With this table wrangler lets the environment of its process override the variables, which no option of
+    // `wrangler dev` does for a second Worker.
+    secrets: { required: [] },
   }
 }
 

@@ -69,6 +69,10 @@ async function deploy(configuration: Configuration, token: string, account: stri
   console.log('Commit wrangler.toml if it has new database ids.')
 }
 
+if (process.argv.slice(2).some((word) => word === '--help' || word === '-h')) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const asked = parsed()
 if (!asked) {
   console.error(USAGE)

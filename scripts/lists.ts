@@ -1,17 +1,19 @@
-/**
- * `npm run lists -- <file> [<list>]` loads a file of one of the authority's lists by hand, by default of 69-B (`sat_69b`). The file goes into
- * the bucket and is checked like a fetched one: the held list stays when the file is not such a list, is older, or lost too many of its rows.
- * With `--env test` or `--env live`, the hosted service loads it in its next daily cron (10:00 UTC). Otherwise, the local service loads it at
- * once if it runs. Without a file, the command shows which lists are held.
- */
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/blacklists/catalog.ts'
+import { givenFile, operatorRequest, placeOfFile } from './control-plane.ts'
 import { scheduledPath } from './crons.ts'
 import { runnerOf } from './leftovers.ts'
 import { placeOf } from './service.ts'
 import { wrangler } from './wrangler.ts'
+
+const USAGE = `Loads a file of one of the authority's lists, and shows which lists are held (docs/operating.md).
+
+  npm run lists                          shows the lists with their days
+  npm run lists -- file.csv              loads a file of the list of article 69-B (sat_69b)
+  npm run lists -- file.csv <list>       loads one of another list: ${PUBLIC_SOURCES.join(', ')}
+
+  --env test | live   uses a hosted service, which loads the file in its next daily cron (10:00 UTC); without it, the local one, at once if it runs
+
+A file is checked like a fetched one: the held list stays when the file is not such a list, is older, or lost too many of its rows.`
 
 const isPublicSource = (text: string): text is PublicSource => (PUBLIC_SOURCES as readonly string[]).includes(text)
 
@@ -41,7 +43,7 @@ const show = ({ source, list_date, row_count, fetched_at, refused_code, refused_
 
 /** Uploads the file to the place where the daily cron looks for it. */
 async function put(file: string, source: PublicSource, bucket: string, where: readonly string[]): Promise<void> {
-  if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
+  givenFile(file)
   await wrangler('r2', 'object', 'put', `${bucket}/${objectOf(source)}`, '--file', file, '--content-type', 'text/csv', ...where)
   console.log(`${file} is in the bucket ${bucket} as ${objectOf(source)}.`)
 }
@@ -56,17 +58,19 @@ async function work(stateDir: string): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, LOADING_MS))
 }
 
-try {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { env: { type: 'string' } } })
-  const [given, source = 'sat_69b', ...rest] = positionals
-  const environment = values.env
-  if (rest.length > 0 || (environment !== undefined && environment !== 'test' && environment !== 'live'))
-    throw new Error('npm run lists -- [<file> [<list>]] [--env test|live]')
+/** The file and list that the words of a command line give; null when they give none. Throws an error that names the lists. */
+function commandOf([file, source = 'sat_69b', ...rest]: readonly string[]): { file: string; source: PublicSource } | null {
+  if (file === undefined || rest.length > 0) return null
   if (!isPublicSource(source)) throw new Error(`There is no list ${source}. The lists are ${PUBLIC_SOURCES.join(', ')}.`)
+  return { file, source }
+}
+
+const { command, env: environment } = operatorRequest(USAGE, commandOf)
+try {
   const { stateDir } = placeOf(process.env)
   const where = environment === undefined ? ['--local', '--persist-to', stateDir] : ['--remote', '--env', environment]
-  if (given !== undefined) {
-    await put(resolve(process.env['INIT_CWD'] ?? '.', given), source, `fiscal-${environment ?? 'local'}-files`, where)
+  if (command) {
+    await put(placeOfFile(command.file), command.source, `fiscal-${environment ?? 'local'}-files`, where)
     if (environment === undefined) await work(stateDir)
     else console.log('The daily cron at 10:00 UTC loads it. Run this command without a file after that to see the result.')
   }

@@ -10,13 +10,13 @@ registerHooks({
     specifier === 'cloudflare:workers' ? { url: RUNTIME, shortCircuit: true } : next(specifier, context),
 })
 
-/** The files of `assets` that are read off the code, the OpenAPI documents and the catalog of events: absolute paths and their texts. */
+/** The files that are read off the code, the OpenAPI documents and the catalog of events: absolute paths and their texts. */
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
-  const { openApiOf } = await import('../src/openapi.ts')
+  const { fetcherApi, openApiOf } = await import('../src/openapi.ts')
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
-  const documents = { 'openapi.test': openApiOf('test'), 'openapi.live': openApiOf('live'), 'event-catalog': listCatalog() }
-  return Object.entries(documents).map(([name, document]) => [
-    join(ROOT, 'assets', `${name}.json`),
-    `${JSON.stringify(document, null, 1)}\n`,
-  ])
+  const documents = {
+    ...{ 'assets/openapi.test': openApiOf('test'), 'assets/openapi.live': openApiOf('live'), 'assets/event-catalog': listCatalog() },
+    'docs/fetcher.openapi': fetcherApi(),
+  }
+  return Object.entries(documents).map(([name, document]) => [join(ROOT, `${name}.json`), `${JSON.stringify(document, null, 1)}\n`])
 }

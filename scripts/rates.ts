@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type RuleRow, Rules } from '../src/rules/dated.ts'
 import { loadSql } from '../src/rules/rates/load-sql.ts'
 import { RatesRefused, ratesIn } from '../src/rules/rates/rates-csv.ts'
-import { executeInControlPlane, executeStatementsInControlPlane, operatorRequest } from './control-plane.ts'
+import { executeInControlPlane, executeStatementsInControlPlane, givenFile, operatorRequest } from './control-plane.ts'
 import { ROOT } from './wrangler.ts'
 
 const USAGE = `Loads exchange rates, and shows which are held (docs/rules.md).
@@ -22,21 +22,22 @@ const HELD = `select currency, source, count(*) as days, min(date) as first, max
 const OWN_SERIES = `select * from rules where key = 'fx.series'`
 
 async function load(env: Environment, file: string): Promise<void> {
-  const text = readFileSync(resolve(process.env['INIT_CWD'] ?? '.', file), 'utf8')
+  const text = givenFile(file).toString('utf8')
   const own = await executeInControlPlane<Omit<RuleRow, 'value'> & { value: string }>(env, OWN_SERIES)
   const defaults = JSON.parse(readFileSync(join(ROOT, 'assets/rules.json'), 'utf8')) as RuleRow[]
   const parsed = own.map((row) => ({ ...row, value: JSON.parse(row.value) }))
   const today = new Date().toISOString().slice(0, 10)
   const { rates, source } = ratesIn(text, Rules.of(parsed, defaults, today).get('fx.series'), today)
   await executeStatementsInControlPlane(env, loadSql(rates, source))
-  console.log(`${rates.length} rates were loaded.`)
+  console.log(rates.length === 1 ? '1 rate was loaded.' : `${rates.length} rates were loaded.`)
 }
 
 const { command, env } = operatorRequest(USAGE, ([file, ...rest]) => (file === undefined || rest.length > 0 ? null : { file }))
 try {
   if (command) await load(env, command.file)
   const held = await executeInControlPlane<{ currency: string; source: string; days: number; first: string; last: string }>(env, HELD)
-  for (const { currency, source, days, first, last } of held) console.log(`${currency}: ${days} days from ${first} to ${last} (${source})`)
+  for (const { currency, source, days, first, last } of held)
+    console.log(`${currency}: ${days === 1 ? `the rate of ${first}` : `${days} rates from ${first} to ${last}`} (${source})`)
   if (held.length === 0) console.log('No rates are loaded. The sandbox has rates of its own.')
 } catch (error) {
   if (error instanceof RatesRefused) console.error(`The file was refused, and nothing was changed.\n${error.message}`)

@@ -7,10 +7,13 @@ import { CONFIDENCES, SHAPES } from '../src/rules/shapes.ts'
 /** What an operator asks of the rules. */
 export type RuleCommand = { kind: 'show'; key: RuleKey } | { kind: 'set' | 'products'; file: string }
 
-/** The command that the words of a command line give; null when they give none. */
+/** The command that the words of a command line give; null when they give none. Throws an error that names a rule that there is not. */
 export function ruleCommandOf([verb, given = '', ...rest]: readonly string[]): RuleCommand | null {
   if (given === '' || rest.length > 0) return null
-  if (verb === 'show') return isKey(given) ? { kind: verb, key: given } : null
+  if (verb === 'show') {
+    if (!isKey(given)) throw new Error(`There is no rule ${given}. \`npm run rules\` lists them.`)
+    return { kind: verb, key: given }
+  }
   return verb === 'set' || verb === 'products' ? { kind: verb, file: given } : null
 }
 
@@ -33,6 +36,29 @@ const Row = z.strictObject({
   confidence: z.enum(CONFIDENCES),
 })
 
+/** What is wrong with a value, in a sentence. */
+const sentenceOf: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined && issue.code !== 'custom') return 'Is missing.'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `Must be ${KINDS[issue.expected] ?? issue.expected}.`
+    case 'unrecognized_keys':
+      return `There is no member ${issue.keys.join(', ')} here.`
+    case 'invalid_value':
+      return `Must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}.`
+    case 'too_small':
+      return issue.origin === 'string' ? 'Must not be empty.' : `Must be at least ${issue.minimum}.`
+    case 'invalid_format':
+      return issue.format === 'date' ? 'Must be a day that exists, YYYY-MM-DD.' : undefined
+    default:
+      return undefined
+  }
+}
+const KINDS: Partial<Record<string, string>> = {
+  ...{ string: 'text', number: 'a number', int: 'a whole number', boolean: 'true or false' },
+  ...{ object: 'an object', array: 'a list', record: 'an object' },
+}
+
 const faultsOf = (place: string, { issues }: z.ZodError): string[] =>
   issues.map(({ path, message }) => `${[place, ...path].join('.')}: ${message}`)
 
@@ -48,13 +74,13 @@ export function ownRulesIn(text: string): RuleRow[] {
   const faults: string[] = []
   const firsts = new Map<string, number>()
   const found = rows.flatMap((row, n): RuleRow[] => {
-    const read = Row.safeParse(row)
+    const read = Row.safeParse(row, { error: sentenceOf })
     if (!read.success) {
       faults.push(...faultsOf(`[${n}]`, read.error))
       return []
     }
     const { key, valid_from, valid_to, value } = read.data
-    const shape = SHAPES[key].safeParse(value)
+    const shape = SHAPES[key].safeParse(value, { error: sentenceOf })
     if (!shape.success) faults.push(...faultsOf(`[${n}].value`, shape.error))
     if (valid_to !== null && valid_to < valid_from) faults.push(`[${n}].valid_to: Must not be before valid_from.`)
     const before = firsts.get(key + valid_from)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type RuleKey, type RuleRow, Rules } from '../src/rules/dated.ts'
-import { executeInControlPlane, executeStatementsInControlPlane, operatorRequest } from './control-plane.ts'
+import { executeInControlPlane, executeStatementsInControlPlane, givenFile, operatorRequest } from './control-plane.ts'
 import { FileRefused, ownRulesIn, ownRulesSql, productKeysIn, productKeysSql, type RuleCommand, ruleCommandOf } from './rule-commands.ts'
 import { ROOT } from './wrangler.ts'
 
@@ -54,7 +54,7 @@ async function show(env: Environment, key: RuleKey): Promise<void> {
 async function carryOut(env: Environment, command: RuleCommand | null): Promise<void> {
   if (command === null) return list(env)
   if (command.kind === 'show') return show(env, command.key)
-  const bytes = readFileSync(resolve(process.env['INIT_CWD'] ?? '.', command.file))
+  const bytes = givenFile(command.file)
   if (command.kind === 'set') {
     const rows = ownRulesIn(bytes.toString('utf8'))
     await executeStatementsInControlPlane(env, ownRulesSql(rows))

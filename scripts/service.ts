@@ -10,7 +10,7 @@ import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } fr
 import { migrate } from './migrate.ts'
 import { end, exists, markOf } from './processes.ts'
 import { ensureSecrets } from './secrets.ts'
-import { QUIET, ROOT, WRANGLER } from './wrangler.ts'
+import { configured, QUIET, ROOT, WRANGLER } from './wrangler.ts'
 
 export interface Place {
   port: number
@@ -18,11 +18,14 @@ export interface Place {
   stateDir: string
   url: string
   log: string
-  /** WEBHOOK_SINK and STORAGE_SINK, or nothing. */
+  /** WEBHOOK_SINK, STORAGE_SINK and SAT_STAND_IN, or nothing. */
   sinks: Record<(typeof SINKS)[number], string>
+  /** What the environment says in the place of wrangler.toml. */
+  variables: Record<string, string>
 }
 
-const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK'] as const
+const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
+const VARIABLES = ['TAX_AUTHORITY', 'SAT_STAND_IN', 'AUTHORITY_WAIT_FACTOR']
 
 export function placeOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
@@ -35,6 +38,7 @@ export function placeOf(environment: Record<string, string | undefined>): Place 
     url: `http://127.0.0.1:${port}`,
     log: join(stateDir, 'service.log'),
     sinks: Object.fromEntries(SINKS.map((name) => [name, checked(name, environment[name] ?? '')])) as Place['sinks'],
+    variables: Object.fromEntries(VARIABLES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []))),
   }
 }
 
@@ -111,20 +115,35 @@ export class Service {
   }
 
   async #launch(): Promise<void> {
-    const { port, stateDir, log, sinks } = this.place
+    const { port, stateDir, log, sinks, variables } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
     // Requests go to the first one.
     const beside = ['scripts/egress', 'pdf', 'destinations'].map((folder) => `${folder}/wrangler.toml`)
     const workers = [writeLocal(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
-    const args = ['dev', ...workers, '--ip', '127.0.0.1', '--port', String(port), '--persist-to', stateDir, '--inspector-port', '0']
+    // The first one takes variables from arguments, the others from the environment, in which the shell's own would be in their place.
+    const given = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`])
+    const all = { ...(configured('wrangler.toml')['vars'] as Record<string, string>), ...sinks, ...variables }
+    const args = [
+      'dev',
+      ...workers,
+      ...given,
+      '--ip',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--persist-to',
+      stateDir,
+      '--inspector-port',
+      '0',
+    ]
     // Its own process group lets the next start find all its children, and keeps Ctrl-C for the runner.
     const child = spawn(
       process.execPath,
       ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
       {
         cwd: ROOT,
-        env: { ...QUIET, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry'), ...sinks },
+        env: { ...QUIET, ...all, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry') },
         stdio: ['ignore', output, output],
         detached: true,
       },

@@ -14,9 +14,11 @@ import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
 import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { coverageRoutes } from './downloads/completeness/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { runRoutes } from './extractors/runs/routes.ts'
+import { fetcherRoutes } from './fetcher/routes.ts'
 import { authenticate, noteUse } from './identity/credentials/authenticate.ts'
 import { credentialRoutes } from './identity/credentials/routes.ts'
 import { organizationRoutes } from './identity/organization/routes.ts'
@@ -45,6 +47,7 @@ import { params, publicOperation, refuses, returns, returnsFile } from './platfo
 import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
 import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
+import { statusRoutes } from './status/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
@@ -60,6 +63,9 @@ const authenticateRequest: Authenticate = async (system, presented, named) => {
   const ctx = { ...system, ...who }
   return { ctx, afterwards: isFirstUse ? () => noteUse(ctx) : null }
 }
+
+/** The test helpers that change what the sandbox of the tax authority answers. */
+const OF_SANDBOX = /^\/v1\/test-helpers\/(cfdi|fiscal-entities|mailbox)(\/|$)/
 
 // Paths are matched as they were sent: an encoded spelling of a path is another path.
 export const app: Hono<App> = new Hono<App>({ getPath: ({ url }) => /^[^?#]*/.exec(url)![0].slice(url.indexOf('/', 'https://'.length)) })
@@ -92,7 +98,8 @@ app
   })
   .use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => problem(wrongMethod(methods), c) }))
   .use('/v1/test-helpers/*', (c, next) => {
-    if (c.var.system.settings.environment === 'live') throw unknownPath()
+    const { environment, taxAuthority } = c.var.system.settings
+    if (environment === 'live' || (taxAuthority !== 'sandbox' && OF_SANDBOX.test(c.req.path))) throw unknownPath()
     return next()
   })
   .get(
@@ -134,6 +141,7 @@ app
   .route('/v1/fiscal-entities', sourceRoutes)
   .route('/v1/fiscal-entities', entityRoutes)
   .route('/v1/fiscal-entities', syncRoutes)
+  .route('/v1/fiscal-entities', coverageRoutes)
   .route('/v1/fiscal-entities', documentRoutes)
   .route('/v1/fiscal-entities', obligationRoutes)
   .route('/v1/fiscal-entities', mailboxRoutes)
@@ -148,6 +156,7 @@ app
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/cfdi', statusRoutes)
   .route('/v1/analytics', portfolioRoutes)
   .route('/v1/reports', reportRoutes)
   .route('/v1/analytics', vatRoutes)
@@ -159,6 +168,7 @@ app
   .route('/v1/blacklists/custom', customListRoutes)
   .route('/v1/blacklists', watchRoutes)
   .route('/v1/test-helpers', testHelperRoutes)
+  .route('/fetcher/v1', fetcherRoutes)
 
 app.onError(problem)
 app.notFound((c) => problem(unknownPath(), c))

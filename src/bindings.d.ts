@@ -19,6 +19,8 @@ interface __BaseEnv_Env {
 	ASSETS: Fetcher;
 	ENVIRONMENT: string;
 	TAX_AUTHORITY: string;
+	SAT_STAND_IN: string;
+	AUTHORITY_WAIT_FACTOR: string;
 	REPSE_REGISTRY: string;
 	REPSE_REGISTRY_URL: string;
 	SPREAD_SECONDS: string;
@@ -67,6 +69,8 @@ declare namespace Cloudflare {
 		ASSETS: Fetcher;
 		ENVIRONMENT: string;
 		TAX_AUTHORITY: string;
+		SAT_STAND_IN: string;
+		AUTHORITY_WAIT_FACTOR: string;
 		REPSE_REGISTRY: string;
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
@@ -110,6 +114,8 @@ declare namespace Cloudflare {
 		ASSETS: Fetcher;
 		ENVIRONMENT: string;
 		TAX_AUTHORITY: string;
+		SAT_STAND_IN: string;
+		AUTHORITY_WAIT_FACTOR: string;
 		REPSE_REGISTRY: string;
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
@@ -141,7 +147,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "SAT_STAND_IN" | "AUTHORITY_WAIT_FACTOR" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
 }
 declare module "*.txt" {
 	const value: string;

@@ -17,7 +17,40 @@ const INFO = {
 
 /** The routes that an environment serves: `live` has no test helpers, and its document does not name them. */
 const served = (environment: Environment): Route[] =>
-  routesOf(app).filter(({ path }) => environment === 'test' || !path.startsWith('/v1/test-helpers/'))
+  routesOf(app).filter(({ path }) => !isOfFetcher(path) && (environment === 'test' || !path.startsWith('/v1/test-helpers/')))
+
+/** The contract with the external fetcher has a document of its own. */
+const isOfFetcher = (path: string): boolean => path.startsWith('/fetcher/')
+
+const FETCHER_INFO = {
+  title: 'Fetcher contract of the Fiscal Data Service',
+  version: '1.0.0',
+  description:
+    'What an external fetcher does, which the operator of a deployment runs: it leases jobs, logs in with the CIEC at the portal of the tax authority, ' +
+    'uploads what it downloaded, and completes them. Every request is signed with a key of FETCHER_KEYS, which has the form ' +
+    '`{version}:{base64 of 32 bytes}`, in three headers. `Fetcher-Timestamp`: seconds since 1970, at most five minutes away. `Fetcher-Digest`: ' +
+    'the SHA-256 of the body in lower hexadecimal. `Fetcher-Signature`: `{version}:{base64}` of the HMAC-SHA256 under the key of ' +
+    '`{Fetcher-Timestamp}.{method}.{path with query}.{Fetcher-Digest}`. Every request may be repeated.',
+}
+
+/** The OpenAPI document of the fetcher contract, which `npm run openapi` writes into `docs`. */
+export function fetcherApi() {
+  const {
+    webhooks: _,
+    paths,
+    components,
+    ...api
+  } = document(
+    routesOf(app).filter(({ path }) => isOfFetcher(path)),
+    FETCHER_INFO,
+  )
+  // The routes are public to the customers' credentials, and signed instead.
+  for (const path of Object.values(paths))
+    for (const operation of Object.values(path)) delete (operation as { security?: unknown }).security
+  const header = (name: string) => ({ type: 'apiKey', in: 'header', name: `Fetcher-${name}` })
+  const securitySchemes = { timestamp: header('Timestamp'), digest: header('Digest'), signature: header('Signature') }
+  return { ...api, security: [{ timestamp: [], digest: [], signature: [] }], paths, components: { ...components, securitySchemes } }
+}
 
 /**
  * The OpenAPI document of an environment, read off its routes. `npm run openapi` writes it into `assets`, and the Worker answers with that

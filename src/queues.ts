@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { goOn } from './downloads/conversation/converse.ts'
 import { drain } from './downloads/drain.ts'
 import { tellMissed } from './downloads/missed-cancellations.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
@@ -14,6 +15,7 @@ import { keepDeadLetter } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { runLookups } from './repse/lookups.ts'
 import { runRoundPage } from './repse/rounds.ts'
+import { resolveDoubts } from './status/doubts.ts'
 import { markReadersDue } from './storage/due.ts'
 import { mirrorInBackground } from './storage/mirror/work.ts'
 import { runTask, TaskMessage } from './tasks.ts'
@@ -42,6 +44,8 @@ export interface Consumer<Message = unknown> {
 const consumer = <Message>(of: Consumer<Message>): Consumer => of as Consumer
 
 const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
+const ConversationCall = EntityCall.extend({ conversation: z.literal(true) })
+const PartitionCall = z.strictObject({ shard: z.int().min(0), partition: z.int() })
 const MailboxCall = z.strictObject({ organization_id: z.string(), entity: z.int().positive() })
 const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence: z.string() })
 
@@ -49,15 +53,19 @@ const TickPage = z.strictObject({ timezone: z.string(), day: z.string(), cadence
 export const CONSUMERS: Readonly<Record<string, Consumer>> = {
   downloads: consumer({
     producer: 'DOWNLOADS',
-    message: z.union([EntityCall, z.strictObject({ mailbox: MailboxCall })]),
+    message: z.union([EntityCall, ConversationCall, z.strictObject({ mailbox: MailboxCall }), PartitionCall]),
     statements: 200,
-    handle: (system, it) => ('mailbox' in it ? workOnMailbox(system, it.mailbox, markReadersDue) : drain(system, it, markReadersDue)),
+    handle: (system, it) => {
+      if ('mailbox' in it) return workOnMailbox(system, it.mailbox, markReadersDue)
+      if ('partition' in it) return resolveDoubts(system, { shard: it.shard, entity: it.partition })
+      return 'conversation' in it ? goOn(system, it) : drain(system, it, markReadersDue)
+    },
   }),
   'downloads-spread': consumer({
     producer: 'DOWNLOADS_SPREAD',
-    message: EntityCall,
+    message: z.union([EntityCall, ConversationCall]),
     statements: 200,
-    handle: (system, it) => drain(system, it, markReadersDue),
+    handle: (system, it) => ('conversation' in it ? goOn(system, it) : drain(system, it, markReadersDue)),
   }),
   dispatch: consumer({
     producer: 'DISPATCH',

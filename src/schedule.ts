@@ -39,11 +39,13 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     collectInvoices,
     // These go on in invocations of their own when there are many ledgers.
     begin('sweepJobs'),
+    begin('sweepConversations'),
+    begin('sweepFetches'),
     begin('sweepImports'),
     begin('sweepOutboxes'),
     begin('sweepReports'),
   ],
-  '*/15 * * * *': [begin('midnight'), begin('readPending')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepDoubts')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

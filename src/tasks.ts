@@ -6,6 +6,8 @@ import { refreshLists } from './blacklists/loading/load.ts'
 import { alertCertificates } from './documents/certificates.ts'
 import { tellDueSoon } from './documents/obligations/due-soon.ts'
 import { readPending } from './documents/pending.ts'
+import { pruneUploads, sweepFetches } from './downloads/awaited/awaited.ts'
+import { sweepConversations } from './downloads/conversation/converse.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
@@ -20,9 +22,12 @@ import { reportLetters } from './platform/queues/dead-letters.ts'
 import { sendAll } from './platform/queues/send.ts'
 import { refreshRepse } from './repse/rounds.ts'
 import { refreshRates } from './rules/rates/refresh.ts'
+import { sweepDoubts } from './status/doubts.ts'
 import { reviewConnectors } from './storage/mirror/sweep.ts'
 import { rewrapCredentials } from './storage/rewrap.ts'
-import { pruneAttempts } from './taxpayers/attempts.ts'
+import { pruneAttempts } from './taxpayers/attempts/attempts.ts'
+import { alertEfirmas } from './taxpayers/upkeep/ending-efirmas.ts'
+import { rewrapLogins } from './taxpayers/upkeep/rewrap-logins.ts'
 import { verifyIdle } from './taxpayers/verification.ts'
 import { tellListings } from './watch/tell.ts'
 import { pruneEvents } from './webhooks/deliveries/prune.ts'
@@ -62,6 +67,8 @@ async function midnight(system: System, place: string): Promise<string> {
 export const TASKS = {
   midnight,
   sweepJobs,
+  sweepConversations,
+  sweepFetches,
   sweepImports,
   sweepOutboxes,
   sweepReports,
@@ -78,12 +85,16 @@ export const TASKS = {
   pruneRuns,
   pruneJobs,
   sweepUploads: once(sweepUploads),
+  pruneUploads,
   sweepUploadObjects: once(sweepUploadObjects),
   pruneAttempts: once(pruneAttempts),
   verifyIdle,
+  rewrapLogins,
+  alertEfirmas,
   alertCertificates,
   tellDueSoon,
   readPending,
+  sweepDoubts,
   reviewConnectors,
   reportLetters: once(reportLetters),
 } as const satisfies Record<string, Task>
@@ -124,8 +135,11 @@ export const DAILY: readonly (keyof typeof TASKS)[] = [
   'pruneJobs',
   'sweepUploads',
   'sweepUploadObjects',
+  'pruneUploads',
   'pruneAttempts',
   'verifyIdle',
+  'rewrapLogins',
+  'alertEfirmas',
   'alertCertificates',
   'tellDueSoon',
   'reviewConnectors',

@@ -10,9 +10,17 @@ CREATE TABLE `connections` (
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
-	`verified_at` integer,
-	`verify_at` integer,
-	`verify_attempts` integer DEFAULT 0 NOT NULL,
+	`ciec_verified_at` integer,
+	`ciec_verify_at` integer,
+	`ciec_verify_attempts` integer DEFAULT 0 NOT NULL,
+	`efirma` text,
+	`efirma_number` text,
+	`efirma_valid_from` integer,
+	`efirma_valid_to` integer,
+	`efirma_accepted_at` integer,
+	`efirma_verified_at` integer,
+	`efirma_verify_at` integer,
+	`efirma_verify_attempts` integer DEFAULT 0 NOT NULL,
 	`invalid_reason` text,
 	`first_active_at` integer,
 	`active_since` integer,
@@ -37,7 +45,9 @@ CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entit
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`connection`,`state`);--> statement-breakpoint
 CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint
-CREATE INDEX `connections_unverified` ON `connections` (`entity`,`verify_at`) WHERE verify_at is not null;--> statement-breakpoint
+CREATE INDEX `connections_unverified` ON `connections` (`entity`,`ciec_verify_at`) WHERE ciec_verify_at is not null;--> statement-breakpoint
+CREATE INDEX `connections_efirmas_unverified` ON `connections` (`entity`,`efirma_verify_at`) WHERE efirma_verify_at is not null;--> statement-breakpoint
+CREATE INDEX `connections_efirmas_ending` ON `connections` (`efirma_valid_to`) WHERE efirma_valid_to is not null and state = 'active';--> statement-breakpoint
 CREATE TABLE `ciec_attempts` (
 	`attempt_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -53,6 +63,7 @@ CREATE TABLE `fiscal_entities` (
 	`rfc` text NOT NULL,
 	`shard` integer NOT NULL,
 	`ciec_version` integer DEFAULT 0 NOT NULL,
+	`efirma_version` integer DEFAULT 0 NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -431,7 +442,7 @@ CREATE TABLE `sandbox_notifications` (
 	PRIMARY KEY(`rfc`, `notification`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `sandbox_refused_ciecs` (
+CREATE TABLE `sandbox_refused_logins` (
 	`digest` text PRIMARY KEY NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -1,3 +1,54 @@
+CREATE TABLE `fetches` (
+	`fetch` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`entity` integer NOT NULL,
+	`source` text NOT NULL,
+	`month` text NOT NULL,
+	`asked_at` integer NOT NULL,
+	`state` text NOT NULL,
+	`due_at` integer,
+	`token` text,
+	`leased_at` integer,
+	`version` integer,
+	`login` text,
+	`files` text DEFAULT '{}' NOT NULL,
+	`is_whole` integer DEFAULT 1 NOT NULL,
+	`error_class` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `fetches_job` ON `fetches` (`entity`,`source`,`month`);--> statement-breakpoint
+CREATE INDEX `fetches_due` ON `fetches` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `fetches_over` ON `fetches` (`entity`) WHERE state in ('complete', 'failed');--> statement-breakpoint
+CREATE TABLE `authority_conversations` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`due_at` integer,
+	`token` text,
+	`busy_until` integer DEFAULT 0 NOT NULL,
+	`refused` text,
+	`failures` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `authority_conversations_due` ON `authority_conversations` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `authority_requests` (
+	`entity` integer NOT NULL,
+	`n` integer NOT NULL,
+	`family` text NOT NULL,
+	`source` text NOT NULL,
+	`kind` text NOT NULL,
+	`first` text NOT NULL,
+	`last` text NOT NULL,
+	`months` text NOT NULL,
+	`state` text NOT NULL,
+	`request_id` text,
+	`code` text,
+	`message` text,
+	`announced` integer,
+	`packages` text DEFAULT '[]' NOT NULL,
+	`asked_at` integer NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `authority_requests_once` ON `authority_requests` (`entity`,`family`,`source`,`kind`,`first`,`last`);--> statement-breakpoint
 CREATE TABLE `certificates` (
 	`entity` integer NOT NULL,
 	`serial` text NOT NULL,
@@ -76,6 +127,7 @@ CREATE TABLE `cfdi` (
 	`first_paid_on` text,
 	`last_paid_on` text,
 	`terms_days` integer,
+	`status_checks` text,
 	`products` text,
 	PRIMARY KEY(`entity`, `uuid`)
 ) WITHOUT ROWID;
@@ -87,6 +139,7 @@ CREATE INDEX `cfdi_pay` ON `cfdi` (`entity`,`payment_status`,`direction`,`issued
 CREATE INDEX `cfdi_stray` ON `cfdi` (`entity`,`issued_at`,`uuid`) WHERE substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch');--> statement-breakpoint
 CREATE INDEX `cfdi_late` ON `cfdi` (`entity`,`direction`,`first_paid_on`) WHERE first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days');--> statement-breakpoint
 CREATE INDEX `cfdi_substituted` ON `cfdi` (`entity`,`direction`,`substituted_from`) WHERE substituted_from is not null;--> statement-breakpoint
+CREATE INDEX `cfdi_personal` ON `cfdi` (`entity`,`cancelled`,`issued_at`,`uuid`) WHERE direction = 1 and uso_cfdi > 'D' and uso_cfdi < 'E';--> statement-breakpoint
 CREATE TABLE `cfdi_chunks` (
 	`entity` integer NOT NULL,
 	`chunk` integer NOT NULL,
@@ -355,6 +408,15 @@ CREATE TABLE `mailbox_readers` (
 	PRIMARY KEY(`entity`, `organization_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `status_doubts` (
+	`entity` integer NOT NULL,
+	`uuid` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`doubt` text NOT NULL,
+	PRIMARY KEY(`entity`, `uuid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `status_doubts_due` ON `status_doubts` (`due_at`);--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
 	`fact_id` text NOT NULL,

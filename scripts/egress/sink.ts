@@ -1,4 +1,4 @@
-/** The receiver of deliveries, or the stand-in of storage providers, on a laptop. */
+/** The receiver of deliveries, or the stand-in of storage providers or of the tax authority, on a laptop. */
 export interface Sink {
   hostname: string
   port: number
@@ -6,7 +6,7 @@ export interface Sink {
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
-/** Reads WEBHOOK_SINK or STORAGE_SINK: null when it is empty. Throws unless it names a receiver on loopback. */
+/** Reads WEBHOOK_SINK, STORAGE_SINK or SAT_STAND_IN: null when it is empty. Throws unless it names a receiver on loopback. */
 export function sinkOf(name: string, text: string): Sink | null {
   if (text === '') return null
   const url = URL.parse(text)

@@ -8,9 +8,10 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
   description: doc(
     '`webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 ' +
       'days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs ' +
-      'that others sent for the RFC within a day; there is one such alert per day. `storage.failed`: copying to a storage connector failed ' +
+      'or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of ' +
+      'a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed ' +
       'five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC ' +
-      'expires within 30 days; another alert follows 7 days before. ' +
+      'expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. ' +
       '`mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one ' +
       'business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others.',
   ),

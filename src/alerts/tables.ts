@@ -7,8 +7,10 @@ export const ALERT_KINDS = [
   'repse.expiring',
   'repse.expired',
   'connection.ciec_guessed',
+  'connection.login_refused',
   'storage.failed',
   'certificate.expiring',
+  'efirma.expiring',
   'mailbox.notification_received',
 ] as const
 export const SEVERITIES = ['warning', 'critical'] as const

@@ -3,9 +3,11 @@ import type { TaxAuthority } from './port/authority.ts'
 import { boundDocuments } from './sandbox/documents/port.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
+import { satAuthority } from './sat/conversation/adapter.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => TaxAuthority> = {
   sandbox: (system) => sandboxAuthority(sandboxOverrides(system.db, system.settings.ciecKeys), boundDocuments(system)),
+  sat: satAuthority,
 }
 
 /** Returns the adapter that TAX_AUTHORITY names. */

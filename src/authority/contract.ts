@@ -12,7 +12,11 @@ export const DataSource = z
       .meta({ description: doc('`cfdi` sources deliver CFDIs by month, `document` sources deliver files.') }),
     is_mandatory: z.boolean().meta({ description: doc('Whether every extractor and every connection includes the source.') }),
     is_premium: z.boolean().meta({ description: doc('Whether the source is downloaded only when it is chosen.') }),
-    is_active: z.boolean().meta({ description: doc('Whether the source can be chosen.') }),
+    is_active: z.boolean().meta({
+      description: doc(
+        'Whether the source can be chosen, because the configured tax authority delivers it. A mandatory source that is not active stays in every list and is not downloaded.',
+      ),
+    }),
   })
   .meta({ id: 'DataSource' })
 export type DataSource = z.infer<typeof DataSource>

@@ -2,9 +2,11 @@ import type { System } from '../platform/context.ts'
 import type { AuthorityLogins } from './port/authority.ts'
 import { sandboxLogins } from './sandbox/logins.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
+import { satLogins } from './sat/logins.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => AuthorityLogins> = {
   sandbox: (system) => sandboxLogins(sandboxOverrides(system.db, system.settings.ciecKeys)),
+  sat: satLogins,
 }
 
 /** Returns the part that requests need of the adapter that TAX_AUTHORITY names. The rest is for the Worker of background work. */

@@ -79,15 +79,18 @@ export const withMandatory = (keys: readonly string[]): DataSourceKey[] =>
 export const defaultKeys = (active: readonly DataSourceKey[]): DataSourceKey[] =>
   withMandatory(active.filter((key) => !SOURCES[key].is_premium))
 
-/** Returns a fault for each unknown or inactive key of the array at `path`. */
+/**
+ * Returns a fault for each key of the array at `path` that is neither active nor mandatory. A mandatory source is in every list that the
+ * service shows, so it may also be sent where the authority does not deliver it: it stays in the list, and nothing of it is downloaded.
+ */
 export const unknownKeyFaults = (keys: readonly string[], path: string, active: readonly string[]): Fault[] =>
   keys.flatMap((key, n) =>
-    active.includes(key)
+    active.includes(key) || SOURCES[key as DataSourceKey]?.is_mandatory
       ? []
       : { path: `${path}[${n}]`, message: 'Must be the key of an active data source. GET /v1/fiscal-entities/data-sources lists them.' },
   )
 
-/** Throws Failure 422 data_source.unknown, with a fault for each unknown or inactive key of the array at `path`. */
+/** Throws Failure 422 data_source.unknown, with the faults of `unknownKeyFaults`. */
 export function refuseUnknownKeys(keys: readonly string[], path: string, active: readonly string[]): void {
   const [first, ...others] = unknownKeyFaults(keys, path, active)
   if (first) throw invalid('data_source.unknown', [first, ...others])

@@ -29,7 +29,9 @@ export const Billing = z
     plan: z.enum(PLAN_KEYS),
     seats: z.strictObject({
       allowance: Limit,
-      used: z.int().meta({ description: doc('RFCs that are active or have an invalid CIEC. Drafts and paused RFCs take no seat.') }),
+      used: z
+        .int()
+        .meta({ description: doc('RFCs that are active or have no valid CIEC or e.firma. Drafts and paused RFCs take no seat.') }),
     }),
     trial_ends_at: TrialEnd,
     open_invoices: z.int(),
@@ -93,7 +95,7 @@ const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
   storage_connectors: doc('Storage connectors, paused ones included.'),
   blacklists: doc('Blacklists of your own.'),
   blacklist_entries: doc('RFCs on all blacklists of your own.'),
-  drafts: doc('Connections without a CIEC, paused ones included.'),
+  drafts: doc('Connections without a CIEC or e.firma, paused ones included.'),
   credentials: doc('Credentials that are not revoked. Members need one each.'),
   invitations: doc('Invitations that are pending and have not expired.'),
   import_bytes_per_day: doc('Bytes of the uploads that were accepted today, deleted ones included.'),

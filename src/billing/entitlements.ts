@@ -56,11 +56,11 @@ const rfcs = (count: number): string => (count === 1 ? '1 RFC' : `${count} RFCs`
 
 function refuseBeyondTrial({ allowance, isTrial, suspension, subscription }: Entitlements): void {
   if (suspension === 'trial')
-    throw paymentRequired('billing.trial_ended', `${trialOver(subscription)} Choose a plan to connect RFCs with a CIEC.`)
+    throw paymentRequired('billing.trial_ended', `${trialOver(subscription)} Choose a plan to connect RFCs with a CIEC or an e.firma.`)
   if (isTrial && allowance !== null && subscription.ever_connected >= allowance)
     throw paymentRequired(
       'billing.trial_rfcs',
-      `The free trial covers ${rfcs(allowance)}, and an RFC that was unlinked still counts. Choose a plan to connect more, or connect this RFC as a draft, without a CIEC.`,
+      `The free trial covers ${rfcs(allowance)}, and an RFC that was unlinked still counts. Choose a plan to connect more, or connect this RFC as a draft, without a CIEC or e.firma.`,
     )
 }
 
@@ -69,11 +69,11 @@ const takeSeat = ({ db, organization }: Ctx, rfc: string, { allowance, subscript
   assertSeat(db, organization.id, { plan: subscription.plan, rfc, allowance, isTrial })
 
 /**
- * Checks that the organization may store a CIEC for an RFC, before the tax authority sees the CIEC: no invoice is beyond its grace period,
+ * Checks that the organization may store a CIEC or an e.firma for an RFC, before the tax authority sees it: no invoice is beyond its grace period,
  * the trial has not ended and covers the RFC where it is new, and a seat is free where the RFC takes one. Returns the guard of the commit
  * and, in the trial, what uses the trial of the e-mail address. Throws Failure 402.
  */
-export async function checkCiecEntitlement(
+export async function checkLoginEntitlement(
   ctx: Ctx,
   rfc: string,
   { isNew, takesSeat } = { isNew: true, takesSeat: true },

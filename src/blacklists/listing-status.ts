@@ -28,12 +28,15 @@ export const publishedOn = ({ sat_at, dof_at }: ListingStep): string | null =>
 
 /**
  * Returns the status that follows from a history, with the current step last, on the day `as_of`, or today when it is null. Returns null
- * when nothing had been published by that day. Steps without a readable date count from `seen_on`, the date of the list in which they were
+ * when nothing had been published by that day; a publication after it is not known yet, so that its day is null. Steps without a readable date count from `seen_on`, the date of the list in which they were
  * first seen.
  */
 export function listingStatus(history: readonly ListingStep[], seen_on: string | null, as_of: string | null): ListingStatus | null {
   const dayOf = (step: ListingStep): string => publishedOn(step) ?? seen_on ?? ''
-  const known = history.filter((step) => as_of === null || dayOf(step) <= as_of)
+  const knownDay = (day: string | null): string | null => (as_of === null || day === null || day <= as_of ? day : null)
+  const known = history
+    .filter((step) => as_of === null || dayOf(step) <= as_of)
+    .map((step) => ({ ...step, sat_at: knownDay(step.sat_at), dof_at: knownDay(step.dof_at) }))
   const step = known.at(-1) ?? null
   if (step === null && history.length > 0) return null
   let since: string | null = null

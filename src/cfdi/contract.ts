@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
+import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
 import { SITUACIONES } from '../blacklists/catalog.ts'
 import { documented, pageOf, UUID } from '../platform/http/shapes.ts'
 
@@ -16,7 +17,6 @@ const text = z.string().nullable()
 const described = (description: Doc) => text.meta({ description })
 const stated = described(doc('Decimal, as the document states it.'))
 const tax = described(doc('Decimal, in `currency`.'))
-const notQueried = doc('Always null, because the service does not query the authority’s status service yet.')
 
 const FIRST_DAY = '2004-01-01'
 
@@ -27,7 +27,8 @@ export const AsOf = z.iso
   .optional()
   .meta({
     description: doc(
-      'A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. ' +
+      'A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by ' +
+        'FechaPago in these balances, also when it was issued later. ' +
         'What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.',
     ),
   })
@@ -74,8 +75,8 @@ export const Cfdi = z
           .nullable()
           .meta({
             description: doc(
-              'The severest list that the counterparty is on now, a public one or your own, and its situation, null on lists without ' +
-                'situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.',
+              'The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists ' +
+                'without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.',
             ),
           }),
       })
@@ -102,9 +103,28 @@ export const Cfdi = z
     cancelled_at: z.iso.datetime({ offset: true }).nullable(),
     cancellation_reason: described(doc('01 to 04. Null while the document is vigente, and when the authority states no reason.')),
     folio_sustitucion: described(doc('UUID of the document that replaces this one.')),
-    es_cancelable: described(notQueried),
-    estatus_cancelacion: described(notQueried),
-    status_checked_at: z.iso.datetime().nullable().meta({ description: notQueried }),
+    status_answer: z
+      .enum(STATUS_ANSWERS)
+      .nullable()
+      .meta({
+        description: doc(
+          'What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. ' +
+            '`no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes ' +
+            '`estatus`, and `vigente` does not change the `estatus` of a cancelled document.',
+        ),
+      }),
+    es_cancelable: z
+      .enum(ES_CANCELABLE)
+      .nullable()
+      .meta({ description: doc('Whether the issuer can cancel the document, as that answer says; null when it does not.') }),
+    estatus_cancelacion: z
+      .enum(ESTATUS_CANCELACION)
+      .nullable()
+      .meta({ description: doc('How far a cancellation of the document is, as that answer says; null when there is none.') }),
+    status_checked_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: doc('When the authority gave that answer.') }),
     is_substituted: z.boolean().meta({
       description: doc(
         'Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). ' +

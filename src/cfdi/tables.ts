@@ -143,6 +143,8 @@ export const cfdi = sqliteTable(
     last_paid_on: text('last_paid_on'),
     /** The days until an I is due, as its condiciones_pago state them (payment-terms.ts). */
     terms_days: integer('terms_days'),
+    /** What the authority's status service last answered to organizations about the document, as JSON (checks/checks.ts). */
+    status_checks: text('status_checks'),
     /** What the lines of an I or E add up to by product key (products.ts). It is the last column, because it may be long. */
     products: text('products'),
   },
@@ -168,6 +170,10 @@ export const cfdi = sqliteTable(
       .where(sql`first_paid_on < date(substr(fecha, 1, 10), '-45 days') or last_paid_on > date(substr(fecha, 1, 10), '+45 days')`),
     // What a ceiling shows as not substituted yet.
     index('cfdi_substituted').on(table.entity, table.direction, table.substituted_from).where(sql`substituted_from is not null`),
+    // Personal deductions, whose limits are of a year.
+    index('cfdi_personal')
+      .on(table.entity, table.cancelled, table.issued_at, table.uuid)
+      .where(sql`direction = 1 and uso_cfdi > 'D' and uso_cfdi < 'E'`),
   ],
 )
 

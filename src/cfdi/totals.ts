@@ -46,7 +46,8 @@ export interface Totals {
 
 /**
  * What one document adds to its month. `cell` is `dd|tipo|metodo|state`; a part that the document does not have is empty. The state is the
- * estatus, or `sustituido` for a valid document that does not count because another one substitutes it.
+ * estatus, or `sustituido` for a valid document that does not count because another one substitutes it. Documents that are in no sum have
+ * cells of their own (`ASIDE`).
  */
 export interface Contribution {
   month: string
@@ -114,6 +115,17 @@ export function contribution(row: Countable, until: number | null = null): Contr
     values,
   }
 }
+
+/** The type of cells with documents that are in no sum: retenciones, and what the RFC issued to itself. */
+export const ASIDE = '-'
+
+/** What a document adds to the cells of its month. One that contributes nothing to sums is counted aside. */
+export const cellOf = (row: Countable): Contribution =>
+  contribution(row) ?? {
+    month: row.fecha.slice(0, 7),
+    cell: `${row.fecha.slice(8, 10)}|${ASIDE}||${row.estatus}`,
+    values: { ...nothing(), n: 1, with_xml: row.version === null ? 0 : 1 },
+  }
 
 /** Whether a document counts: it is valid, and no document that the ceiling shows substitutes it. */
 export const isInSums = (row: Pick<Countable, 'estatus' | 'substituted_from'>, until: number | null): boolean =>

@@ -2,6 +2,7 @@ import { type ListedParties, severest } from '../blacklists/listed/listed.ts'
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
 import { boundsOf, type Partition } from '../visibility/scoped-ledger.ts'
 import { type Applied, type Balance, balanceOf, isDeferred, type Payable } from './balances.ts'
+import { checkOf } from './checks/checks.ts'
 import { COLUMNS, isIn, MICROS, type MicrosColumn } from './columns.ts'
 import { Cfdi } from './contract.ts'
 import { decimal, type Micros } from './money.ts'
@@ -56,6 +57,21 @@ function copiedMembers(row: ReadRow): Copied {
   return members
 }
 
+/**
+ * What the authority last answered to the organization. A document that it called cancelled is shown so at once, although the cancellation is
+ * committed, counted and told in the background.
+ */
+function checkMembers({ estatus, status_checks }: ReadRow, fiscal_entity_id: string) {
+  const [at = null, status_answer = null, es_cancelable = null, estatus_cancelacion = null] = checkOf(status_checks, fiscal_entity_id) ?? []
+  return {
+    estatus: status_answer === 'cancelado' ? status_answer : estatus,
+    status_answer,
+    es_cancelable,
+    estatus_cancelacion,
+    status_checked_at: at === null ? null : instant(at),
+  } as Pick<Cfdi, 'estatus' | 'status_answer' | 'es_cancelable' | 'estatus_cancelacion' | 'status_checked_at'>
+}
+
 /** A row as it crosses the wire, with its members in the order of the contract. `listed` are the counterparties that are on a list. */
 export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: RowContext, listed = NOBODY): Cfdi {
   const balance = visibleBalance(row, applied)
@@ -71,9 +87,7 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     issued_at: localTime(row.issued_at, row.utc_offset),
     counterparty: { rfc, nombre, blacklist: severest(listed.get(rfc)) },
     moneda: row.currency,
-    es_cancelable: null,
-    estatus_cancelacion: null,
-    status_checked_at: null,
+    ...checkMembers(row, fiscal_entity_id),
     is_substituted: isSubstituted(row, until),
     substituted_not_cancelled: isSubstitutedNotCancelled(row, until),
     payment_status: balance.payment_status ?? 'not_applicable',

@@ -20,7 +20,7 @@ export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_a
 }
 
 /**
- * Starts planned runs, downloads that waited for a CIEC, the verification of other CIECs, telling what was missed since the connection
+ * Starts planned runs, downloads that waited for a login, the verification of other logins, telling what was missed since the connection
  * was active before, and copying it to storage connectors. A failure is logged and does not fail the request, because all of it is
  * committed and the next sweep starts it.
  */

@@ -1,89 +1,135 @@
-import { checkCiecEntitlement } from '../billing/entitlements.ts'
+import { LOGIN_KINDS, type LoginKind } from '../authority/port/login.ts'
+import { checkLoginEntitlement } from '../billing/entitlements.ts'
 import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import type { VersionedLogin } from '../taxpayers/login.ts'
-import { assertConnectionUnchanged, type ConnectionRow, isDraft, NO_CIEC, updateConnection } from '../taxpayers/taxpayers.ts'
-import { acceptance } from '../taxpayers/verification.ts'
+import {
+  assertConnectionUnchanged,
+  type ConnectionRow,
+  holds,
+  isDraft,
+  isInvalid,
+  NO_LOGIN,
+  NO_LOGINS,
+  updateConnection,
+  type WithReaches,
+} from '../taxpayers/taxpayers.ts'
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, getFiscalEntity, requireConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityChanges } from './contract.ts'
-import { checkDataSources, ciecColumns, verifyCiec } from './validation.ts'
+import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
-type SubmittedColumns = Partial<Pick<ConnectionRow, 'data_source_keys' | 'name'>>
+/** What a request changes besides the logins that it brings. */
+interface Submitted {
+  /** The members that were sent. */
+  changed: readonly string[]
+  columns: Partial<Pick<ConnectionRow, 'data_source_keys' | 'name'>>
+  /** What is erased, because null was sent. */
+  withdrawn: readonly LoginKind[]
+}
 
 /**
- * Changes the members that were sent. A CIEC that the tax authority accepts activates a draft, and a connection with an invalid CIEC; a
- * paused connection stays paused. Null erases the stored CIEC, whatever is owed: an active connection becomes invalid_ciec. Throws Failure
- * 402 before the tax authority sees the CIEC, as checkCiecEntitlement; 404 fiscal_entity.not_found; 409 fiscal_entity.changed; 422
- * data_source.unknown and fiscal_entity.ciec_rejected; 429 fiscal_entity.ciec_attempts; and Unavailable.
+ * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
+ * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
+ * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
+ * fiscal_entity.changed; 422 data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
+ * fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
-  const { ciec, data_source_keys, name } = changes
+  const { data_source_keys, name } = changes
   const read = await requireConnection(ctx, fiscal_entity_id)
   const keys = checkDataSources(ctx, data_source_keys)
-  if (typeof ciec === 'string') await seatFor(ctx, read)
-  const accepted = typeof ciec === 'string' ? await verifyCiec(ctx, read.rfc, ciec, read) : undefined
-  const submitted = { ...(data_source_keys !== undefined && { data_source_keys: keys }), ...(name !== undefined && { name }) }
-  const changed = Object.keys(changes)
-  if (changed.length > 0)
+  const logins = await loginsIn(ctx, read.rfc, changes)
+  if (logins.length > 0) await seatFor(ctx, read)
+  const taken = await verifyLogins(ctx, logins, read)
+  const submitted: Submitted = {
+    changed: Object.keys(changes),
+    columns: { ...(data_source_keys !== undefined && { data_source_keys: keys }), ...(name !== undefined && { name }) },
+    withdrawn: LOGIN_KINDS.filter((kind) => changes[kind] === null),
+  }
+  if (submitted.changed.length > 0)
     await commitConnectionChange(async () => {
       const row = await requireConnection(ctx, fiscal_entity_id)
-      await (accepted ? commitCiec(ctx, row, changed, submitted, accepted) : commitColumns(ctx, row, changed, submitted, ciec === null))
+      await (taken.accepted.length > 0 ? commitLogins(ctx, row, submitted, taken) : commitColumns(ctx, row, submitted, taken))
     })
   return getFiscalEntity(ctx, fiscal_entity_id)
 }
 
-const needsCiec = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
+const needsLogin = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
 
-/** Checks the entitlement to store a CIEC. A connection with a seat takes no other one, and a paused connection takes none. */
+/** Checks the entitlement to store a login. A connection with a seat takes no other one, and a paused connection takes none. */
 const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
-  checkCiecEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
+  checkLoginEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
 
-/** The columns of a connection whose CIEC the organization withdraws. */
-function withdrawn(row: ConnectionRow): Partial<ConnectionRow> {
-  if (isDraft(row)) return NO_CIEC
-  const erased = { ...NO_CIEC, invalid_reason: 'withdrawn' as const }
-  return row.state === 'paused' ? { ...erased, paused_from: 'invalid_ciec' } : { ...erased, state: 'invalid_ciec' }
+const without = (kinds: readonly LoginKind[]): Partial<WithReaches> => Object.assign({}, ...kinds.map((kind) => NO_LOGIN[kind]))
+
+/** The columns of a connection from which the organization withdraws logins. */
+function withdrawing(row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithReaches> {
+  const erased = without(kinds)
+  if (kinds.length === 0 || isDraft(row) || LOGIN_KINDS.some((kind) => holds(row, kind) && !kinds.includes(kind))) return erased
+  const invalid = { ...erased, invalid_reason: 'withdrawn' as const }
+  return row.state === 'paused' ? { ...invalid, paused_from: 'invalid_ciec' } : { ...invalid, state: 'invalid_ciec' }
 }
 
-async function commitColumns(
-  ctx: Ctx,
-  row: ConnectionRow,
-  changed: readonly string[],
-  submitted: SubmittedColumns,
-  withdraws: boolean,
-): Promise<void> {
-  const action = withdraws ? 'fiscal_entity.ciec_withdrawn' : 'fiscal_entity.updated'
+/** Logins about which the authority cannot be asked are stored, and leave the connection in its state. */
+async function commitColumns(ctx: Ctx, row: ConnectionRow, { changed, columns, withdrawn }: Submitted, taken: Taken): Promise<void> {
+  const unverified = await storing(ctx, row.entity, row.fiscal_entity_id, taken, row.connection)
+  const action = withdrawn.length > 0 ? `fiscal_entity.${withdrawn.at(-1)}_withdrawn` : 'fiscal_entity.updated'
   await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
     assertConnectionUnchanged(ctx.db, row),
-    updateConnection(ctx.db, row.connection, { ...submitted, ...(withdraws && withdrawn(row)), updated_at: ctx.now }),
-    ...(withdraws ? withdrawOpenings(ctx) : []),
+    updateConnection(ctx.db, row.connection, {
+      ...{ ...columns, ...withdrawing(row, withdrawn), ...unverified.columns },
+      updated_at: ctx.now,
+    }),
+    ...(withdrawn.length > 0 ? withdrawOpenings(ctx) : []),
   ])
 }
 
-async function commitCiec(
+/**
+ * Stores a stored login again that the tax authority accepts now, as if it had been sent now: it activates a draft, and a connection without a
+ * valid login. `guardsOf` returns guards of the same commit, or throws when the connection has changed. Throws Failure 402 as
+ * checkLoginEntitlement.
+ */
+export const acceptStored = (
+  ctx: Ctx,
+  fiscal_entity_id: string,
+  accepted: VersionedLogin,
+  guardsOf: (row: ConnectionRow) => Statement[],
+): Promise<void> =>
+  commitConnectionChange(async () => {
+    const row = await requireConnection(ctx, fiscal_entity_id)
+    const submitted = { changed: ['status'], columns: {}, withdrawn: [] }
+    await commitLogins(ctx, row, submitted, { accepted: [accepted], unasked: [] }, guardsOf(row))
+  })
+
+/** What is stored and was refused goes when another login is accepted. */
+async function commitLogins(
   ctx: Ctx,
   row: ConnectionRow,
-  changed: readonly string[],
-  submitted: SubmittedColumns,
-  accepted: VersionedLogin,
+  submitted: Submitted,
+  taken: Taken,
+  guards: readonly Statement[] = [],
 ): Promise<void> {
   const { connection, fiscal_entity_id, state, first_active_at } = row
-  const activates = needsCiec(row)
+  const activates = needsLogin(row)
   const seat = activates || isDraft(row) ? await seatFor(ctx, row) : []
   const active = activates ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const paused = state === 'paused' ? { paused_from: 'active' as const } : {}
-  const { statements, isVerified, areOthersOutstanding } = await acceptance(ctx, row.entity, accepted, connection)
-  const columns = await ciecColumns(ctx, fiscal_entity_id, accepted.login.ciec, isVerified)
-  await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
+  const { statements, columns, areOutstanding } = await storing(ctx, row.entity, fiscal_entity_id, taken, connection)
+  const erased = isInvalid(row) ? NO_LOGINS : without(submitted.withdrawn)
+  await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed: submitted.changed }, [
     ...seat,
+    ...guards,
     assertConnectionUnchanged(ctx.db, row),
     ...statements,
-    updateConnection(ctx.db, connection, { ...submitted, ...columns, ...active?.changes, ...paused, updated_at: ctx.now }),
+    updateConnection(ctx.db, connection, {
+      ...{ ...submitted.columns, ...erased, ...columns, ...active?.changes, ...paused },
+      updated_at: ctx.now,
+    }),
     ...(active?.planned.statements ?? []),
   ])
-  // An active connection, too, may have had a CIEC that could not be opened.
-  await startDownloads(ctx, row, active?.planned.runs ?? [], areOthersOutstanding || !isVerified)
+  // An active connection, too, may have had a login that could not be opened.
+  await startDownloads(ctx, row, active?.planned.runs ?? [], areOutstanding)
 }

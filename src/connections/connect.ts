@@ -1,5 +1,5 @@
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { checkCiecEntitlement } from '../billing/entitlements.ts'
+import { checkLoginEntitlement } from '../billing/entitlements.ts'
 import { Failure } from '../failures.ts'
 import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
@@ -7,7 +7,6 @@ import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
 import { shardAmong } from '../platform/hash.ts'
-import type { VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,
@@ -16,15 +15,14 @@ import {
   findConnection,
   findConnectionByRfc,
   insertConnection,
-  NO_CIEC,
+  NO_LOGINS,
   updateConnection,
   upsertEntity,
 } from '../taxpayers/taxpayers.ts'
-import { acceptance } from '../taxpayers/verification.ts'
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, viewConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityDraft } from './contract.ts'
-import { checkDataSources, ciecColumns, verifyCiec } from './validation.ts'
+import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
 async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<ConnectionRow | undefined> {
@@ -35,19 +33,21 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 }
 
 /**
- * Connects an RFC. With a CIEC that the tax authority accepts, the connection is active and its extractors run; without one it is a draft.
- * An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority sees the
- * CIEC, as checkCiecEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
- * data_source.unknown and fiscal_entity.ciec_rejected; 429 fiscal_entity.ciec_attempts; and Unavailable.
+ * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
+ * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority
+ * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
+ * Unavailable.
  */
 export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
-  const { rfc, ciec } = draft
+  const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
-  if (ciec !== undefined) await checkCiecEntitlement(ctx, rfc)
+  const logins = await loginsIn(ctx, rfc, draft)
+  if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
   const former = await findUnlinked(ctx, rfc)
-  const accepted = ciec === undefined ? undefined : await verifyCiec(ctx, rfc, ciec, former)
+  const taken = await verifyLogins(ctx, logins, former)
   const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
-  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), accepted))
+  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), taken))
 }
 
 /** The entitlement is checked again, because a concurrent request may have taken the last seat. */
@@ -57,17 +57,18 @@ async function commitConnection(
   data_source_keys: DataSourceKey[] | null,
   { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
-  accepted: VersionedLogin | undefined,
+  taken: Taken,
 ): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
-  const seat = accepted ? await checkCiecEntitlement(ctx, rfc) : []
-  const active = accepted && (await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null))
-  const acceptances = accepted && (await acceptance(ctx, entity, accepted, former?.connection))
+  const isActive = taken.accepted.length > 0
+  const seat = isActive ? await checkLoginEntitlement(ctx, rfc) : []
+  const active = isActive ? await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null) : undefined
+  const stored = await storing(ctx, entity, fiscal_entity_id, taken, former?.connection)
   const columns = {
-    ...NO_CIEC,
+    ...NO_LOGINS,
     ...({ state: 'draft', paused_from: null, paused_by: null } as const),
-    ...(accepted && (await ciecColumns(ctx, fiscal_entity_id, accepted.login.ciec, acceptances!.isVerified))),
+    ...stored.columns,
     ...active?.changes,
     name: draft.name ?? null,
     data_source_keys,
@@ -81,13 +82,12 @@ async function commitConnection(
   const connected = (guards: readonly Statement[]) =>
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
       ...guards,
-      ...(acceptances?.statements ?? []),
+      ...stored.statements,
       ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)
   else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
-  if (active)
-    await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, acceptances!.areOthersOutstanding || !acceptances!.isVerified)
+  if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
   return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
 }

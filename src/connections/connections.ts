@@ -3,9 +3,10 @@ import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, findConnection, latestCeilings, listConnections } from '../taxpayers/taxpayers.ts'
+import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listConnections, type WithReaches } from '../taxpayers/taxpayers.ts'
 import { viewWindow, viewWindows } from '../visibility/contract.ts'
 import { hullOf, reachOf, windowStateOf, windowsOf } from '../visibility/window.ts'
 import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
@@ -15,11 +16,33 @@ const CHECK_DIGIT = {
   message: 'The check digit of the RFC is not the expected one. Some real RFCs have another one, so the RFC was accepted.',
 }
 
+const NO_FETCHER = {
+  code: 'ciec.no_fetcher',
+  message:
+    'The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. Connect an e.firma with PATCH /v1/fiscal-entities/{id}.',
+}
+
+const NOT_VERIFIED = {
+  code: 'ciec.not_verified',
+  message:
+    'The CIEC waits for its first login at the portal of the tax authority, which the fetcher of this deployment makes. A draft becomes active when it is accepted.',
+}
+
 type Row = Omit<ConnectionRow, 'connection'>
+
+function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_from, efirma_valid_to }: Row): FiscalEntity['efirma'] {
+  if (efirma_number === null || efirma_valid_from === null || efirma_valid_to === null) return null
+  return {
+    certificate_number: efirma_number,
+    valid_from: efirma_valid_from.toISOString(),
+    valid_to: efirma_valid_to.toISOString(),
+    days_to_expiry: daysLeft(efirma_valid_to, now, organization.timezone),
+  }
+}
 
 /** Makes the function that shows these connections of the organization. */
 async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
-  const active = loginsOf(ctx).sources
+  const { sources: active, kinds } = loginsOf(ctx)
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),
@@ -33,12 +56,19 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
       name: row.name,
       status: row.state as FiscalEntity['status'],
       data_source_keys: sourcesOf(row, active),
-      invalid_reason: row.state === 'invalid_ciec' || row.paused_from === 'invalid_ciec' ? row.invalid_reason : null,
+      invalid_reason: isInvalid(row) ? row.invalid_reason : null,
       ciec_set: row.ciec !== null,
+      credential_kind: row.ciec === null ? (row.efirma_number === null ? null : 'efirma') : row.efirma_number === null ? 'ciec' : 'both',
+      efirma: viewEfirma(ctx, row),
       ...viewWindow(hullOf(reached)),
       windows: viewWindows(reached),
       window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
-      warnings: hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT],
+      warnings: [
+        ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
+        ...(row.ciec !== null && row.ciec_verify_at !== null && !kinds.includes('ciec')
+          ? [ctx.settings.fetcherKeys === null ? NO_FETCHER : NOT_VERIFIED]
+          : []),
+      ],
       linked_at: row.linked_at.toISOString(),
       updated_at: row.updated_at.toISOString(),
     }
@@ -49,7 +79,7 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
 export const viewConnection = async (ctx: Ctx, row: Row): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
-export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<ConnectionRow> {
+export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithReaches> {
   const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!row) throw notFound('fiscal_entity')
   return row

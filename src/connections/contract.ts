@@ -5,11 +5,35 @@ import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
 
+/** More characters than a file of an e.firma can have. */
+const FILE = 16_000
+
 const Ciec = z
   .string()
   .min(1)
   .max(100)
   .meta({ description: doc('The password of the RFC at the tax authority. It is stored encrypted and never shown.'), writeOnly: true })
+
+const Efirma = z
+  .strictObject({
+    certificate: z
+      .string()
+      .min(1)
+      .max(FILE)
+      .meta({ description: doc('The `.cer` file as the tax authority gives it, in base64. PEM is accepted too.') }),
+    private_key: z
+      .string()
+      .min(1)
+      .max(FILE)
+      .meta({ description: doc('The `.key` file as the tax authority gives it, in base64. PEM is accepted too.') }),
+    password: z
+      .string()
+      .max(256)
+      .meta({ description: doc('The password of the private key. It opens the key now and is not stored.') }),
+  })
+  .meta({ id: 'EfirmaFiles', writeOnly: true })
+
+const CREDENTIAL_KINDS = ['ciec', 'efirma', 'both'] as const
 
 const DataSourceKeys = z.array(z.string().max(64)).max(50)
 
@@ -27,11 +51,27 @@ export const FiscalEntity = z
       .nullable()
       .meta({
         description: doc(
-          'Why the CIEC is invalid: the tax authority `rejected` it, or the organization has `withdrawn` it. Null unless the status is ' +
+          'Why there is no valid CIEC or e.firma: the tax authority `rejected` the CIEC, the authority refused the e.firma (`efirma_refused`), ' +
+            'the e.firma has expired (`efirma_expired`), or the organization has `withdrawn` what was stored. Null unless the status is ' +
             'invalid_ciec, or a pause that ends in it.',
         ),
       }),
     ciec_set: z.boolean().meta({ description: doc('Whether a CIEC is stored.') }),
+    credential_kind: z
+      .enum(CREDENTIAL_KINDS)
+      .nullable()
+      .meta({ description: doc('What is stored to log in with at the tax authority: a CIEC, an e.firma, or both. Null when nothing is.') }),
+    efirma: z
+      .strictObject({
+        certificate_number: z.string().meta({ description: doc('The number of the certificate, 20 digits.') }),
+        valid_from: Instant,
+        valid_to: Instant.meta({ description: doc('The last instant of its validity.') }),
+        days_to_expiry: z.int().meta({
+          description: doc('Calendar days until then in the time zone of the organization. Negative when the e.firma has expired.'),
+        }),
+      })
+      .nullable()
+      .meta({ description: doc('The certificate of the stored e.firma. Null without one. The key is never shown.') }),
     visible_from: z.iso
       .date()
       .nullable()
@@ -54,6 +94,11 @@ export const FiscalEntityDraft = z
   .strictObject({
     rfc: Rfc,
     ciec: Ciec.optional(),
+    efirma: Efirma.optional().meta({
+      description: doc(
+        'The e.firma of the RFC, instead of the CIEC or beside it. It is stored encrypted and never shown; the password is not stored.',
+      ),
+    }),
     data_source_keys: DataSourceKeys.nullable()
       .optional()
       .meta({ description: doc('Data sources to enable. Null or omitted: all active sources that are not premium.') }),
@@ -69,9 +114,17 @@ export const FiscalEntityChanges = z
       .meta({
         description: doc(
           'The password of the RFC at the tax authority. It is stored encrypted and never shown. Null erases the stored one: an active ' +
-            'connection becomes invalid_ciec.',
+            'connection without an e.firma becomes invalid_ciec.',
         ),
         writeOnly: true,
+      }),
+    efirma: Efirma.nullable()
+      .optional()
+      .meta({
+        description: doc(
+          'The e.firma of the RFC, instead of the CIEC or beside it. It is stored encrypted and never shown; the password is not stored. Null ' +
+            'erases the stored one: an active connection without a CIEC becomes invalid_ciec.',
+        ),
       }),
     data_source_keys: DataSourceKeys.nullable().optional(),
     name: trimmedText(1, 200).nullable().optional(),

@@ -3,7 +3,7 @@ import { Failure } from '../failures.ts'
 import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
-import { assertConnectionUnchanged, type ConnectionRow, updateConnection } from '../taxpayers/taxpayers.ts'
+import { assertConnectionUnchanged, type ConnectionRow, updateConnection, type WithReaches } from '../taxpayers/taxpayers.ts'
 import { verifyStored } from '../taxpayers/verification.ts'
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, requireConnection } from './connections.ts'
@@ -22,11 +22,11 @@ export async function setActive(ctx: Ctx, fiscal_entity_id: string, active: bool
 }
 
 /**
- * Asks the tax authority about the CIEC of a connection that would become active again, once it is entitled to be. A refused one is
- * invalidated, so that the connection resumes as invalid_ciec. Returns whether CIECs of the RFC are to be verified. Throws Unavailable, so
- * that the connection stays paused.
+ * Asks the tax authority about the CIEC and e.firma of a connection that would become active again, once it is entitled to be. When none is
+ * left, the connection resumes as invalid_ciec. Returns whether logins of the RFC are to be verified. Throws Unavailable, so that the
+ * connection stays paused.
  */
-async function verifyResumed(ctx: Ctx, row: ConnectionRow): Promise<boolean> {
+async function verifyResumed(ctx: Ctx, row: WithReaches): Promise<boolean> {
   if (row.state !== 'paused' || row.paused_from !== 'active') return false
   await checkResumeEntitlement(ctx, row.rfc, true)
   return verifyStored(ctx, row)
@@ -45,8 +45,8 @@ async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
 
 /**
  * Returns a paused connection to the state in which it was paused. When that was active, the connection is reactivated and its extractors
- * run. Throws Failure 402 as checkResumeEntitlement; 409 fiscal_entity.draft and fiscal_entity.invalid_ciec, because only a CIEC activates
- * such a connection.
+ * run. Throws Failure 402 as checkResumeEntitlement; 409 fiscal_entity.draft and fiscal_entity.invalid_ciec, because only a CIEC
+ * or an e.firma activates such a connection.
  */
 async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolean): Promise<void> {
   const { connection, rfc, fiscal_entity_id, first_active_at } = row
@@ -57,7 +57,7 @@ async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolea
     throw new Failure(
       'conflict',
       `fiscal_entity.${row.state}`,
-      `The connection ${row.state === 'draft' ? 'is a draft' : 'has no valid CIEC'}. Send a CIEC with PATCH /v1/fiscal-entities/{id} to activate it.`,
+      `The connection ${row.state === 'draft' ? 'is a draft' : 'has no valid CIEC or e.firma'}. Send one with PATCH /v1/fiscal-entities/{id} to activate it.`,
     )
   const active = state === 'active' ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const resumed = { state, ...active?.changes, paused_from: null, paused_by: null, updated_at: ctx.now }

@@ -10,14 +10,14 @@ import { getFiscalEntity, listFiscalEntities } from './connections.ts'
 import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
 import { unlinkRfc } from './unlink.ts'
 
-const CIEC_REFUSED = doc(
-  'With a CIEC: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).',
+const LOGIN_REFUSED = doc(
+  'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).',
 )
 const TOO_MANY_CIECS = doc(
-  'The tax authority refused three CIECs of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted CIECs do not count and do not clear the refused ones. Retry-After states when to try again.',
+  'The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.',
 )
 const NO_ANSWER = doc(
-  'With a CIEC: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.',
+  'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.',
 )
 const ABSENT = doc('The organization has no connection to this fiscal entity.')
 
@@ -36,17 +36,17 @@ export const entityRoutes = new Hono<App>()
       'Fiscal entities',
       doc('Connect an RFC'),
       doc(
-        'With a CIEC that the tax authority accepts, the connection is active and its extractors run. Without a CIEC it is a draft, which downloads nothing and costs nothing. A connection lives by its own CIEC: when another one is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded for the connection. A refused CIEC makes the status `invalid_ciec`.',
+        'With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.',
       ),
     ),
     roles('owner', 'admin'),
     body(FiscalEntityDraft),
     returns(201, FiscalEntity),
-    refuses(402, CIEC_REFUSED),
+    refuses(402, LOGIN_REFUSED),
     refuses(
       409,
       doc(
-        'The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
+        'The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
       ),
     ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
@@ -68,14 +68,14 @@ export const entityRoutes = new Hono<App>()
       'Fiscal entities',
       doc('Update a connection'),
       doc(
-        'A CIEC that the tax authority accepts activates a connection whose status is draft or invalid_ciec. `ciec: null` erases the stored CIEC in any status, whatever is owed: an active connection becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.',
+        'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.',
       ),
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
     body(FiscalEntityChanges),
     returns(200, FiscalEntity),
-    refuses(402, CIEC_REFUSED),
+    refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
     refuses(409, doc('Other requests keep changing the connection.')),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
@@ -88,7 +88,7 @@ export const entityRoutes = new Hono<App>()
       'Fiscal entities',
       doc('Unlink an RFC'),
       doc(
-        'The stored CIEC is erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
+        'The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
       ),
     ),
     params(FiscalEntityPath),

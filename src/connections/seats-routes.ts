@@ -25,7 +25,7 @@ export const seatRoutes = new Hono<App>()
       doc('Pause or resume an RFC'),
       doc(
         'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax ' +
-          'authority is first asked about the stored CIEC: if it accepts, the extractors for reactivated connections run; if it refuses, ' +
+          'authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, ' +
           'the status is `invalid_ciec`.',
       ),
     ),
@@ -41,7 +41,7 @@ export const seatRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'Resuming only: the connection is a draft or its CIEC is invalid. The same status is returned when other requests keep changing ' +
+        'Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing ' +
           'the connection.',
       ),
     ),

@@ -6,7 +6,7 @@ import { assertConnectionUnchanged, isDraft, unlinkConnection } from '../taxpaye
 import { commitConnectionChange, requireConnection } from './connections.ts'
 
 /**
- * Unlinks an RFC: the connection disappears from every answer, and its CIEC is erased. A draft can always be unlinked, also a paused one.
+ * Unlinks an RFC: the connection disappears from every answer, and its CIEC and e.firma are erased. A draft can always be unlinked, also a paused one.
  * Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
  */
 export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>

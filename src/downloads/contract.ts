@@ -6,7 +6,11 @@ import { SYNC_STATUSES } from './tables.ts'
 export const SyncStatus = z
   .strictObject({
     fiscal_entity_id: Id('fe'),
-    status: z.enum(['idle', 'running']).meta({ description: doc('`running` while at least one job is queued or running.') }),
+    status: z.enum(['idle', 'running']).meta({
+      description: doc(
+        '`running` while at least one job is queued or running: months of these jobs are `requested` in the coverage, unless they are complete.',
+      ),
+    }),
     jobs: z
       .strictObject({ queued: z.int(), running: z.int(), succeeded: z.int(), failed: z.int(), total: z.int() })
       .meta({ description: doc('Counts the latest job of each data source and month that the organization’s runs created or joined.') }),
@@ -66,8 +70,16 @@ export const SyncJob = z
           'Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.',
         ),
       }),
+    last_code: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc('error_class with a sentence. The coverage of the month has it too, unless the tax authority gave a code.'),
+      }),
     next_attempt_at: Instant.nullable().meta({
-      description: doc('When the next attempt begins, of a job that waits after a failed attempt; otherwise null.'),
+      description: doc(
+        'When the next attempt begins, of a job that waits after a failed attempt or for the tax authority; otherwise null.',
+      ),
     }),
     created_at: Instant.meta({
       description: doc('When the first of the organization’s runs asked for the job. No other time of it is earlier.'),

@@ -1,5 +1,5 @@
 import { authorityOf } from '../authority/adapters.ts'
-import { type Login, LoginRejected } from '../authority/port/authority.ts'
+import { AuthorityFailed, type Login, LoginRejected, type Package } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { refreshListed } from '../blacklists/listed/counterparties.ts'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
@@ -11,19 +11,19 @@ import { Unavailable } from '../failures.ts'
 import type { Tell } from '../mailbox/fetch.ts'
 import { keepNotifications } from '../mailbox/keep.ts'
 import { readersOfFetched } from '../mailbox/mirrored.ts'
-import { insertOutboxEvents } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
-import { raw, sql } from '../platform/db/fragment.ts'
 import { log } from '../platform/log.ts'
 import type { DownloadLogin } from '../taxpayers/login.ts'
-import { rejectCiec, verifyOutstanding } from '../taxpayers/verification.ts'
+import { rejectLogin } from '../taxpayers/login-answers.ts'
+import { verifyOutstanding } from '../taxpayers/verification.ts'
+import { isWhole } from '../visibility/coverage.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
-import { cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { readBoundaries } from './counts/boundaries-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
-import { insertCancellations, requestsOf } from './missed-store.ts'
+import { cancellationStatements } from './missed-cancellations.ts'
+import { requestsOf, waitingSince } from './missed-store.ts'
 import {
   claimJob,
   commitJob,
@@ -35,6 +35,7 @@ import {
   requeueStatement,
   retryStatement,
   separateStatement,
+  sleepStatement,
 } from './store.ts'
 import { JOBS_A_MESSAGE, Worker } from './worker.ts'
 
@@ -44,6 +45,8 @@ const SLICE_STATEMENTS = 100
 const MAX_ATTEMPTS = 12
 const FIRST_WAIT_MS = 5_000
 const LONGEST_WAIT_MS = 15 * 60_000
+/** The platform delays no message for longer. */
+const LONGEST_DELAY_SECONDS = 12 * 3_600
 /** Documents issued longer than this before the download are counted by day and not one by one, which limits the size of the job's row. */
 const COUNTED_ONE_BY_ONE_MS = 6 * 3_600_000
 /** Jobs that wait for a login try again after this long, in case the resumption after an accepted CIEC is lost. */
@@ -55,7 +58,7 @@ const waitAfter = (attempts: number): number => Math.min(FIRST_WAIT_MS * 2 ** (a
 /**
  * Verifies the CIECs of an RFC that are to be verified, and runs its due jobs one after the other, under one lease. Leases and retries use
  * the real clock. A job succeeds, returns to the queue with a wait (the authority is unavailable, or an error occurred), or fails after twelve
- * attempts. A job for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
+ * attempts, or as soon as the authority will not deliver it. A job that the authority is not done with sleeps. One for whose organizations there is no verified CIEC is parked. When the budget ends, the job that is running returns to the
  * queue and another invocation continues with it. The lease fences the progress and the end of jobs, and `cfdi_commits` fences slices:
  * when two workers run the same job, each document is stored once and one of them finishes the job. `tell` learns of those who can read a
  * document of the mailbox that comes late, of which no event tells.
@@ -77,7 +80,9 @@ export async function drain(system: System, hint: DownloadHint, tell: Tell): Pro
   } finally {
     isMore = await worker.release()
   }
-  if (isMore) await announce(system, [hint], worker.isAwaited)
+  if (isMore) return announce(system, [hint], worker.isAwaited)
+  const sleep = Math.ceil((worker.asleepUntil - Date.now()) / 1_000)
+  if (sleep <= LONGEST_DELAY_SECONDS) await queueOf(system, worker.isAwaited).send(hint, { delaySeconds: Math.max(0, sleep) })
 }
 
 /** Runs a job of the lease. It is over unless it is to be tried again at once; `lost` when another worker has the lease. */
@@ -115,12 +120,15 @@ async function runJob(worker: Worker, key: JobKey): Promise<'over' | 'again' | '
       }
       if (error instanceof LoginRejected) {
         worker.logins.forget()
-        await rejectCiec(atNow(system), hint.entity, credential, job.as_of)
+        await rejectLogin(atNow(system), hint.entity, credential, await waitingSince(ledger, job))
         // Another organization that asked for the job may have another CIEC.
         await commitJob(ledger, job, [retryStatement(ledger, job)])
         return 'again'
       }
-      await postpone(worker, job, error)
+      if (error instanceof AuthorityFailed) {
+        log.error(system, 'The authority does not deliver a download.', { job: job.job_id, error_class: error.error_class }, error)
+        await worker.finish(job, error.error_class)
+      } else await postpone(worker, job, error)
     }
     return 'over'
   } catch (error) {
@@ -209,8 +217,20 @@ async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since
  * Downloads a month of CFDIs: reads the metadata, ingests the XML slice by slice, and then ingests the rows of the documents that only the
  * metadata has and of those that it reports as cancelled.
  */
-async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date): Promise<void> {
+async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date): Promise<void> {
   const { system, ledger } = worker
+  const { source, entity, month, created_at } = job
+  const step = await authorityOf(system).step({
+    ...{ shard: worker.hint.shard, entity, login, direction: source === 'sat_cfdi_issued' ? 'issued' : 'received', month, until: now },
+    ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
+  })
+  if (step.state === 'waiting') {
+    const again = step.ask_again_at.getTime()
+    await commitJob(ledger, job, [sleepStatement(ledger, job, again)])
+    worker.asleepUntil = Math.min(worker.asleepUntil, again)
+    return
+  }
+  const { until, is_whole, packages } = step
   let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
   const oneByOneFrom = Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)
@@ -219,7 +239,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
   const target: IngestTarget = {
     ledger,
     files: system.env.FILES,
-    entity: job.entity,
+    entity,
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
@@ -237,7 +257,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
       worker.isSilent ||= outcome.cancellations.length > 0
       return [
         ...progressStatements(ledger, job, { ...outcome, counts, rejected_files }),
-        ...cancellationStatements(ledger, job, outcome, until),
+        ...cancellationStatements(ledger, job.entity, outcome.cancellations, until, requestsOf(job)),
       ]
     },
   }
@@ -254,11 +274,10 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
     const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
     return count === 0 ? [] : progressStatements(ledger, job, progress)
   }
-  const direction = job.source === 'sat_cfdi_issued' ? 'issued' : 'received'
-  for await (const { kind, bytes } of authorityOf(system).download({ login, direction, month: job.month, until })) {
+  const add = async ({ kind, bytes, shared }: Package) => {
     try {
-      if (kind === 'metadata') await metadata.add(bytes)
-      else await ingest(ingestXmlPackage(target, bytes, metadata.statuses), true)
+      if (kind === 'metadata') await metadata.add(bytes, shared && { month, ...shared })
+      else await ingest(ingestXmlPackage(target, bytes, metadata.statuses, shared && { month, ...shared }), true)
     } catch (error) {
       if (!(error instanceof PackageRejected)) throw error
       metadata.rejected.add({ name: error.file, line: null, code: error.code, uuid: null })
@@ -266,24 +285,25 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, until: Date
       throw error
     }
   }
+  let failed: AuthorityFailed | null = null
+  try {
+    for await (const one of packages) await add(one)
+  } catch (error) {
+    if (!(error instanceof AuthorityFailed)) throw error
+    failed = error
+  }
   await ingest(
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  const isIncomplete = rejected.length + metadata.rejected.count > 0
-  await worker.finish(job, null, { isChanged: isChanged || isIncomplete, more: unread(), until: until.getTime(), isIncomplete })
-}
-
-/** Announces the cancellations of a slice, and keeps them for those whose connections are not active. */
-function cancellationStatements(ledger: D1Database, job: Job, { cancellations }: SliceOutcome, until: Date): D1PreparedStatement[] {
-  const now = Date.now()
-  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, until.getTime()))
-  const events = bodies.map((body) => cancellationEvent(job.entity, body))
-  const withRequests = (body: string) => sql`json_set(${raw(body)}, '$.requested', json(${requestsOf(job)}))`
-  return [
-    ...insertOutboxEvents(ledger, events, now, withRequests('value->>4')),
-    ...insertCancellations(ledger, job.entity, bodies, now, withRequests('value')),
-  ]
+  const isIncomplete = !is_whole || rejected.length + metadata.rejected.count > 0
+  const error_class = failed?.error_class ?? null
+  await worker.finish(job, error_class, {
+    isChanged: isChanged || rejected.length + metadata.rejected.count > 0,
+    more: unread(),
+    until: until.getTime(),
+    isIncomplete,
+  })
 }
 
 const isIdle = ({ created, updated, cancelled, rejected }: SliceOutcome): boolean => created + updated + cancelled + rejected === 0

@@ -1,11 +1,13 @@
+import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { log } from '../platform/log.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
 import { shows, windowsOf } from '../visibility/window.ts'
-import { type CancellationBody, cancellationEvent } from './cancellation-events.ts'
-import { findCancellations } from './missed-store.ts'
+import { type CancellationBody, cancellationBody, cancellationEvent } from './cancellation-events.ts'
+import { findCancellations, insertCancellations } from './missed-store.ts'
 
 /** Cancellations in one step. */
 const PAGE = 100
@@ -66,6 +68,28 @@ async function tellPage(system: System, row: UntoldConnection): Promise<boolean>
 }
 
 const firstOf = ({ since }: Untold): number => Math.max(since - RELAY_LAG_MS, Date.now() - KEPT_MS)
+
+/**
+ * Announces cancellations that were found, and keeps them for those whose connections are not active, for the commit of the change.
+ * `requested` makes the JSON object of the instants at which organizations first requested what found them (`requestsOf`); nobody requests
+ * what the status service says.
+ */
+export function cancellationStatements(
+  ledger: D1Database,
+  entity: number,
+  cancellations: readonly CancelledCfdi[],
+  detected_at: Date,
+  requested: Fragment = raw("'{}'"),
+): D1PreparedStatement[] {
+  const now = Date.now()
+  const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, detected_at.getTime()))
+  const events = bodies.map((body) => cancellationEvent(entity, body))
+  const withRequests = (body: string) => sql`json_set(${raw(body)}, '$.requested', json(${requested}))`
+  return [
+    ...insertOutboxEvents(ledger, events, now, withRequests('value->>4')),
+    ...insertCancellations(ledger, entity, bodies, now, withRequests('value')),
+  ]
+}
 
 /** The outbox event of a cancellation for one organization. */
 function eventFor({ entity, organization_id }: UntoldConnection, body: CancellationBody): OutboxEvent {

@@ -1,7 +1,8 @@
 import { jsonChunks } from '../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import type { CancellationBody } from './cancellation-events.ts'
-import { extractionsOf } from './counts/boundaries-store.ts'
+import { askedJobs, extractionsOf } from './counts/boundaries-store.ts'
+import { JOBS_OF_WORK } from './lease-store.ts'
 import type { Job } from './store.ts'
 
 /** A cancellation as it was found; `body` is a CancellationBody as JSON. */
@@ -18,6 +19,23 @@ export interface FoundCancellation {
 export const requestsOf = (job: Job): Fragment => sql`(
   select json_group_object(organization_id, instant) from (
     select e.organization_id, min(e.instant) as instant from ${extractionsOf(job)} group by e.organization_id))`
+
+/**
+ * Reads since which run, in milliseconds, each organization has waited for downloads that end with this one: for the job itself, or if it did
+ * not ask for that, for others that are open.
+ */
+export async function waitingSince(
+  ledger: D1Database,
+  { entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>,
+): Promise<Map<string, number>> {
+  const isThis = sql`s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
+  const statement = prepared(
+    ledger,
+    sql`select e.organization_id, coalesce(min(iif(${isThis}, e.instant, null)), min(e.instant)) as since
+      from sync_work cross join ${raw(JOBS_OF_WORK)} ${askedJobs} where sync_work.entity = ${entity} and s.open = 1 group by 1`,
+  )
+  return new Map(await statement.raw<[string, number]>())
+}
 
 /** Keeps cancellations, for the commit of the change. `found_at` in milliseconds; `body` makes the stored body of the one in `value`. */
 export const insertCancellations = (

@@ -12,6 +12,7 @@ export type JobRow = Pick<
   | 'rejected_count'
   | 'rejected_files'
   | 'error_class'
+  | 'not_before'
   | 'wait_until'
   | 'started_at'
   | 'finished_at'
@@ -23,6 +24,8 @@ export type JobRow = Pick<
   requested_at: number
   /** Attempts that had ended before. */
   attempts_before: number
+  /** When the authority is asked again about a job that waits for it. */
+  asked_again_at: number | null
 }
 
 /** The place of a job in the list: the organization's first run that covers it, its source and its month. */
@@ -40,8 +43,11 @@ const JOBS = `with jobs as (
 const ITS_ROW = `sync_jobs s on s.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id
   left join sync_work w on w.entity = ?2 and w.lease_until > ?3`
 
+/** The conversation with the authority goes on earlier than the jobs that wait for it. */
+const CONVERSATION = 'left join authority_conversations c on c.entity = ?2'
+
 /** The lease is on the job when it was due as the lease began. */
-const IS_LEASED = 's.open = 1 and coalesce(s.not_before <= w.leased_at, 0)'
+export const IS_LEASED = 's.open = 1 and coalesce(s.not_before <= w.leased_at, 0)'
 
 /** A job that runs for others only waits for an organization whose connection is not active, ?4. */
 const STATUS = `iif(s.open = 1, iif(?4 and ${IS_LEASED}, 'running', 'queued'), s.status)`
@@ -71,10 +77,11 @@ export const jobsOfOrganization = async (
     await ledger
       .prepare(
         `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status,
-           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.wait_until,
+           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.not_before,
+           s.wait_until, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until) as asked_again_at,
            coalesce(s.started_at, iif(${IS_LEASED}, w.leased_at, null)) as started_at, s.finished_at, j.first_run, j.requested_at,
            j.attempts_before
-         from jobs j cross join ${ITS_ROW}
+         from jobs j cross join ${ITS_ROW} ${CONVERSATION}
          where (?5 is null or j.first_run < ?5 or (j.first_run = ?5 and (j.source > ?6 or (j.source = ?6 and j.month < ?7))))
            and (?8 is null or ${STATUS} = ?8)
          order by j.first_run desc, j.source, j.month desc limit ?9`,

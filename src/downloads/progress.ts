@@ -1,3 +1,4 @@
+import { errorInWords } from '../authority/port/error-words.ts'
 import type { Rejection } from '../cfdi/package/rejections.ts'
 import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -53,8 +54,10 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   // A login is refused after the run: joining a job that waits for a login ends the wait.
   const isAttempted = attempts > 0 || row.attempts_before === 0 || row.error_class === 'invalid_credentials'
   const error_class = isAttempted ? row.error_class : null
-  // A job that waits for a new CIEC has no scheduled attempt.
-  const isWaiting = row.status === 'queued' && error_class !== null && error_class !== 'invalid_credentials'
+  // A job that waits for a new CIEC has no scheduled attempt. One without an error waits for the authority, unless somebody joined it since.
+  const isAsleep = row.error_class === null && row.not_before === row.wait_until
+  const isWaiting = row.status === 'queued' && error_class !== 'invalid_credentials' && (error_class !== null || isAsleep)
+  const next = isAsleep ? row.asked_again_at : row.wait_until
   return {
     job_id: await shownJobId(fiscal_entity_id, row.source, row.month, row.known_as),
     data_source_key: row.source,
@@ -67,7 +70,8 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     rejected_count: window.isEmpty ? 0 : row.rejected_count,
     rejected_files: rejectedFiles(row, window),
     error_class,
-    next_attempt_at: isWaiting && row.wait_until! > ctx.now.getTime() ? iso(row.wait_until) : null,
+    last_code: error_class === null ? null : errorInWords(error_class),
+    next_attempt_at: isWaiting && row.wait_until !== null && row.wait_until > ctx.now.getTime() ? iso(next) : null,
     created_at: new Date(row.requested_at).toISOString(),
     started_at: isAttempted ? since(row.started_at) : null,
     finished_at: since(row.finished_at),

@@ -14,6 +14,8 @@ export interface Job {
   organizations: string
   carried: string
   as_of: number
+  /** When it was created. */
+  created_at: number
   /** The number of this attempt, and when it began. */
   attempts: number
   started_at: number
@@ -45,7 +47,7 @@ export async function claimJob(
   const prepare = (sql: string) => ledger.prepare(`${sql} where ${due}`).bind(entity, source, month, job_id, token, now)
   const read = () =>
     prepare(
-      `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, attempts + (status = 'queued') as attempts,
+      `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, created_at, attempts + (status = 'queued') as attempts,
          coalesce(started_at, ?6) as started_at, ?5 as token, is_continued, created_count + updated_count + cancelled_count as ingested,
          rejected_count, (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
        from sync_jobs`,
@@ -211,6 +213,19 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
   ledger
     .prepare(`update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), not_before = 0 where ${KEY}`)
     .bind(...keysOf(job), job.attempts - 1)
+
+/**
+ * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
+ * keeps many jobs waiting for days.
+ */
+export const sleepStatement = (ledger: D1Database, job: Job, until: number) =>
+  ledger
+    .prepare(
+      `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), error_class = null, not_before = ?6,
+         wait_until = ?6
+       where ${KEY}`,
+    )
+    .bind(...keysOf(job), job.attempts - 1, until)
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested

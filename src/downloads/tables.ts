@@ -39,7 +39,10 @@ export const syncJobs = sqliteTable(
     as_of: integer('as_of').notNull(),
     /** The job is not run before this time: its place in the spread, or the wait between attempts. */
     not_before: integer('not_before').notNull(),
-    /** The end of the wait after its last failed attempt, as those are told who asked for it then. One who joins it does not wait for it. */
+    /**
+     * The end of the wait after its last failed attempt, or for the authority, as those are told who asked for it then. One who joins it does
+     * not wait for it.
+     */
     wait_until: integer('wait_until'),
     /** Attempts that have ended, and the one of a job that is `running`. */
     attempts: integer('attempts').notNull(),

@@ -31,6 +31,8 @@ export class Worker {
   isCareful = false
   /** Whether somebody may wait for the RFC's jobs. */
   isAwaited = true
+  /** When the first of the jobs that wait for the authority is to be tried again, in milliseconds. */
+  asleepUntil = Number.POSITIVE_INFINITY
   #until = 0
 
   readonly system: System

@@ -5,7 +5,7 @@ import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
-import { rejectCiec } from '../taxpayers/verification.ts'
+import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { fetchedDocument, NO_CONTENT } from './keep.ts'
 import { announceRequests, finishOpening, type MailboxCall, withdrawOrphaned } from './requests/requests.ts'
 import {
@@ -66,7 +66,7 @@ async function listedFor(
     const listed = await authorityOf(system).mailbox.list(login.login, new Date())
     return new Map(listed.map((one) => [one.notification, one]))
   } catch (error) {
-    if (error instanceof LoginRejected) await rejectCiec({ ...system, now: new Date() }, entity, login)
+    if (error instanceof LoginRejected) await rejectLogin({ ...system, now: new Date() }, entity, login)
     else if (!(error instanceof Unavailable)) throw error
     log.error(system, 'A mailbox could not be listed. Its requests are tried again.', { entity, requests: requests.length }, error)
     return null

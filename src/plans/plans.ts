@@ -1,7 +1,7 @@
 /** A plan with its seats; null is without limit. Other limits are quotas (quotas.ts). */
 export interface Plan {
   name: string
-  /** Number of seats: RFCs that are active or have an invalid CIEC. */
+  /** Number of seats: RFCs that are active or have no valid CIEC or e.firma. */
   rfcs: number | null
 }
 

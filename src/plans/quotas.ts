@@ -15,7 +15,7 @@ export interface Limits {
   /** Blacklists of its own, and the RFCs on all of them. */
   blacklists: number | null
   blacklist_entries: number | null
-  /** Connections without a CIEC, paused ones included. */
+  /** Connections without a CIEC or e.firma, paused ones included. */
   drafts: number | null
   /** Credentials that are not revoked. */
   credentials: number | null
@@ -124,7 +124,7 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
     taken: 'would be on them',
     remedy: 'Send fewer',
   },
-  drafts: { code: 'fiscal_entity.plan_limit', things: 'drafts', taken: 'exist', remedy: 'Unlink a draft, send its CIEC' },
+  drafts: { code: 'fiscal_entity.plan_limit', things: 'drafts', taken: 'exist', remedy: 'Unlink a draft, send its CIEC or e.firma' },
   credentials: { code: 'credential.plan_limit', things: 'credentials', taken: 'exist', remedy: 'Revoke a credential' },
   invitations: {
     code: 'invitation.plan_limit',

@@ -8,13 +8,18 @@ export interface Column {
 
 const isPlain = (item: z.ZodType): boolean => item instanceof z.ZodString || item instanceof z.ZodEnum || item instanceof z.ZodNumber
 
+/** The member that a list of objects shows in its one column. */
+const NAMED_BY = 'code'
+
 /**
- * The columns of rows of a shape: an object inside a row has a column for each of its members, `counterparty.rfc`. Lists of objects and
- * records, such as `drilldown`, have none.
+ * The columns of rows of a shape: an object inside a row has a column for each of its members, `counterparty.rfc`. A list of objects with a
+ * code has a column with their codes, `flags.code`. Other lists of objects, and records, such as `drilldown`, have none.
  */
 export function columnsOf(row: z.ZodType, path: readonly string[] = []): Column[] {
   const inner = row instanceof z.ZodNullable || row instanceof z.ZodOptional ? (row.unwrap() as z.ZodType) : row
   if (inner !== row) return columnsOf(inner, path)
+  if (row instanceof z.ZodArray && row.element instanceof z.ZodObject && NAMED_BY in row.element.shape)
+    return [{ heading: [...path, NAMED_BY].join('.'), path: [...path, NAMED_BY] }]
   if (row instanceof z.ZodRecord || (row instanceof z.ZodArray && !isPlain(row.element as z.ZodType))) return []
   if (!(row instanceof z.ZodObject)) return [{ heading: path.join('.'), path }]
   return Object.entries(row.shape as Record<string, z.ZodType>).flatMap(([name, member]) => columnsOf(member, [...path, name]))
@@ -27,11 +32,13 @@ export function csvOf(columns: readonly Column[], rows: readonly unknown[]): str
 }
 
 const at = (row: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], row)
+  path.reduce<unknown>((value, name) => (Array.isArray(value) ? value.map((one) => member(one, name)) : member(value, name)), row)
+
+const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name]
 
 const NUMBER = /^-?\d+(\.\d+)?$/
 /** A spreadsheet takes text that begins so for a formula, also in full width or after marks that nobody sees. */
-const FORMULA = /^[\s\u200b-\u200f\u2060\ufeff]*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]|^[\t\r]/
+const FORMULA = /^[\s\p{Cf}]*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]|^[\t\r]/u
 
 function cell(value: unknown): string {
   if (value === null || value === undefined) return ''

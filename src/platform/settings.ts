@@ -7,6 +7,8 @@ export interface Settings {
   ciecKeys: Keyring
   cursorKeys: Keyring
   webhookKeys: Keyring
+  /** With which the external fetcher signs its requests. Null when there is no fetcher. */
+  fetcherKeys: Keyring | null
   /** The host names of the service itself, in lower case. */
   publicHosts: readonly string[]
   /** LEDGER_0 to LEDGER_n, in this order. */
@@ -16,7 +18,9 @@ export interface Settings {
   /** The numbers of the ledgers that new RFCs may get, and of the events shards that new organizations may get. */
   openLedgers: readonly number[]
   openEvents: readonly number[]
-  taxAuthority: 'sandbox'
+  taxAuthority: 'sandbox' | 'sat'
+  /** What the waits between two questions to the authority about the same request are multiplied by. */
+  authorityWaitFactor: number
   repseRegistry: 'sandbox' | 'live'
   repseRegistryUrl: string
   /** Scheduled downloads are spread over this many seconds after midnight. */
@@ -45,8 +49,11 @@ export class UnusableSettings extends Error {
   }
 }
 
-/** What no configuration has. The last two may be absent. */
-const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET']
+/** What no configuration has. The last three may be absent. */
+const SECRETS = [
+  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'],
+  ...['FETCHER_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
+]
 
 export const secretsOf = (env: Env): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => SECRETS.includes(name)))
@@ -113,18 +120,26 @@ function readSettings(env: Env): Settings {
   )
     faults.push('CLOSED_DATABASES must name ledgers and events shards that are bound, and not all of either kind.')
 
+  const waitFactor = read(() => {
+    const value = text('AUTHORITY_WAIT_FACTOR') || '1'
+    if (!/^\d{1,6}(\.\d{1,9})?$/.test(value) || Number(value) === 0) throw new Error('AUTHORITY_WAIT_FACTOR must be a number above 0.')
+    return Number(value)
+  })
+
   const settings: Settings = {
     environment: oneOf('ENVIRONMENT', ['test', 'live']),
     apiSecretKeys: ring('API_SECRET_KEYS'),
     ciecKeys: ring('CIEC_KEYS'),
     cursorKeys: ring('CURSOR_KEYS'),
     webhookKeys: ring('WEBHOOK_KEYS'),
+    fetcherKeys: text('FETCHER_KEYS') === '' ? null : ring('FETCHER_KEYS'),
     publicHosts: list('PUBLIC_HOSTS').map((host) => host.toLowerCase()),
     ledgers,
     events,
     openLedgers: openOf('LEDGER', ledgers),
     openEvents: openOf('EVENTS', events),
-    taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox']),
+    taxAuthority: oneOf('TAX_AUTHORITY', ['sandbox', 'sat']),
+    authorityWaitFactor: waitFactor,
     repseRegistry: oneOf('REPSE_REGISTRY', ['sandbox', 'live']),
     repseRegistryUrl: url('REPSE_REGISTRY_URL'),
     spreadSeconds: whole('SPREAD_SECONDS', 86_400),
@@ -141,9 +156,16 @@ function readSettings(env: Env): Settings {
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
       if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
+  const isLive = settings.environment === 'live'
+  if (isLive && settings.taxAuthority === 'sandbox') faults.push('TAX_AUTHORITY must be sat, because ENVIRONMENT is live.')
+  if (text('SAT_STAND_IN') !== '' && (isLive || !LOOPBACK.test(text('SAT_STAND_IN'))))
+    faults.push('SAT_STAND_IN must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.')
   if (faults.length > 0) throw new UnusableSettings(faults)
   return settings
 }
+
+/** Of SAT_STAND_IN, which only the local way out reads (scripts/egress). */
+const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
 
 const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/
 

@@ -41,8 +41,12 @@ export type Suspension = (typeof SUSPENSIONS)[number]
 export const PAUSED_BY = ['customer', ...SUSPENSIONS] as const
 export type PausedBy = (typeof PAUSED_BY)[number]
 
-/** Why a connection's CIEC is invalid: the tax authority rejected it, or the organization withdrew it. */
-export const INVALID_REASONS = ['rejected', 'withdrawn'] as const
+/**
+ * Why a connection has no valid login: the tax authority rejected its CIEC or refused its e.firma, the e.firma has expired, or the
+ * organization withdrew what was stored.
+ */
+export const INVALID_REASONS = ['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired'] as const
+export type InvalidReason = (typeof INVALID_REASONS)[number]
 
 /** The organization's connection to the fiscal entity that a request names, as authentication read it. */
 export interface Connection {

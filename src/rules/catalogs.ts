@@ -6,8 +6,7 @@ import { findLabels } from './store.ts'
 const KEY_DIGITS = 8
 
 /**
- * Whether c_UsoCFDI opens a use to a receiver's regime, and to companies or natural persons. Null when the use or the regime is unknown, or
- * on days before the catalog of CFDI 4.0.
+ * Whether c_UsoCFDI opens a use to a receiver's regime, and to companies or natural persons. Null when the use or the regime is unknown.
  */
 export function isUsoAllowed(rules: Rules, day: Day, uso: string, regimen: string, isCompany: boolean): boolean | null {
   const on = rules.on(day)

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 
+/** The classes of insights.md 8.2 of which something is withheld. */
+export const WITHHOLDING_CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
+
 /** A rule that a figure rests on, as the `basis` of an aggregate cites it (insights.md 8.0). */
 export const RuleBasis = z.strictObject({
   key: z.string(),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { WITHHOLDING_CLASSES } from './contract.ts'
 
 /** A day, `YYYY-MM-DD`. */
 const day = z.iso.date()
@@ -15,7 +16,7 @@ const fraction = { numerator: z.int().min(0), denominator: z.int().min(1) }
 
 /** A class of insights.md 8.2. The classes are tried by rising priority; the first that fits is the class of a CFDI. */
 const withholding = z.strictObject({
-  class: z.string(),
+  class: z.enum(WITHHOLDING_CLASSES),
   priority: count,
   /** Whether the issuer must be a natural person. The payer is always a company. */
   emisor: z.enum(['fisica', 'any']),
@@ -29,7 +30,10 @@ const withholding = z.strictObject({
 
 /** A row of the personal deductions of insights.md 8.3. */
 const deduction = z.strictObject({
-  category: z.string(),
+  category: z.enum([
+    ...(['health', 'health_disability', 'funeral', 'donations', 'mortgage', 'retirement', 'insurance'] as const),
+    ...(['school_transport', 'tuition'] as const),
+  ]),
   /** Deductions of a group share its limit; `global` is the limit of all of them (deduction.global_cap). Null: without a common limit. */
   cap_group: z.enum(['global', 'donations', 'retirement_voluntary', 'retirement_185', 'tuition']).nullable(),
   /** The limit of the category itself, a year; null for none. Several members: the smallest of them. */

@@ -2,7 +2,7 @@ import type { Rules, RuleValues } from './dated.ts'
 
 export type WithholdingClass = RuleValues['withholding.honorarios']
 
-const KEYS = [
+export const WITHHOLDING_KEYS = [
   'withholding.autotransporte',
   'withholding.resico_pf',
   'withholding.arrendamiento',
@@ -19,7 +19,7 @@ const fits = (clave: string | null, prefixes: readonly string[] | null): boolean
 
 /** Returns the classes in force, in the order in which they are tried. */
 export const withholdingClasses = (rules: Rules): WithholdingClass[] =>
-  KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
+  WITHHOLDING_KEYS.flatMap((key) => rules.find(key) ?? []).sort((a, b) => a.priority - b.priority)
 
 /**
  * Returns the withholding class of a CFDI that a company receives (insights.md 8.2): the first that fits its issuer and the key of its

@@ -1,152 +1,219 @@
-import { and, asc, desc, eq, isNotNull, isNull, lte, or, sql as query } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, or, sql as query } from 'drizzle-orm'
+import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
-import { prepared, raw, sql } from '../platform/db/fragment.ts'
+import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
+import type { InvalidReason } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
-import type { ConnectionRow } from './taxpayers.ts'
+import { type ConnectionRow, holds, NO_LOGIN, type WithReaches } from './taxpayers.ts'
 
-/** A connection with the version of its RFC's CIECs. */
+/** A connection with its sealed logins. */
+export type LoginRow = ConnectionRow & Pick<WithReaches, 'efirma'>
+
+/** The same with the versions of its RFC's logins. */
 export interface VersionedRow {
-  row: ConnectionRow
-  version: number
+  row: LoginRow
+  versions: Record<LoginKind, number>
 }
+
+const VERSIONS = { ciec: 'ciec_version', efirma: 'efirma_version' } as const
+const other = (kind: LoginKind): LoginKind => (kind === 'ciec' ? 'efirma' : 'ciec')
+const column = (kind: LoginKind, name: string): Fragment => raw(`${kind}_${name}`)
+
+const loginColumns = { ...connectionColumns, efirma: connections.efirma }
 
 const versioned = (db: Database) =>
   db
-    .select({ row: connectionColumns, version: fiscalEntities.ciec_version })
+    .select({
+      row: loginColumns,
+      versions: { ciec: fiscalEntities.ciec_version, efirma: fiscalEntities.efirma_version },
+    })
     .from(connections)
     .innerJoin(fiscalEntities, eq(fiscalEntities.entity, connections.entity))
 
-/** The connections to an RFC whose stored CIEC counts: active ones, and those that were paused while they were active. */
-export const heldConnections = (db: Database, entity: number): Promise<VersionedRow[]> =>
+const wasActive = or(eq(connections.state, 'active'), and(eq(connections.state, 'paused'), eq(connections.paused_from, 'active')))
+
+/** The connections to an RFC whose stored login of a kind counts: active ones, and those that were paused while they were active. */
+export const heldConnections = (db: Database, entity: number, kind: LoginKind): Promise<VersionedRow[]> =>
   versioned(db)
-    .where(
-      and(
-        eq(connections.entity, entity),
-        isNotNull(connections.ciec),
-        or(eq(connections.state, 'active'), and(eq(connections.state, 'paused'), eq(connections.paused_from, 'active'))),
-      ),
-    )
-    .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
+    .where(and(eq(connections.entity, entity), isNotNull(connections[kind]), wasActive))
+    .orderBy(desc(connections[`${kind}_accepted_at`]), desc(connections.connection))
     .all()
 
-/** The active connections to an RFC with a verified CIEC, of these organizations, the one whose CIEC was accepted last first. */
-export const verifiedConnections = (db: Database, entity: number, organizations: readonly string[]): Promise<VersionedRow[]> =>
+/** The active connections of these organizations to an RFC. */
+export const activeConnections = (db: Database, entity: number, organizations: readonly string[]): Promise<VersionedRow[]> =>
   versioned(db)
     .where(
       and(
         eq(connections.entity, entity),
         eq(connections.state, 'active'),
-        isNotNull(connections.ciec),
-        isNull(connections.verify_at),
         query`${connections.organization_id} in (select value from json_each(${JSON.stringify(organizations)}))`,
       ),
     )
-    .orderBy(desc(connections.ciec_accepted_at), desc(connections.connection))
     .all()
 
-/** The RFC's connections whose CIEC is to be verified now, the one that waits longest first. */
-export const dueConnections = (db: Database, entity: number, now: Date): Promise<VersionedRow[]> =>
+/** The RFC's connections with a login that is to be verified now, of CIECs if `withCiecs`, or with an e.firma that has ended. */
+export const dueConnections = (db: Database, entity: number, now: number, withCiecs: boolean): Promise<VersionedRow[]> =>
   versioned(db)
-    .where(and(eq(connections.entity, entity), lte(connections.verify_at, now)))
-    .orderBy(asc(connections.verify_at), asc(connections.connection))
+    .where(
+      query`${connections.connection} in (
+        select connection from connections indexed by connections_unverified
+          where entity = ${entity} and ciec_verify_at <= ${now} and ${Number(withCiecs)} union all
+        select connection from connections indexed by connections_efirmas_unverified where entity = ${entity} and efirma_verify_at <= ${now} union all
+        select connection from connections indexed by connections_efirmas_ending
+          where state = 'active' and efirma_valid_to < ${now} and entity = ${entity})`,
+    )
     .all()
 
-/** RFCs with a CIEC that is to be verified now. */
-export const dueEntities = async (db: Database, now: Date, limit: number): Promise<{ shard: number; entity: number }[]> =>
+/** RFCs with a login that is to be verified now, or with an e.firma that has ended. */
+export const dueEntities = async (
+  db: Database,
+  now: number,
+  limit: number,
+  withCiecs: boolean,
+): Promise<{ shard: number; entity: number }[]> =>
   (
     await prepared(
       db.$client,
-      sql`select distinct shard, entity from connections indexed by connections_unverified where verify_at <= ${now.getTime()} limit ${limit}`,
+      sql`select distinct shard, entity from (
+        select shard, entity from connections indexed by connections_unverified where ciec_verify_at <= ${now} and ${Number(withCiecs)} union all
+        select shard, entity from connections indexed by connections_efirmas_unverified where efirma_verify_at <= ${now} union all
+        select shard, entity from connections indexed by connections_efirmas_ending where state = 'active' and efirma_valid_to < ${now}
+      ) limit ${limit}`,
     ).all<{ shard: number; entity: number }>()
   ).results
 
-/** The version of an RFC's CIECs; 0 while no organization connected the RFC. */
-export const ciecVersion = async (db: Database, rfc: string): Promise<number> =>
-  (await db.select({ version: fiscalEntities.ciec_version }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc)).limit(1))[0]
+/** The version of an RFC's logins of a kind; 0 while no organization connected the RFC. */
+export const loginVersion = async (db: Database, rfc: string, kind: LoginKind): Promise<number> =>
+  (await db.select({ version: fiscalEntities[VERSIONS[kind]] }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc)).limit(1))[0]
     ?.version ?? 0
 
-/** Refuses its batch when a CIEC of the RFC was accepted or refused since. */
-export const assertCiecVersion = (db: Database, rfc: string, version: number): D1PreparedStatement =>
+/** Refuses its batch when a login of the RFC and kind was accepted or refused since. */
+export const assertLoginVersion = (db: Database, rfc: string, kind: LoginKind, version: number): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from fiscal_entities where rfc = ${rfc} and ciec_version = ${version})`,
-    'fiscal_entity.ciec_version',
+    sql`exists (select 1 from fiscal_entities where rfc = ${rfc} and ${raw(VERSIONS[kind])} = ${version})`,
+    `fiscal_entity.${kind}_version`,
   )
 
-export const bumpCiecVersion = (db: Database, rfc: string) =>
-  db.update(fiscalEntities).set({ ciec_version: query`ciec_version + 1` }).where(eq(fiscalEntities.rfc, rfc))
+export const bumpLoginVersion = (db: Database, rfc: string, kind: LoginKind): D1PreparedStatement =>
+  prepared(db.$client, sql`update fiscal_entities set ${raw(`${VERSIONS[kind]} = ${VERSIONS[kind]} + 1`)} where rfc = ${rfc}`)
 
-const listed = (rows: readonly ConnectionRow[]) =>
-  sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`
-const COUNTS = raw(`ciec is not null and (state = 'active' or (state = 'paused' and paused_from = 'active'))`)
+const numbers = (rows: readonly ConnectionRow[]) => JSON.stringify(rows.map(({ connection }) => connection))
+const listed = (rows: readonly ConnectionRow[]) => sql`connection in (select value from json_each(${numbers(rows)}))`
+const counts = (kind: LoginKind) => raw(`${kind} is not null and (state = 'active' or (state = 'paused' and paused_from = 'active'))`)
 
-/** Refuses its batch when one of these connections has changed its state since, or has lost its CIEC. */
-export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement => {
-  const read = rows.map(({ connection, state }) => [connection, state]).sort(([a], [b]) => Number(a) - Number(b))
+/** Refuses its batch when one of these connections has changed its state since, or has lost its login of a kind, or lost or got another. */
+export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement => {
+  const read = rows.map((row) => [row.connection, row.state, Number(holds(row, other(kind)))]).sort(([a], [b]) => Number(a) - Number(b))
   return assertThat(
     db.$client,
     sql`${JSON.stringify(read)} = (
-      select json_group_array(json_array(connection, state)) from (
-        select connection, state from connections where ${listed(rows)} and ${COUNTS} order by connection))`,
+      select json_group_array(json_array(connection, state, has_other)) from (
+        select connection, state, ${raw(other(kind))} is not null as has_other from connections
+        where ${listed(rows)} and ${counts(kind)} order by connection))`,
     'connection.state_unchanged',
   )
 }
 
-/** Marks the CIECs of these connections as refused. Its batch guards the connections with assertStatesUnchanged. */
-export const invalidateCiec = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement =>
+/** Whether a connection that loses its login of a kind goes on with one of the other kind. */
+export const goesOn = (row: ConnectionRow, kind: LoginKind): boolean => holds(row, other(kind))
+
+/** Marks the only logins of these connections, of a kind, as refused. Its batch guards the connections with assertStatesUnchanged. */
+export const invalidateLogin = (
+  db: Database,
+  rows: readonly ConnectionRow[],
+  kind: LoginKind,
+  reason: InvalidReason,
+  now: Date,
+): D1PreparedStatement =>
   prepared(
     db.$client,
     sql`update connections set
         state = case state when 'active' then 'invalid_ciec' else state end,
         paused_from = case state when 'paused' then 'invalid_ciec' else paused_from end,
-        invalid_reason = 'rejected', verify_at = null, verify_attempts = 0, updated_at = ${now.getTime()}
-      where ${listed(rows)} and ${COUNTS}`,
+        invalid_reason = ${reason}, ${column(kind, 'verify_at')} = null, ${column(kind, 'verify_attempts')} = 0, updated_at = ${now.getTime()}
+      where ${listed(rows)} and ${counts(kind)}`,
   )
 
-/** Makes the CIECs of these connections wait for a verification, from now on. */
-export const requireVerification = (db: Database, rows: readonly ConnectionRow[], now: Date): D1PreparedStatement =>
-  prepared(db.$client, sql`update connections set verify_at = ${now.getTime()}, verify_attempts = 0 where ${listed(rows)} and ${COUNTS}`)
+/** Erases the logins of a kind of connections that go on with another one. Its batch guards them with assertStatesUnchanged. */
+export const eraseLogin = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date) =>
+  db
+    .update(connections)
+    .set({ ...NO_LOGIN[kind], updated_at: now })
+    .where(query`connection in (select value from json_each(${numbers(rows)}))`)
+
+/** Makes the logins of a kind of these connections wait for a verification, from now on. */
+export const requireVerification = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update connections set ${column(kind, 'verify_at')} = ${now.getTime()}, ${column(kind, 'verify_attempts')} = 0
+      where ${listed(rows)} and ${counts(kind)}`,
+  )
 
 /**
- * Makes the CIECs of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant
+ * Makes the logins of a page of active connections, behind `after`, wait for a verification, if they were neither accepted since an instant
  * nor used by a run. Returns the last connection of the page; 0 behind the last one.
  */
 export async function requireIdle(db: Database, after: number, limit: number, since: Date): Promise<number> {
   const page = sql`select connection from connections where connection > ${after} order by connection limit ${limit}`
+  const idle = (kind: LoginKind) =>
+    `(${kind} is not null and ${kind}_verify_at is null and max(coalesce(${kind}_accepted_at, 0), coalesce(${kind}_verified_at, 0),
+      coalesce(issued_to, 0), coalesce(received_to, 0)) <= ${since.getTime()})`
+  const asked = (kind: LoginKind) =>
+    `${kind}_verify_at = iif(${idle(kind)}, ${Date.now()}, ${kind}_verify_at), ${kind}_verify_attempts = iif(${idle(kind)}, 0, ${kind}_verify_attempts)`
   const [last] = await db.$client.batch<{ connection: number | null }>([
     prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
     prepared(
       db.$client,
-      sql`update connections set verify_at = ${Date.now()}, verify_attempts = 0
-        where connection in (${page}) and state = 'active' and ciec is not null and verify_at is null
-          and max(ciec_accepted_at, coalesce(verified_at, 0), coalesce(issued_to, 0), coalesce(received_to, 0)) <= ${since.getTime()}`,
+      sql`update connections set ${raw(asked('ciec'))}, ${raw(asked('efirma'))}
+        where connection in (${page}) and state = 'active' and (${raw(`${idle('ciec')} or ${idle('efirma')}`)})`,
     ),
   ])
   return last!.results[0]?.connection ?? 0
 }
 
-/** Marks the CIECs of these connections as verified. */
-export const markVerified = (db: Database, rows: readonly ConnectionRow[]): D1PreparedStatement =>
+/** Marks the logins of a kind of these connections as verified. */
+export const markVerified = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update connections set verify_at = null, verify_attempts = 0, verified_at = ${Date.now()}
-      where ${listed(rows)} and verify_at is not null`,
+    sql`update connections
+      set ${column(kind, 'verify_at')} = null, ${column(kind, 'verify_attempts')} = 0, ${column(kind, 'verified_at')} = ${Date.now()}
+      where ${listed(rows)} and ${column(kind, 'verify_at')} is not null`,
   )
 
 /** Postpones due verifications until `next`. Returns false when another worker has taken them. */
-export const claimVerification = async (db: Database, rows: readonly ConnectionRow[], now: Date, next: Date): Promise<boolean> =>
+export const claimVerification = async (
+  db: Database,
+  rows: readonly ConnectionRow[],
+  kind: LoginKind,
+  now: Date,
+  next: Date,
+): Promise<boolean> =>
   (
     await prepared(
       db.$client,
-      sql`update connections set verify_at = ${next.getTime()}, verify_attempts = verify_attempts + 1
-        where ${listed(rows)} and verify_at <= ${now.getTime()}`,
+      sql`update connections
+        set ${column(kind, 'verify_at')} = ${next.getTime()}, ${raw(`${kind}_verify_attempts = ${kind}_verify_attempts + 1`)}
+        where ${listed(rows)} and ${column(kind, 'verify_at')} <= ${now.getTime()}`,
     ).run()
   ).meta.changes > 0
 
-/** Replaces a stored CIEC by the same one under another key, unless a new CIEC was stored meanwhile. */
-export const resealCiec = (db: Database, connection: number, stored: string, sealed: string) =>
+/** Replaces a stored login by the same one under another key, unless a new one was stored meanwhile. */
+export const resealStored = (db: Database, connection: number, kind: LoginKind, stored: string, sealed: string) =>
   db
     .update(connections)
-    .set({ ciec: sealed })
-    .where(and(eq(connections.connection, connection), eq(connections.ciec, stored)))
+    .set({ [kind]: sealed })
+    .where(and(eq(connections.connection, connection), eq(connections[kind], stored)))
+
+/** A page of the connections, behind `after`, with a login that another key than this one sealed. */
+export const outdatedLogins = (db: Database, version: string, after: number, limit: number): Promise<LoginRow[]> =>
+  db
+    .select(loginColumns)
+    .from(connections)
+    .where(
+      query`${connections.connection} > ${after} and (${connections.ciec} not like ${`${version}:%`} or ${connections.efirma} not like ${`${version}:%`})`,
+    )
+    .orderBy(connections.connection)
+    .limit(limit)
+    .all()

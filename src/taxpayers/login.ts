@@ -1,31 +1,70 @@
-import type { Login } from '../authority/port/authority.ts'
+import { LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
-import { isCurrent, openCiec, sealCiec } from './ciec.ts'
-import { resealCiec, type VersionedRow, verifiedConnections } from './login-store.ts'
+import { activeConnections, type LoginRow, resealStored, type VersionedRow } from './login-store.ts'
+import { isCurrent, openLogin, sealLogin } from './sealed-login.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
-/** A login, with the version of the RFC's CIECs at which it was read: the authority's answer counts while the version is the same. */
+/**
+ * A login, with the version of the RFC's logins of its kind at which it was read: the authority's answer counts while the version is the
+ * same.
+ */
 export interface VersionedLogin {
   login: Login
   version: number
 }
 
-/** The login of a download, the organizations that have a verified CIEC for it, and when that was read, in milliseconds. */
+/** The login of a download, the organizations that have a verified one for it, and when that was read, in milliseconds. */
 export interface DownloadLogin extends VersionedLogin {
   organizations: string[]
   read_at: number
 }
 
-/** Logins are read again after this long, so that a CIEC which was withdrawn is not used for longer. */
+/** Logins are read again after this long, so that one which was withdrawn is not used for longer. */
 const KEPT_MS = 5_000
 
-/** Decrypts a connection's CIEC. Null when none is stored, or when it cannot be opened. */
-export const readCiec = async ({ settings }: System, row: ConnectionRow): Promise<string | null> =>
-  row.ciec === null ? null : openCiec(settings.ciecKeys, row, row.ciec)
+/** Decrypts a connection's login of a kind. Null when none is stored, or when it cannot be opened. */
+export const readLogin = async ({ settings }: System, row: LoginRow, kind: LoginKind): Promise<Login | null> => {
+  const stored = row[kind]
+  return stored === null ? null : openLogin(settings.ciecKeys, row, kind, stored)
+}
+
+type EfirmaPart = Pick<ConnectionRow, 'efirma_valid_to'>
+
+/** Whether a connection's e.firma has ended at an instant, in milliseconds. False without one. */
+export const hasEnded = ({ efirma_valid_to }: EfirmaPart, now: number): boolean =>
+  efirma_valid_to !== null && efirma_valid_to.getTime() < now
+
+type LoginPart = EfirmaPart & Pick<ConnectionRow, 'ciec' | 'ciec_verify_at' | 'efirma_number' | 'efirma_verify_at'>
+
+/** Whether a connection's login of a kind is verified and has not ended at an instant, in milliseconds. */
+const isUsable = (row: LoginPart, kind: LoginKind, now: number): boolean =>
+  kind === 'ciec'
+    ? row.ciec !== null && row.ciec_verify_at === null
+    : row.efirma_number !== null && row.efirma_verify_at === null && !hasEnded(row, now)
+
+/** Whether a connection has a login with which runs may download now. */
+export const isVerified = (row: LoginPart, now = Date.now()): boolean => LOGIN_KINDS.some((kind) => isUsable(row, kind, now))
+
+/** When a login of a connection is to be verified first, or an e.firma of it was to be given up; null when nothing is to be done. */
+export const dueAt = (row: LoginPart, now = Date.now()): Date | null => {
+  const end = hasEnded(row, now) ? row.efirma_valid_to : null
+  const instants = [row.ciec_verify_at, row.efirma_verify_at, end].flatMap((at) => at?.getTime() ?? [])
+  return instants.length === 0 ? null : new Date(Math.min(...instants))
+}
+
+/** The usable logins of connections in the order in which they are tried: e.firmas first, and of a kind the one that was accepted last. */
+const candidates = (rows: readonly VersionedRow[], now: number) =>
+  LOGIN_KINDS.flatMap((kind) => {
+    const acceptedAt = ({ row }: VersionedRow) => row[`${kind}_accepted_at`]?.getTime() ?? 0
+    return rows
+      .filter(({ row }) => isUsable(row, kind, now))
+      .sort((a, b) => acceptedAt(b) - acceptedAt(a) || b.row.connection - a.row.connection)
+      .map(({ row, versions }) => ({ kind, row, version: versions[kind] }))
+  })
 
 /**
- * The logins with which an RFC is downloaded. They are read once for five seconds, and kept with CIECs that stay sealed; earlier they are
- * read again after `forget`, and for an organization of which no verified CIEC is known.
+ * The logins with which an RFC is downloaded. They are read once for five seconds, and kept sealed; earlier they are read again after
+ * `forget`, and for an organization of which no verified login is known.
  */
 export class Logins {
   #asked: readonly string[] = []
@@ -46,9 +85,9 @@ export class Logins {
   }
 
   /**
-   * Returns the login for these organizations: the CIEC that was accepted last among the verified ones of their active connections, of
-   * those that can be opened. Null when there is none; the CIEC of another organization is never used. A CIEC that is sealed with an old
-   * key is sealed again with the current one (decisions.md 11).
+   * Returns the login for these organizations: among the verified ones of their active connections that can be opened, the e.firma that was
+   * accepted last, else the CIEC that was. Null when there is none; the login of another organization is never used. One that is sealed with
+   * an old key is sealed again with the current one (decisions.md 11).
    */
   async of(organizations: readonly string[]): Promise<DownloadLogin | null> {
     const { system, entity } = this
@@ -57,22 +96,24 @@ export class Logins {
     if (own().length < organizations.length || now - this.#read_at > KEPT_MS) {
       this.#read_at = now
       this.#asked = [...new Set([...this.#asked, ...organizations])]
-      this.#verified = await verifiedConnections(system.db, entity, this.#asked)
+      this.#verified = (await activeConnections(system.db, entity, this.#asked)).filter(({ row }) => isVerified(row, now))
     }
-    for (const { row, version } of own()) {
-      const ciec = await readCiec(system, row)
-      if (ciec === null) continue
-      await rewrap(system, row, ciec)
-      return { login: { rfc: row.rfc, ciec }, version, organizations: own().map((one) => one.row.organization_id), read_at: this.#read_at }
+    const usable = candidates(own(), now)
+    for (const { row, kind, version } of usable) {
+      const login = await readLogin(system, row, kind)
+      if (login === null) continue
+      await rewrap(system, row, kind, login)
+      return { login, version, organizations: [...new Set(usable.map((one) => one.row.organization_id))], read_at: this.#read_at }
     }
     return null
   }
 }
 
-/** Changes the row as well, so that it is sealed once while it is kept. */
-async function rewrap({ db, settings }: System, row: ConnectionRow, ciec: string): Promise<void> {
-  if (row.ciec === null || isCurrent(settings.ciecKeys, row.ciec)) return
-  const sealed = await sealCiec(settings.ciecKeys, row, ciec)
-  await resealCiec(db, row.connection, row.ciec, sealed)
-  row.ciec = sealed
+/** Seals a stored login again with the current key. Changes the row as well, so that it is sealed once while it is kept. */
+export async function rewrap({ db, settings }: System, row: LoginRow, kind: LoginKind, login: Login): Promise<void> {
+  const stored = row[kind]
+  if (stored === null || isCurrent(settings.ciecKeys, stored)) return
+  const sealed = await sealLogin(settings.ciecKeys, row, login)
+  await resealStored(db, row.connection, kind, stored, sealed)
+  row[kind] = sealed
 }

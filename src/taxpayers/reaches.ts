@@ -66,7 +66,7 @@ const added = (column: string): string => {
 
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and whose CIEC is verified, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
+ * active and have a verified login, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
  * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
  */
 export const widenWindows = (
@@ -82,18 +82,22 @@ export const widenWindows = (
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
          ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as day, value->>3 as ceiling from json_each(?1)) j
-       where connections.connection = j.connection and connections.state = 'active' and connections.verify_at is null
+       where connections.connection = j.connection and connections.state = 'active' and (
+         connections.ciec is not null and connections.ciec_verify_at is null
+         or connections.efirma is not null and connections.efirma_verify_at is null and connections.efirma_valid_to >= ?2)
        returning connections.connection`,
     )
-    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])))
+    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])), Date.now())
 }
 
-/** Strikes what the runs of these connections reached at an instant, in milliseconds, or later, because it was not downloaded. */
-export const strikeReaches = (db: Database, connections: readonly number[], since: number): D1PreparedStatement => {
-  const before = (column: string) => raw(`${column} = ${packed(`(select n, at, floor from ${unpacked(column)} where at < ${since})`)}`)
+/** Strikes what the runs of connections reached at an instant, in milliseconds, or later, because it was not downloaded. */
+export const strikeReaches = (db: Database, strikes: readonly { connection: number; since: number }[]): D1PreparedStatement => {
+  const before = (column: string) => raw(`${column} = ${packed(`(select n, at, floor from ${unpacked(column)} where at < j.since)`)}`)
   return prepared(
     db.$client,
     sql`update connections set ${before('issued_reaches')}, ${before('received_reaches')}
-      where connection in (select value from json_each(${JSON.stringify(connections)}))`,
+      from (select value->>0 as connection, value->>1 as since
+        from json_each(${JSON.stringify(strikes.map(({ connection, since }) => [connection, since]))})) j
+      where connections.connection = j.connection`,
   )
 }

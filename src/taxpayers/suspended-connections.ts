@@ -38,7 +38,7 @@ export const suspendedConnections = (db: Database, organization_id: string) =>
     .orderBy(asc(connections.first_active_at), asc(connections.connection))
 
 /**
- * Returns these connections to the state in which they were paused, except those that the customer paused meanwhile. The CIECs of those
+ * Returns these connections to the state in which they were paused, except those that the customer paused meanwhile. The logins of those
  * that are active again are to be verified.
  */
 export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: Date) =>
@@ -47,8 +47,10 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
     .set({
       state: sql`paused_from`,
       active_since: sql`case paused_from when 'active' then ${now.getTime()} else active_since end`,
-      verify_at: sql`case paused_from when 'active' then ${Date.now()} end`,
-      verify_attempts: 0,
+      ciec_verify_at: sql`case when paused_from = 'active' and ciec is not null then ${Date.now()} end`,
+      ciec_verify_attempts: 0,
+      efirma_verify_at: sql`case when paused_from = 'active' and efirma is not null then ${Date.now()} end`,
+      efirma_verify_attempts: 0,
       paused_from: null,
       paused_by: null,
       updated_at: now,

@@ -15,6 +15,8 @@ export const fiscalEntities = sqliteTable(
     shard: integer().notNull(),
     /** Incremented when any CIEC is accepted or refused for the RFC. An answer of the authority to an earlier version proves nothing. */
     ciec_version: integer().notNull().default(0),
+    /** The same of e.firmas. */
+    efirma_version: integer().notNull().default(0),
     created_at: instant().notNull(),
   },
   (table) => [
@@ -46,15 +48,25 @@ export const connections = sqliteTable(
     ciec: text(),
     ciec_accepted_at: instant(),
     /** When the authority last accepted the stored CIEC again. */
-    verified_at: instant(),
+    ciec_verified_at: instant(),
     /**
      * When the authority is to be asked about the stored CIEC. Null while the CIEC is verified: it was accepted after the last time that
      * another value was accepted for the RFC, or any was refused.
      */
-    verify_at: instant(),
+    ciec_verify_at: instant(),
     /** How often the authority was asked since then. */
-    verify_attempts: integer().notNull().default(0),
-    /** Why the CIEC of a connection is invalid; also while such a connection is paused. */
+    ciec_verify_attempts: integer().notNull().default(0),
+    /** The certificate and key of an e.firma, sealed like the CIEC; null without one. The columns below say the same of it as those above. */
+    efirma: text(),
+    /** The number of its certificate, and from when to when it is valid. */
+    efirma_number: text(),
+    efirma_valid_from: instant(),
+    efirma_valid_to: instant(),
+    efirma_accepted_at: instant(),
+    efirma_verified_at: instant(),
+    efirma_verify_at: instant(),
+    efirma_verify_attempts: integer().notNull().default(0),
+    /** Why a connection has no valid login; also while such a connection is paused. */
     invalid_reason: text({ enum: INVALID_REASONS }),
     /** When it first became active; later activations are reactivations. */
     first_active_at: instant(),
@@ -94,7 +106,7 @@ export const connections = sqliteTable(
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
     // Connecting: one connection for each organization and RFC.
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
-    // Logins, invalid CIECs, and the relay, which goes through the connections to an RFC in the order of their numbers.
+    // Logins, invalid ones, and the relay, which goes through the connections to an RFC in the order of their numbers.
     index('connections_entity').on(table.entity, table.connection, table.state),
     // The sweep: active connections with cancellations to be told.
     index('connections_untold').on(table.connection).where(sql`untold is not null and state = 'active'`),
@@ -103,17 +115,32 @@ export const connections = sqliteTable(
       .on(table.organization_id, table.state, table.paused_from)
       .where(sql`state = 'draft' or (state = 'paused' and paused_from = 'draft')`),
     // Downloads and the sweep: CIECs that are to be verified.
-    index('connections_unverified').on(table.entity, table.verify_at).where(sql`verify_at is not null`),
+    index('connections_unverified').on(table.entity, table.ciec_verify_at).where(sql`ciec_verify_at is not null`),
+    // The same of e.firmas.
+    index('connections_efirmas_unverified').on(table.entity, table.efirma_verify_at).where(sql`efirma_verify_at is not null`),
+    // The sweep, and the alerts: e.firmas that end.
+    index('connections_efirmas_ending').on(table.efirma_valid_to).where(sql`efirma_valid_to is not null and state = 'active'`),
   ],
 )
 
-const { issued_reaches: _, received_reaches: __, listed: ___, listed_version: ____, ...connectionColumns } = getTableColumns(connections)
+const {
+  issued_reaches: _,
+  received_reaches: __,
+  listed: ___,
+  listed_version: ____,
+  efirma: _____,
+  ...connectionColumns
+} = getTableColumns(connections)
 
-/** The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown. */
+/**
+ * The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown, and
+ * without its sealed e.firma, which is long and matters only to a login.
+ */
 export { connectionColumns }
 
 /**
- * CIECs that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept for a day.
+ * CIECs and e.firmas that organizations sent and the authority did not accept: refused ones, and those whose answer is still awaited. Kept
+ * for a day.
  */
 export const ciecAttempts = sqliteTable(
   'ciec_attempts',
@@ -121,7 +148,7 @@ export const ciecAttempts = sqliteTable(
     attempt_id: text().primaryKey(),
     organization_id: text().notNull(),
     rfc: text().notNull(),
-    /** Whether the organization never had a CIEC accepted for the RFC. */
+    /** Whether the organization never had a CIEC or e.firma accepted for the RFC. */
     is_stranger: flag().notNull(),
     /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */
     is_refused: flag().notNull(),

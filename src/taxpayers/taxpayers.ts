@@ -1,4 +1,5 @@
 import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
+import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
@@ -8,11 +9,11 @@ import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 /** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
 export type WithReaches = typeof connections.$inferSelect
 export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches'>
-export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version'>
+export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version' | 'efirma'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
-export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity' | 'ciec_version'>): Promise<EntityRow> {
+export async function upsertEntity(db: Database, row: Omit<EntityRow, 'entity' | 'ciec_version' | 'efirma_version'>): Promise<EntityRow> {
   await db.insert(fiscalEntities).values(row).onConflictDoNothing()
   return (await db.select().from(fiscalEntities).where(eq(fiscalEntities.rfc, row.rfc)).limit(1))[0]!
 }
@@ -56,40 +57,54 @@ export const findConnectionByRfc = async (db: Database, organization_id: string,
       .limit(1)
   )[0]
 
-export const insertConnection = (db: Database, row: Omit<ConnectionRow, 'connection'>) => db.insert(connections).values(row)
+/** A connection to insert. */
+export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'efirma'>
 
-/** Refuses its batch unless the connection is still in the state that was read. */
+export const insertConnection = (db: Database, row: NewConnection) => db.insert(connections).values(row)
+
+/** Refuses its batch unless the connection is still in the state that was read, with a CIEC and an e.firma or without. */
 export const assertConnectionUnchanged = (
   db: Database,
-  { connection, state, first_active_at, paused_from, paused_by }: ConnectionRow,
+  { connection, state, first_active_at, paused_from, paused_by, ciec, efirma_number }: ConnectionRow,
 ): D1PreparedStatement =>
   assertThat(
     db.$client,
     sql`exists (select 1 from connections where connection = ${connection} and state = ${state}
-      and first_active_at is ${first_active_at?.getTime() ?? null} and paused_from is ${paused_from} and paused_by is ${paused_by})`,
+      and first_active_at is ${first_active_at?.getTime() ?? null} and paused_from is ${paused_from} and paused_by is ${paused_by}
+      and (ciec is null) = ${Number(ciec === null)} and (efirma_number is null) = ${Number(efirma_number === null)})`,
     'connection.unchanged',
   )
 
-export const updateConnection = (db: Database, connection: number, changes: Partial<ConnectionRow>) =>
+export const updateConnection = (db: Database, connection: number, changes: Partial<WithReaches>) =>
   db.update(connections).set(changes).where(eq(connections.connection, connection))
 
-/** Whether no CIEC was ever given for the connection, also while it is paused. */
+/** Whether no CIEC or e.firma was ever given for the connection, also while it is paused. */
 export const isDraft = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
   state === 'draft' || (state === 'paused' && paused_from === 'draft')
 
-/** The columns of a connection without a CIEC. */
-export const NO_CIEC = {
-  ciec: null,
-  ciec_accepted_at: null,
-  verified_at: null,
-  verify_at: null,
-  verify_attempts: 0,
-  invalid_reason: null,
-} as const
+/** The columns of a connection without a login of a kind. */
+export const NO_LOGIN = {
+  ciec: { ciec: null, ciec_accepted_at: null, ciec_verified_at: null, ciec_verify_at: null, ciec_verify_attempts: 0 },
+  efirma: {
+    ...{ efirma: null, efirma_number: null, efirma_valid_from: null, efirma_valid_to: null },
+    ...{ efirma_accepted_at: null, efirma_verified_at: null, efirma_verify_at: null, efirma_verify_attempts: 0 },
+  },
+} as const satisfies Record<LoginKind, Partial<WithReaches>>
 
-/** Unlinks a connection and erases its CIEC. */
+/** The columns of a connection without any login. */
+export const NO_LOGINS = { ...NO_LOGIN.ciec, ...NO_LOGIN.efirma, invalid_reason: null } as const
+
+/** Whether a connection holds a login of a kind. */
+export const holds = ({ ciec, efirma_number }: Pick<ConnectionRow, 'ciec' | 'efirma_number'>, kind: LoginKind): boolean =>
+  (kind === 'ciec' ? ciec : efirma_number) !== null
+
+/** Whether a connection has no valid login, also while it is paused. */
+export const isInvalid = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
+  state === 'invalid_ciec' || (state === 'paused' && paused_from === 'invalid_ciec')
+
+/** Unlinks a connection and erases its logins. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
-  updateConnection(db, connection, { ...NO_CIEC, state: 'unlinked', updated_at: now })
+  updateConnection(db, connection, { ...NO_LOGINS, state: 'unlinked', updated_at: now })
 
 export const listConnections = (
   db: Database,

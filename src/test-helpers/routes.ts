@@ -19,7 +19,7 @@ import {
   arrangeOrganization,
   arrangePayment,
   cancelAtAuthority,
-  expireCiec,
+  expireLogin,
   publishAtRegistry,
   sendToMailbox,
 } from './test-helpers.ts'
@@ -42,7 +42,10 @@ export const testHelperRoutes = new Hono<App>()
       'cancelAtAuthority',
       'Test helpers',
       doc('Make the sandbox authority report a CFDI as cancelled'),
-      doc('Takes effect with the next download.'),
+      doc(
+        'Takes effect with the next download or status check. With a `cancelled_at` after now the cancellation is in process until then: status ' +
+          'checks say `en_proceso`, and downloads report it later.',
+      ),
     ),
     params(CfdiPath),
     roles('owner'),
@@ -66,7 +69,25 @@ export const testHelperRoutes = new Hono<App>()
     refuses(404, doc('The organization has no connection to this fiscal entity.')),
     refuses(409, doc('No CIEC is stored for this fiscal entity.')),
     idempotent(),
-    async (c) => c.json(await expireCiec(c.var.ctx, c.req.valid('param').fiscal_entity_id)),
+    async (c) => c.json(await expireLogin(c.var.ctx, c.req.valid('param').fiscal_entity_id, 'ciec')),
+  )
+  .post(
+    '/fiscal-entities/:fiscal_entity_id/expire-efirma',
+    operation(
+      'expireEfirma',
+      'Test helpers',
+      doc('Make the sandbox authority refuse the stored e.firma'),
+      doc(
+        'Takes effect when the authority is next asked about it, at a login or a verification, as if it were revoked. Any other one is accepted.',
+      ),
+    ),
+    params(FiscalEntityPath),
+    roles('owner'),
+    returns(200, Accepted),
+    refuses(404, doc('The organization has no connection to this fiscal entity.')),
+    refuses(409, doc('No e.firma is stored for this fiscal entity.')),
+    idempotent(),
+    async (c) => c.json(await expireLogin(c.var.ctx, c.req.valid('param').fiscal_entity_id, 'efirma')),
   )
   .post(
     '/repse',

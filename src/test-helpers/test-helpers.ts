@@ -1,4 +1,5 @@
-import { cancelInSandbox, refuseCiec, sendInSandbox } from '../authority/sandbox/overrides.ts'
+import type { LoginKind } from '../authority/port/login.ts'
+import { cancelInSandbox, refuseLogin, sendInSandbox } from '../authority/sandbox/overrides.ts'
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
@@ -11,7 +12,7 @@ import { firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { ABSENT } from '../repse/registry/registry.ts'
 import { overrideRecord } from '../repse/registry/sandbox-overrides.ts'
 import { notActive } from '../taxpayers/connection.ts'
-import { readCiec } from '../taxpayers/login.ts'
+import { readLogin } from '../taxpayers/login.ts'
 import { findConnection } from '../taxpayers/taxpayers.ts'
 import type {
   CancellationScenario,
@@ -40,8 +41,8 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
 }
 
 /**
- * Makes the sandbox authority report a CFDI as cancelled from the next download. Throws Failure 404 fiscal_entity.not_found, also for a
- * connection whose CIEC was never accepted: others may have connected the same RFC.
+ * Makes the sandbox authority report a CFDI as cancelled, from the next download on and not before `cancelled_at`. Throws Failure 404
+ * fiscal_entity.not_found, also for a connection that has never been active: others may have connected the same RFC.
  */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
   const { rfc } = await findConnected(ctx, scenario.fiscal_entity_id)
@@ -70,21 +71,21 @@ export async function sendToMailbox(ctx: Ctx, { fiscal_entity_id, sent_at, ...sc
 }
 
 /**
- * Makes the sandbox authority refuse the stored CIEC from the next login or verification; it accepts any other one. Throws Failure 404
- * fiscal_entity.not_found, and 409 fiscal_entity.no_ciec when none is stored.
+ * Makes the sandbox authority refuse the stored CIEC or e.firma from the next login or verification; it accepts any other one. Throws Failure
+ * 404 fiscal_entity.not_found, and 409 fiscal_entity.no_ciec or fiscal_entity.no_efirma when none is stored.
  */
-export async function expireCiec(ctx: Ctx, fiscal_entity_id: string) {
+export async function expireLogin(ctx: Ctx, fiscal_entity_id: string, kind: LoginKind) {
   const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
-  const ciec = await readCiec(ctx, connection)
-  if (ciec === null)
+  const login = await readLogin(ctx, connection, kind)
+  if (login === null)
     throw new Failure(
       'conflict',
-      'fiscal_entity.no_ciec',
-      'No CIEC is stored for this fiscal entity. Send one with PATCH /v1/fiscal-entities/{id}.',
+      `fiscal_entity.no_${kind}`,
+      `No ${kind === 'ciec' ? 'CIEC' : 'e.firma'} is stored for this fiscal entity. Send one with PATCH /v1/fiscal-entities/{id}.`,
     )
-  await change(ctx, { action: 'test_helper.ciec_expired', resource_id: fiscal_entity_id }, [
-    await refuseCiec(ctx.db, ctx.settings.ciecKeys, connection.rfc, ciec),
+  await change(ctx, { action: `test_helper.${kind}_expired`, resource_id: fiscal_entity_id }, [
+    await refuseLogin(ctx.db, ctx.settings.ciecKeys, login),
   ])
   return ACCEPTED
 }

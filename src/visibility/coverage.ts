@@ -1,3 +1,4 @@
+import { oldestAt } from '../authority/sat/conversation/rules/periods.ts'
 import { LATEST_STAMP_MS, lastDayOf } from '../platform/time/months.ts'
 import type { Reach } from './reaches.ts'
 import { earliestOf, latestOf, type Window } from './window.ts'
@@ -5,7 +6,19 @@ import { earliestOf, latestOf, type Window } from './window.ts'
 export const DATA_STATUSES = ['complete', 'downloading', 'missing'] as const
 export type DataStatus = (typeof DATA_STATUSES)[number]
 
-/** How a download of a month ended: complete before the month was over or after it, with files that could not be read, or failed. */
+/** What an organization is told of the downloads of a month, most finely. */
+export const MONTH_STATUSES = ['complete', 'partial', 'requested', 'missing', 'unobtainable'] as const
+export type MonthStatus = (typeof MONTH_STATUSES)[number]
+
+const FOLDED = {
+  ...{ complete: 'complete', partial: 'downloading', requested: 'downloading' },
+  ...{ missing: 'missing', unobtainable: 'missing' },
+} as const satisfies Record<MonthStatus, DataStatus>
+
+/** The data status that stands for the status of a month. */
+export const dataStatusFor = (status: MonthStatus): DataStatus => FOLDED[status]
+
+/** How a download of a month ended: complete before the month was over or after it, with something that is not held, or failed. */
 type End = 'so_far' | 'over' | 'incomplete' | 'failed'
 
 /**
@@ -17,7 +30,7 @@ export type MonthCoverage = readonly (readonly [as_of: number, end: End])[]
 /** The months of a source that were downloaded, by `YYYY-MM`. */
 export type Coverage = Readonly<Record<string, MonthCoverage | undefined>>
 
-/** A download that has ended. `incomplete`: the authority delivered files that could not be read. */
+/** A download that has ended. `incomplete`: not everything that the authority announces was delivered and could be read. */
 export interface EndedDownload {
   outcome: 'complete' | 'incomplete' | 'failed'
   /** The instant of the run that asked for it, in milliseconds. */
@@ -44,6 +57,9 @@ export function coverageAfter(before: MonthCoverage, month: string, { outcome, a
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
 }
 
+/** Whether the last download of a month brought everything that it had then. */
+export const isWhole = (covered: MonthCoverage): boolean => ['so_far', 'over'].includes(covered.at(-1)?.[1] ?? '')
+
 /** What is known of the months of a source, and what a connection may know of it. */
 export interface MonthsOfSource {
   coverage: Coverage
@@ -56,13 +72,21 @@ export interface MonthsOfSource {
   open: Readonly<Record<string, number | undefined>>
 }
 
+/** What an organization is told of a month. */
+export interface MonthState {
+  status: MonthStatus
+  /** The instant, in milliseconds, of the last of its own runs whose download of the month was complete. */
+  succeeded_at: number | null
+}
+
 /**
- * Whether a month is complete for an organization, by the downloads that its own runs asked for: the last one that did not fail since the
- * month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, the last one. A month is over
- * 72 hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete. What only
- * others downloaded is missing. An organization without extractors is told what is held.
+ * What an organization is told of a month, by the downloads that its own runs asked for. It is complete by the last one that did not fail
+ * since the month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, by the last one. A
+ * month is over 72 hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete.
+ * What only others downloaded is missing. An organization without extractors is told what is held. `lacking` is the number of documents of
+ * the month that it is shown without their XML although the authority delivers that: a month with any is not complete.
  */
-export function dataStatusOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number): DataStatus {
+export function monthStateOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number, lacking = 0): MonthState {
   const covered = coverage[month] ?? []
   const end = endOf(month)
   const job = open[month]
@@ -73,11 +97,17 @@ export function dataStatusOf(month: string, { coverage, window, reaches, open }:
   const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
   const answered = job === undefined ? own : own.slice(0, awaited)
   const endFor = (at: number): End | undefined => (covered.findLast(([as_of]) => as_of <= at) ?? covered[0])?.[1]
-  const ends: (readonly [at: number, end: End | undefined])[] =
-    window.ceiling === null ? covered.map(([, ended]) => [now, ended]) : answered.map(({ at }) => [at, endFor(at)])
+  const ofRuns = answered.map(({ at }) => [at, endFor(at)] as const)
+  const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
   const ceiling = window.ceiling ?? now
   const since = [overOf(month), end].find((from) => ceiling >= from)
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
   const isComplete = !window.isEmpty && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
-  return isComplete ? 'complete' : job === undefined ? 'missing' : 'downloading'
+  const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
+  if (isComplete && lacking === 0) return { status: 'complete', succeeded_at }
+  if (job !== undefined) return { status: 'requested', succeeded_at }
+  if (`${month}-01T00:00:00` < oldestAt(now)) return { status: 'unobtainable', succeeded_at }
+  const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
+  const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete')
+  return { status: isPartial ? 'partial' : 'missing', succeeded_at }
 }

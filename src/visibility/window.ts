@@ -22,7 +22,7 @@ export type WindowState = 'empty' | 'bounded' | 'open'
 export type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
 
 /** The first day for which the authority has documents: a floor on this day hides nothing. */
-const EARLIEST_DAY = '2018-01-01'
+export const EARLIEST_DAY = '2018-01-01'
 
 const UNBOUNDED: Window = { isEmpty: false, floor: null, ceiling: null }
 const EMPTY: Window = { isEmpty: true, floor: null, ceiling: null }

@@ -4,6 +4,7 @@ import { authorityOf } from '../../src/authority/adapters.ts'
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { DOCUMENTS } from './support/documents.ts'
+import { downloadFrom } from './support/packages.ts'
 
 const NOW = new Date('2026-05-20T18:00:00Z')
 const LOGINS = ['EKU9003173C9', 'MISC491214B86', 'ÑUGR8001017A2'].map((rfc) => ({ rfc, ciec: 'Abcd1234' }))
@@ -34,6 +35,6 @@ it('a Worker that does not answer makes the authority unavailable for documents 
   await expect(down.documents(login!, 'sat_csf', NOW)).rejects.toMatchObject(unavailable)
   await expect(down.mailbox.list(login!, NOW)).rejects.toMatchObject(unavailable)
   let packages = 0
-  for await (const _ of down.download({ login: login!, direction: 'issued', month: '2026-04', until: NOW })) packages++
+  for await (const _ of downloadFrom(down, { login: login!, direction: 'issued', month: '2026-04', until: NOW })) packages++
   expect(packages).toBeGreaterThan(1)
 })

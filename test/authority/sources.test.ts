@@ -1,8 +1,11 @@
+import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { DataSource } from '../../src/authority/contract.ts'
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
 import type { Page } from '../../src/platform/paging/cursor.ts'
-import { organization } from '../support/tenants.ts'
+import { basic } from '../support/client.ts'
+import { connect, freshRfc, organization } from '../support/tenants.ts'
+import { json, send } from '../support/wire.ts'
 
 describe('the catalog of data sources', () => {
   it('marks the mandatory and the premium source', async () => {
@@ -20,5 +23,62 @@ describe('the catalog of data sources', () => {
     const { description } = page.data.find(({ key }) => key === 'sat_miinformacion')!
     expect(description).toContain('buzón tributario')
     expect(page.data.filter(({ is_premium }) => is_premium).map(({ key }) => key)).toEqual(['sat_rug'])
+  })
+})
+
+describe('a deployment with the real authority', () => {
+  const real = { ...env, TAX_AUTHORITY: 'sat' } as Env
+  const CFDI = ['sat_cfdi_issued', 'sat_cfdi_received']
+  const MANDATORY = 'sat_miinformacion'
+
+  it('has CFDIs only as active sources; the mandatory one stays mandatory', async () => {
+    const { owner } = await organization()
+    const { body } = await send('GET', '/v1/fiscal-entities/data-sources', { env: real, authorization: basic(owner) })
+    const data = body.data as DataSource[]
+    expect(data.map(({ key }) => key)).toEqual(DATA_SOURCE_KEYS)
+    expect(data.filter(({ is_active }) => is_active).map(({ key }) => key)).toEqual(CFDI)
+    expect(data.filter(({ is_mandatory }) => is_mandatory).map(({ key }) => key)).toEqual([MANDATORY])
+  })
+
+  it('adds the mandatory source to every extractor and connection, takes back the lists that it shows, and refuses other sources', async () => {
+    const { owner } = await organization()
+    const ask = (method: string, path: string, value: unknown) =>
+      send(method, path, { env: real, authorization: basic(owner), ...json(value) })
+    const extractor = { name: 'Todo', trigger_kind: 'connection_created', scope: 'full_history' }
+    const made = await ask('POST', '/v1/extractors', { ...extractor, data_source_keys: ['sat_cfdi_issued'] })
+    expect([made.status, made.body.data_source_keys]).toEqual([201, ['sat_cfdi_issued', MANDATORY]])
+    const changed = await ask('PATCH', `/v1/extractors/${made.body.extractor_id}`, { data_source_keys: [...CFDI, MANDATORY] })
+    expect([changed.status, changed.body.data_source_keys]).toEqual([200, [...CFDI, MANDATORY]])
+    const draft = await ask('POST', '/v1/fiscal-entities', { rfc: freshRfc(), data_source_keys: [...CFDI, MANDATORY] })
+    expect([draft.status, draft.body.data_source_keys]).toEqual([201, [...CFDI, MANDATORY]])
+    const without = await ask('POST', '/v1/fiscal-entities', { rfc: freshRfc() })
+    expect(without.body.data_source_keys).toEqual([...CFDI, MANDATORY])
+    for (const [path, value] of [
+      ['/v1/extractors', extractor],
+      ['/v1/fiscal-entities', { rfc: freshRfc() }],
+    ] as const) {
+      const { status, body } = await ask('POST', path, { ...value, data_source_keys: ['sat_csf', MANDATORY, 'toString'] })
+      expect([status, body.errors.map((fault: { path: string }) => fault.path)]).toEqual([
+        422,
+        ['data_source_keys[0]', 'data_source_keys[2]'],
+      ])
+    }
+  })
+
+  it('asks the authority for CFDIs only, also for extractors and connections that have the mandatory source', async () => {
+    const sourcesAsked = async (under: Env) => {
+      const { owner } = await organization()
+      // The connection is made in the sandbox; only the run is of the other deployment.
+      const { fiscal_entity_id } = await connect(owner)
+      const draft = { name: 'Todo', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: 1, data_source_keys: CFDI }
+      const { body: made } = await send('POST', '/v1/extractors', { authorization: basic(owner), ...json(draft) })
+      expect(made.data_source_keys).toContain(MANDATORY)
+      const run = await send('POST', `/v1/extractors/${made.extractor_id}/run`, { env: under, authorization: basic(owner) })
+      expect([run.status, run.body.dispatched]).toEqual([200, 1])
+      const { body } = await send('GET', `/v1/fiscal-entities/${fiscal_entity_id}/sync-jobs?limit=100`, { authorization: basic(owner) })
+      return [...new Set((body.data as { data_source_key: string }[]).map(({ data_source_key }) => data_source_key))].sort()
+    }
+    expect(await sourcesAsked(real)).toEqual(CFDI)
+    expect(await sourcesAsked(env)).toEqual([...CFDI, MANDATORY])
   })
 })

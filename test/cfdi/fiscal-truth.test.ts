@@ -3,7 +3,7 @@ import Big from 'big.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Cfdi } from '../../src/cfdi/contract.ts'
 import { listPayments } from '../../src/cfdi/detail/detail.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../src/cfdi/search/search.ts'
 import { MonthlySummaryQuery } from '../../src/cfdi/summary/contract.ts'
@@ -17,6 +17,7 @@ import { runs } from '../support/fuzz.ts'
 import { randomOf, uuidFrom } from '../support/random.ts'
 import { all, newBook, reported } from './support/book.ts'
 import { type Plain, packageOf, plainOf, RFC } from './support/documents.ts'
+import { ingestZip } from './support/ingest-zip.ts'
 import { countedAmong, instantOf, isSubstitutedBy, type Seen } from './support/oracle.ts'
 
 /**
@@ -118,7 +119,7 @@ async function bring(
   const rows = some.map((document) => reported(document, cancelled.has(document.uuid)))
   if (isXml) {
     const statuses = isImport ? new Map() : new Map(rows.map((row) => [row.uuid, row]))
-    await all(ingestXmlPackage(target, packageOf(some), statuses))
+    await all(ingestZip(target, packageOf(some), statuses))
   } else await all(ingestMetadata(target, () => [rows]))
   for (const document of some) {
     const isCancelled = cancelled.has(document.uuid) && !(isXml && isImport)

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ciecVersionOf, rejectCiec } from '../../src/taxpayers/verification.ts'
+import { loginVersionOf, rejectLogin } from '../../src/taxpayers/login-answers.ts'
 import { callOf, deliver, ISSUED, losingMessages, subscriber } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { beforeCommit } from '../support/commits.ts'
@@ -175,7 +175,7 @@ async function shared() {
     all,
     newest: all[0]!,
     states: async () => (await Promise.all(all.map((one) => one.row()))).map(({ state }) => state),
-    unverified: async () => (await Promise.all(all.map((one) => one.row()))).map(({ verify_at }) => verify_at !== null),
+    unverified: async () => (await Promise.all(all.map((one) => one.row()))).map(({ ciec_verify_at }) => ciec_verify_at !== null),
     told: () => Promise.all(all.map((one) => one.audited('ciec_invalid'))),
   }
 }
@@ -229,8 +229,9 @@ describe('a refused CIEC', () => {
     const { rfc, all, newest, states, told, unverified } = await shared()
     beforeCommit(() => newest.patch({ ciec: 'empty3' }))
     const system = systemNow()
-    const asked = { login: { rfc, ciec: 'empty3' }, version: await ciecVersionOf(system, rfc) }
-    await rejectCiec(system, newest.entity, asked)
+    const login = { rfc, ciec: 'empty3' }
+    const asked = { login, version: await loginVersionOf(system, login) }
+    await rejectLogin(system, newest.entity, asked)
     expect([await states(), await told(), (await unverified())[0]]).toEqual([['active', 'active', 'active'], [0, 0, 0], true])
     await deliver([await callOf(rfc)])
     expect(await ciecFor(rfc, [all[0]!.id])).toBe('empty3')

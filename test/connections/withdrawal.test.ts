@@ -36,7 +36,7 @@ async function linked(ciec: string | null = 'secreta1') {
   }
 }
 
-const ERASED = { ciec: null, ciec_accepted_at: null, verify_at: null }
+const ERASED = { ciec: null, ciec_accepted_at: null, ciec_verify_at: null }
 
 describe('withdrawing the CIEC', () => {
   it('of an active connection erases it: the status is invalid_ciec, withdrawn, with an audit event and no other', async () => {

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
 import type { MonthlySummary } from '../../src/cfdi/summary/contract.ts'
+import { delivering, packed, readyStep } from '../authority/support/packages.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
@@ -166,9 +167,12 @@ describe('the status of a month', () => {
     const broken = zipOf([{ name: 'a.xml', bytes: new TextEncoder().encode('<broken') }])
     const spy = vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
       ...real(system),
-      async *download(request) {
-        yield* real(system).download(request)
-        if (request.month === '2026-04') yield { kind: 'xml', bytes: broken }
+      async step(request) {
+        const usual = async function* () {
+          yield* (await readyStep(real(system), request)).packages
+          if (request.month === '2026-04') yield packed('xml', broken)
+        }
+        return delivering(request, usual())
       },
     }))
     await one.run()
@@ -177,7 +181,8 @@ describe('the status of a month', () => {
       '2026-04',
       1,
     ])
-    expect(await statusesOf(one)).toEqual(['26-04 missing', '26-05 complete'])
+    // Part of it is held. The next run of the month asks for it again.
+    expect(await statusesOf(one)).toEqual(['26-04 downloading', '26-05 complete'])
     spy.mockRestore()
     later(700)
     await one.run()

@@ -5,6 +5,7 @@ import { metadataText, type Reported } from '../../src/authority/sandbox/package
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { Budget, BudgetUsedUp } from '../../src/platform/db/budget.ts'
+import { delivering, packed } from '../authority/support/packages.ts'
 import { factsOf } from '../outbox/support/outbox-events.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
@@ -68,15 +69,16 @@ function authorityHas(reported: readonly Reported[], inXml: readonly Reported['d
   const real = adapters.authorityOf
   vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
     ...real(system),
-    async *download({ month }) {
-      if (month !== '2026-05') return
-      yield { kind: 'metadata', bytes: zipOf([{ name: 'a.txt', bytes: utf8.encode(metadataText(reported)) }]) }
-      for (let at = 0; at < inXml.length; at += 3) {
-        const entries = inXml.slice(at, at + 3).map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(cfdiXml(one)) }))
-        yield { kind: 'xml', bytes: zipOf([...entries, { name: `${crypto.randomUUID()}.xml`, bytes: utf8.encode('<broken') }]) }
-      }
-    },
+    step: async (request) => delivering(request, packages(request.month)),
   }))
+  async function* packages(month: string) {
+    if (month !== '2026-05') return
+    yield packed('metadata', zipOf([{ name: 'a.txt', bytes: utf8.encode(metadataText(reported)) }]))
+    for (let at = 0; at < inXml.length; at += 3) {
+      const entries = inXml.slice(at, at + 3).map((one) => ({ name: `${one.uuid}.xml`, bytes: utf8.encode(cfdiXml(one)) }))
+      yield packed('xml', zipOf([...entries, { name: `${crypto.randomUUID()}.xml`, bytes: utf8.encode('<broken') }]))
+    }
+  }
 }
 
 const MAY = cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] })

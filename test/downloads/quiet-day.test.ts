@@ -112,7 +112,8 @@ describe('a quiet day of one RFC, with the extractors of every new organization'
   })
 
   it('asks the control database once for the login of all jobs', () => {
-    const logins = (rows: Map<string, Rows>) => [...rows].filter(([sql]) => sql.includes('"connections"."verify_at" is null'))
+    const logins = (rows: Map<string, Rows>) =>
+      [...rows].filter(([sql]) => sql.includes('"efirma_version"') && sql.includes('"connections"."state" = ?'))
     for (const { rows } of [days[0]!, days.at(-1)!]) expect(logins(rows).map(([, { times }]) => times)).toEqual([1])
   })
 

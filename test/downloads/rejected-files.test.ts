@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
 import type { Package } from '../../src/authority/port/authority.ts'
+import { delivering, packed } from '../authority/support/packages.ts'
 import { contentsOf, newBook } from '../cfdi/support/book.ts'
 import { type Plain, plainOf, xmlOf } from '../cfdi/support/documents.ts'
 import { metadataOf } from '../imports/support/imports.ts'
@@ -38,13 +39,14 @@ function authorityHas({ metadata, xml }: Given, ...more: Package[]): void {
   const real = adapters.authorityOf
   vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
     ...real(system),
-    async *download({ month }) {
-      if (month !== '2026-05') return
-      yield { kind: 'metadata', bytes: zipOf(metadata) }
-      yield { kind: 'xml', bytes: zipOf(xml) }
-      yield* more
-    },
+    step: async (request) => delivering(request, packages(request.month)),
   }))
+  async function* packages(month: string) {
+    if (month !== '2026-05') return
+    yield packed('metadata', zipOf(metadata))
+    yield packed('xml', zipOf(xml))
+    yield* more
+  }
 }
 
 const jobOf = async (one: Awaited<ReturnType<typeof subscriber>>) => {
@@ -139,7 +141,7 @@ describe('what a download did not keep', () => {
       ['xml', () => utf8.encode('PK'), { name: 'package.zip', line: null, code: 'zip.no_directory' }],
     ] as const) {
       const rfc = freshRfc()
-      authorityHas(good(rfc), { kind, bytes: bytesOf(rfc) })
+      authorityHas(good(rfc), packed(kind, bytesOf(rfc)))
       const one = await subscriber(rfc, MAY)
       later(0)
       await one.run()

@@ -1,9 +1,9 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { ingestXmlPackage } from '../../src/cfdi/ingest/ingest.ts'
 import { all, newBook } from '../cfdi/support/book.ts'
 import { creditOf, type Plain, paymentOf, plainOf, substituteOf, thousand } from '../cfdi/support/documents.ts'
+import { ingestZip } from '../cfdi/support/ingest-zip.ts'
 import { api, basic, request } from '../support/client.ts'
 import { runs } from '../support/fuzz.ts'
 import { costOf } from '../support/meter.ts'
@@ -221,7 +221,7 @@ describe('a deleted import', () => {
     const a = await importer()
     const documents = thousand(randomOf(14), '2026-01', []).map((it) => ({ ...it, emisor: a.rfc }))
     const direct = { ...newBook(), rfc: a.rfc }
-    const alone = await costOf(env.LEDGER_0, env.FILES, () => all(ingestXmlPackage(direct, zipWith(documents))))
+    const alone = await costOf(env.LEDGER_0, env.FILES, () => all(ingestZip(direct, zipWith(documents))))
     const send = async () => {
       const { body } = await post(a.of.owner, a.fiscal_entity_id, zipWith(documents))
       const { cost } = await costOf(env.LEDGER_0, env.FILES, () => consumeAll(kept))

@@ -205,7 +205,7 @@ describe('exposure to currencies by hand', () => {
     { currency: 'USD', date: '2026-06-29', rate: '20', source: 'DOF' },
     { currency: 'USD', date: '2026-06-30', rate: '99', source: 'DOF' },
   ])
-  const { rows, missing_rates } = fxOf(
+  const { rows, header } = fxOf(
     worldOf([x1, x2, documentOf('X3', '2026-02-03', { lines: [{ importe: '4000' }] }), x4, paid], { rates }),
     YEAR,
   )
@@ -213,6 +213,8 @@ describe('exposure to currencies by hand', () => {
   it('says what is open, booked and gained', () => {
     expect(rows[1]).toEqual({
       ...{ currency: 'USD', issued_amount: '1000.00', received_amount: '200.00', share_of_sales: '74.69', share_of_purchases: '100.00' },
+      // 1,000 at 18 and 200 at 17, of 18,000 + 2,100 + 4,000.
+      ...{ issued_mxn: '18000.00', received_mxn: '3400.00' },
       ...{ open_receivable: '580.00', open_payable: '232.00', net_open: '348.00', booked_mxn: '6496.00', current_rate: '20' },
       ...{
         rate_date: '2026-06-29',
@@ -230,7 +232,7 @@ describe('exposure to currencies by hand', () => {
       current_mxn: null,
       sensitivity: null,
     })
-    expect(missing_rates).toEqual(['EUR'])
+    expect(header).toEqual({ missing_rates: ['EUR'], total_sales: '24100.00', total_purchases: '3400.00' })
   })
 })
 

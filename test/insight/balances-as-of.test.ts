@@ -43,7 +43,7 @@ describe('GET /v1/cfdi?as_of= says what the slow oracle says', () => {
     const target = newBook()
     await ingestYear(target, year)
     const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc }
-    const now = new Date(`${year.today}T23:00:00-06:00`)
+    const now = new Date(`${year.today}T22:00:00-06:00`)
     const days = [year.today, addDays(year.today, -45), addDays(year.today, -(100 + seed * 7)), `${year.months[1]}-15`]
     for (const sight of sightsOf(year)) {
       const windows = sight && reaching(sight.issued, sight.received)
@@ -72,7 +72,7 @@ describe('GET /v1/cfdi?as_of= says what the slow oracle says', () => {
     const target = newBook()
     await ingestYear(target, year)
     const connection = { entity: target.entity, connection: target.entity, rfc: year.rfc }
-    const ctx = contextOf(connection, { now: new Date(`${year.today}T23:00:00-06:00`) })
+    const ctx = contextOf(connection, { now: new Date(`${year.today}T22:00:00-06:00`) })
     const tomorrow = search(ctx, { as_of: addDays(year.today, 1) })
     await expect(tomorrow).rejects.toMatchObject({ kind: 'invalid', code: 'as_of.future' })
     const newest = (await search(ctx, {}))[0]!

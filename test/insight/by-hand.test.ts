@@ -197,7 +197,7 @@ describe('concepts by hand', () => {
       },
     ])
     expect(data[0].label).toBe('Servicios financieros y de seguros')
-    expect(await followed(header.drilldown)).toEqual({ total: 4000, unclassified_amount: 0, outliers: 0 })
+    expect(await followed(header.drilldown)).toEqual({ total: 4000, unclassified_amount: 0, outlier_count: 0 })
     expect(await followed(data[0].drilldown)).toMatchObject({ amount: 3600, invoice_count: 3800, 'by_month.2025-04': 300 })
   })
 
@@ -225,7 +225,7 @@ describe('exposure to article 69-B by hand', () => {
     const { data, ...header } = await get('/analytics/efos-exposure', '')
     // 1,000 + 2,000 of 3,500. IVA of s1, 160, and of half of s2, 160. Thirty business days after 2025-05-02, of which 5 May is none.
     expect(header).toMatchObject({
-      ...{ total_purchases: '3500.00', share_of_purchases: '85.71', total_sales: null, share_of_sales: null },
+      ...{ total_purchases: '3500.00', share_of_purchases: '85.71', total_sales: null, share_of_sales: null, active_amount: '3000.00' },
       by_situacion: [
         { situacion: 'presunto', counterparty_count: 0, amount: '0.00' },
         {
@@ -248,6 +248,7 @@ describe('exposure to article 69-B by hand', () => {
         ...{ correction_deadline: '2025-06-16', deadline_basis: 'published' },
       },
     ])
+    expect(await followed(header.drilldown)).toEqual({ active_amount: 3000, total_purchases: 3500 })
     expect(await followed(data[0].drilldown)).toEqual({
       ...{ amount: 3000, invoice_count: 3000, iva_acreditado: 320, paid_amount: 2320, unpaid_amount: 1160 },
       ...{ before_listing_amount: 1000, after_listing_amount: 2000 },
@@ -259,6 +260,19 @@ describe('exposure to article 69-B by hand', () => {
     // 1,000 + 500 + 2,000 + 700 − 200.
     expect(header).toMatchObject({ total_sales: '4000.00', share_of_sales: '0.00', total_purchases: null, share_of_purchases: null })
     expect([data, data_quality]).toMatchObject([[], { unreconciled_payments: 0, other_parties: 0 }])
+    expect(await followed(header.drilldown)).toEqual({ active_amount: 0, total_sales: 4000 })
+  })
+
+  it('does not show on a day what the Diario Oficial published after it, nor what follows from that', async () => {
+    const { data } = await get('/analytics/efos-exposure', 'as_of=2025-05-01')
+    expect(data).toMatchObject([
+      { situacion: 'definitivo', presunto_dof_at: '2025-02-01', definitivo_dof_at: null, correction_deadline: null, deadline_basis: null },
+    ])
+  })
+
+  it('misses no month before 2018, of which nothing can be downloaded', async () => {
+    const { data_quality } = await get('/analytics/efos-exposure', 'from=2016-06&to=2018-02')
+    expect([data_quality.missing_months, data_quality.months_missing]).toEqual([{ issued: [], received: ['2018-01', '2018-02'] }, 2])
   })
 
   it('tells what was known on an earlier day', async () => {

@@ -3,6 +3,7 @@ import { runs, sample } from '../support/fuzz.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { expectAddedUp, linksIn } from './support/added-up.ts'
 import { expectSurface } from './support/compare.ts'
+import { setOwnRules } from './support/facts.ts'
 import { filteredOf } from './support/filters.ts'
 import { expectLeftOut } from './support/left-out.ts'
 import { isServed, serve } from './support/served.ts'
@@ -16,12 +17,23 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+/**
+ * Histories that have found a fault: in 247 the only invoice of a customer has no exchange rate, and its last document no XML; in 36 so many rules
+ * change that the conditions of deductions were too long for SQLite.
+ */
+const FAULTS_FOUND = [36, 247]
+
 /** Documents of all histories. A window may show none of its year. */
 let shown = 0
-afterAll(() => expect(shown).toBeGreaterThan(0))
+afterAll(async () => {
+  expect(shown).toBeGreaterThan(0)
+  // Other tests have the defaults.
+  await setOwnRules([])
+  vi.useRealTimers()
+})
 
 describe('every figure is what the oracle adds up from the documents that the API shows', () => {
-  it.each(Array.from({ length: runs(15, 500) }, (_, n) => n + 1))('in history %i', async (seed) => {
+  it.each([...new Set([...Array.from({ length: runs(15, 500) }, (_, n) => n + 1), ...FAULTS_FOUND])])('in history %i', async (seed) => {
     const year = yearOf(seed)
     const sights = sightsOf(year)
     const ranges = rangesOf(year)

@@ -93,6 +93,20 @@ async function followed(drilldown: Record<string, string>): Promise<Record<strin
 }
 
 describe('financing by hand', () => {
+  it('is what the search that docs/insight.md recommends lists, of either side', async () => {
+    const owed = 'as_of=2026-06-30&estatus=vigente&is_substituted=false&to_itself=false&metodo_pago=PPD&balance_min=0.005'
+    const { receivables, payables } = await get(pathOf('/analytics/financing', 'as_of=2026-06-30'))
+    for (const [direction, { outstanding, invoice_count }] of [
+      ['issued', receivables],
+      ['received', payables],
+    ] as const) {
+      const { data } = await get(pathOf('/cfdi', `${owed}&direction=${direction}&limit=100`))
+      const pesos = data.map((one: Record<string, string | null>) => Number(one['balance']) * Number(one['tipo_cambio'] ?? 1))
+      expect([direction, data.length]).toEqual([direction, invoice_count])
+      expect(pesos.reduce((sum: number, one: number) => sum + one, 0).toFixed(2)).toBe(outstanding)
+    }
+  })
+
   /**
    * On 30 June x1 is owed too: 580 dollars at 18, 10,440, due on 1 April, 90 days late. 3,016 + 10,440 = 13,456. Sales in the 90 days from 2
    * April: f1, f3 and f4, 2,000: 13,456 ÷ 2,000 × 90 = 605.52. Paid: f2 1,160 in 20 days, f4 580 in 5, x1 10,440 in 39: (23,200 + 2,900 +
@@ -221,8 +235,9 @@ describe('exposure to exchange rates by hand', () => {
    * 10,440 − 3,944 = 6,496; at 20: 6,960, which is 464 more. Paid: 580 × (19 − 18) = 580.
    */
   it('says what is invoiced, open and gained in a currency', async () => {
-    const { data, missing_rates } = await get(pathOf('/analytics/fx-exposure', 'from=2026-01&as_of=2026-06-30'))
-    expect(missing_rates).toEqual([])
+    const { data, ...header } = await get(pathOf('/analytics/fx-exposure', 'from=2026-01&as_of=2026-06-30'))
+    expect(header).toMatchObject({ missing_rates: [], total_sales: '28100.00', total_purchases: '3400.00' })
+    expect(await followed(header.drilldown)).toEqual({ total_sales: '28100.00', total_purchases: '3400.00' })
     expect(data).toHaveLength(1)
     expect(data[0]).toMatchObject({
       ...{ currency: 'USD', issued_amount: '1000.00', received_amount: '200.00', share_of_sales: '64.06', share_of_purchases: '100.00' },
@@ -236,8 +251,10 @@ describe('exposure to exchange rates by hand', () => {
       },
       sensitivity: { plus_1pct: '69.60', plus_5pct: '348.00', plus_10pct: '696.00' },
     })
-    const { booked_mxn, realized_gain_loss, issued_amount, open_payable } = await followed(data[0].drilldown)
-    expect([booked_mxn, realized_gain_loss, issued_amount, open_payable]).toEqual(['6496.00', '580.00', '1000.00', '232.00'])
+    expect(await followed(data[0].drilldown)).toMatchObject({
+      ...{ booked_mxn: '6496.00', realized_gain_loss: '580.00', issued_amount: '1000.00', open_payable: '232.00' },
+      ...{ issued_mxn: '18000.00', received_mxn: '3400.00' },
+    })
   })
 
   it('does not know on a day what came later', async () => {

@@ -101,7 +101,16 @@ describe('the reports by hand', () => {
 
   it('cancellations: each reason', () => {
     expect(cancellations(world)).toEqual([
-      { direction: 'issued', reason: '02', count: 1, amount: '81.20', share: '100.00', lag_days: '20.00', after_month_close: 1 },
+      {
+        direction: 'issued',
+        reason: '02',
+        count: 1,
+        amount: '81.20',
+        without_amount: 0,
+        share: '100.00',
+        lag_days: '20.00',
+        after_month_close: 1,
+      },
     ])
   })
 
@@ -171,7 +180,7 @@ describe('what figures leave out, by hand', () => {
 
 describe('obligations by hand', () => {
   const registry: Registry = {
-    ...{ rfc: SELF, today: '2026-06-12', rules: DEFAULT_RULES, downloaded: { monthly: true, annual: true } },
+    ...{ rfc: SELF, today: '2026-06-12', rules: () => DEFAULT_RULES, downloaded: { monthly: true, annual: true } },
     obligations: [
       {
         description: 'IVA',

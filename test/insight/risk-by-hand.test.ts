@@ -1,9 +1,9 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ingestXmlPackage } from '../../src/cfdi/ingest/ingest.ts'
 import { cancellationInProcess, satNotFound } from '../../src/insight/risk/flags.ts'
 import { all, newBook, reported } from '../cfdi/support/book.ts'
 import { type Plain, plainOf, RFC, xmlOf } from '../cfdi/support/documents.ts'
+import { ingestZip } from '../cfdi/support/ingest-zip.ts'
 import { contextOf } from '../support/context.ts'
 import { costOf } from '../support/meter.ts'
 import { randomOf } from '../support/random.ts'
@@ -67,7 +67,7 @@ beforeAll(async () => {
   const book = newBook()
   const files = DOCUMENTS.map(({ document, xml }) => ({ name: `${document.uuid}.xml`, bytes: new TextEncoder().encode(xml) }))
   const statuses = new Map(DOCUMENTS.map(({ document }, n) => [document.uuid, reported(document, n === 4)]))
-  const [outcome] = await all(ingestXmlPackage({ ...book, rfc: RFC }, zipOf(files), statuses))
+  const [outcome] = await all(ingestZip({ ...book, rfc: RFC }, zipOf(files), statuses))
   expect(outcome).toMatchObject({ created: DOCUMENTS.length, rejected: 0 })
   await env.DB.batch([
     env.DB.prepare("insert into blacklist_lists (organization_id, source, version, row_count) values ('', 'sat_69b', 1, 1)"),
@@ -98,7 +98,10 @@ describe('risk by hand', () => {
   it('says what each flag rests on', async () => {
     const { data } = await ask('/cfdi/risk', RANGE)
     const evidence = (n: number, at: number) => (data[n]!['flags'] as { evidence: object }[])[at]!.evidence
-    expect(evidence(1, 0)).toEqual({ source: 'sat_69b', situacion: 'presunto', dof_at: '2026-02-01', issued_before_listing: true })
+    expect(evidence(1, 0)).toEqual({
+      ...{ source: 'sat_69b', situacion: 'presunto', listed_at: '2026-02-01', dof_at: '2026-02-01', issued_before_listing: true },
+    })
+    expect(evidence(1, 1)).toEqual({ forma_pago: '01', total_mxn: '3480.00', limit: '2000.00' })
     expect(evidence(2, 0)).toEqual({ age_days: 59 })
     // ISR: 10 % of 10,000; IVA: two thirds of 1,600.
     expect(evidence(3, 0)).toEqual({
@@ -118,14 +121,29 @@ describe('risk by hand', () => {
     expect([first.has_more, second.data.map((row) => row['uuid']), second.has_more]).toEqual([true, [uuid(4)], false])
   })
 
-  it('has rules for what the status query will tell', async () => {
+  it('has rules for what the authority answers to the organization’s own status checks', async () => {
+    const at = Date.parse('2026-03-04T18:00:00Z')
+    const checks = [
+      [{ fe_one: [at, 'no_encontrado', null, null, at] }, '2026-03-01T11:59:59'],
+      [{ fe_one: [at, 'no_encontrado', null, null, at] }, '2026-03-01T12:00:00'],
+      [{ fe_one: [at, 'vigente', null, 'en_proceso', at] }, '2025-01-01T00:00:00'],
+      [{ fe_two: [at, 'no_encontrado', null, 'en_proceso', at] }, '2025-01-01T00:00:00'],
+      [null, '2025-01-01T00:00:00'],
+    ]
     const { results } = await env.DB.prepare(
-      `select ${cancellationInProcess("'en_proceso'")} as asked, coalesce(${cancellationInProcess()}, 0) as unasked, n, ${satNotFound(Date.parse('2026-03-04T18:00:00Z'), 72)} as missing
-       from (select 1 as n, 'no_encontrado' as estatus, '2026-03-01T11:59:59' as certified_at
-         union all select 2, 'no_encontrado', '2026-03-01T12:00:00' union all select 3, 'vigente', '2025-01-01T00:00:00') own`,
-    ).all()
-    // Seventy-two hours after noon of 1 March, in the time of Mexico City.
-    expect(results).toEqual([1, 2, 3].map((n) => ({ asked: 1, unasked: 0, n, missing: n === 1 ? 1 : 0 })))
+      `select coalesce(${cancellationInProcess('fe_one')}, 0) as asked, coalesce(${satNotFound('fe_one', 72)}, 0) as missing
+       from (select value->>1 as certified_at, value->>0 as status_checks from json_each(?)) own`,
+    )
+      .bind(JSON.stringify(checks))
+      .all()
+    // Seventy-two hours after noon of 1 March, in the time of Mexico City. What another organization was answered does not count.
+    expect(results.map(({ asked, missing }) => [asked, missing])).toEqual([
+      [0, 1],
+      [0, 0],
+      [1, 0],
+      [0, 0],
+      [0, 0],
+    ])
   })
 })
 
@@ -183,6 +201,6 @@ describe('what the surfaces of risk cost', () => {
       costs[path] = [cost.d1_calls, cost.rows_read, before.rows_read, cost.rows_written]
     }
     // A year before the documents reads the months and lists alone: nothing of the range's documents.
-    expect(costs).toEqual({ '/cfdi/risk': [4, 97, 28, 0], '/cfdi/deductions': [4, 64, 29, 0], '/analytics/risk': [4, 57, 37, 0] })
+    expect(costs).toEqual({ '/cfdi/risk': [4, 91, 28, 0], '/cfdi/deductions': [4, 61, 29, 0], '/analytics/risk': [4, 57, 37, 0] })
   })
 })

@@ -21,7 +21,7 @@ describe('risk is what the oracle says', () => {
     const year = yearOf(seed)
     for (const { ctx, world } of await seenOf(year))
       for (const range of rangesOf(year)) {
-        const ruled = { ...world, rules: rulesFrom(rows as never, world.today) }
+        const ruled = { ...world, rules: rulesFrom(rows as never) }
         for (const asked of surfacesOf(ruled, range).filter(({ path }) => PATHS.includes(path))) await expectSurface(asker(ctx), asked, 2)
       }
   })

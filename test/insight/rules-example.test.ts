@@ -5,7 +5,7 @@ import { DEFAULT_RULES } from './oracle/rules.ts'
 import { rulesFrom, statedOf } from './support/rules.ts'
 
 describe('the dated rules of the service', () => {
-  const rules = rulesFrom(rows as RuleRow[], '2026-06-30')
+  const rules = rulesFrom(rows as RuleRow[])('2026-06-30')
 
   it('state the numbers that the oracle has from the definitions', () => {
     expect(statedOf(rules)).toEqual(statedOf(DEFAULT_RULES))

@@ -65,22 +65,20 @@ async function imported(): Promise<{ of: Organization; fiscal_entity_id: string;
   return { of, fiscal_entity_id, rfc }
 }
 
-/** The sum of all entries of a drilldown, as the figure is written. */
-async function addedUp(of: Organization, drilldown: string): Promise<string> {
-  let sum = 0n
+/** The sum of all entries of a drilldown, as the figure is written; of a count, how many they are. */
+async function addedUp(of: Organization, drilldown: string, name: string): Promise<string | number> {
+  let [sum, n] = [0n, 0]
   for (let cursor = ''; ; ) {
     const { body, status } = await of.ask('GET', `${drilldown}&limit=2${cursor}`)
     expect([status, body.detail]).toEqual([200, undefined])
-    for (const { amount } of body.data) sum += micros(amount)
-    if (!body.has_more) return money(sum)
+    n += body.data.length
+    for (const { amount } of body.data) sum += micros(amount ?? '0')
+    if (!body.has_more) return name.endsWith('count') ? n : money(sum)
     cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
   }
 }
 
-const valueAt = (row: unknown, path: string): unknown => {
-  const value = path.split('.').reduce((one, name) => (one as Record<string, unknown>)[name], row)
-  return typeof value === 'object' ? (value as { iva: string }).iva : value
-}
+const valueAt = (row: unknown, path: string): unknown => path.split('.').reduce((one, name) => (one as Record<string, unknown>)[name], row)
 
 describe('April to June 2026 of a company, by hand', async () => {
   const { of, fiscal_entity_id, rfc } = await imported()
@@ -112,8 +110,8 @@ describe('April to June 2026 of a company, by hand', async () => {
       'repse.claves',
     ])
     for (const [figure, drilldown] of Object.entries<string>(data[0].drilldown))
-      expect([figure, await addedUp(of, drilldown)]).toEqual([figure, valueAt(data[0], figure)])
-    expect(await addedUp(of, data_quality.drilldown.unreconciled_payments)).toBe('362.50')
+      expect([figure, await addedUp(of, drilldown, figure)]).toEqual([figure, valueAt(data[0], figure)])
+    expect(await addedUp(of, data_quality.drilldown.unreconciled_payments, 'amounts')).toBe('362.50')
   })
 
   it('says of a month of which nothing was downloaded that it is not known, and of one that was empty that it is zero', async () => {
@@ -185,7 +183,7 @@ describe('April to June 2026 of a company, by hand', async () => {
       ...{ base: '3000.00', rate: '0.100000', expected_rate: '0.100000', difference: '0.00', counterparty_rfc: PERSON },
     })
     for (const { drilldown, ...sums } of totals)
-      for (const [figure, path_] of Object.entries<string>(drilldown)) expect(await addedUp(of, path_)).toBe(sums[figure])
+      for (const [figure, path_] of Object.entries<string>(drilldown)) expect(await addedUp(of, path_, figure)).toBe(sums[figure])
     const page = await of.ask('GET', `${path}&missing=true&impuesto=IVA`)
     expect(page.body.data.map((one: { uuid: string }) => one.uuid)).toEqual([R5])
   })
@@ -213,5 +211,11 @@ describe('April to June 2026 of a company, by hand', async () => {
     expect((await of.ask('GET', `${path}&from=2026-04-02`)).status).toBe(422)
     expect((await of.ask('GET', `/v1/analytics/vat-position/entries?${query}&figure=saldo`)).status).toBe(422)
     expect((await of.ask('GET', `/v1/cfdi/withholdings?${query}&missing=false`)).status).toBe(422)
+    const { status, body } = await of.ask('GET', `/v1/cfdi/withholdings?${query}&concept_class=foo`)
+    expect([status, body.errors[0].path, body.errors[0].message]).toEqual([
+      422,
+      'concept_class',
+      'Must be one of autotransporte, resico_pf, arrendamiento, comision, honorarios, otros, sueldos.',
+    ])
   })
 })

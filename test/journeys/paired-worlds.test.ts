@@ -7,7 +7,7 @@ import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 import { Messages } from './support/messages.ts'
 import { answersTo, renamed } from './support/paired-answers.ts'
-import { historyOf, join, perform, type Step, type World } from './support/paired-history.ts'
+import { historyOf, join, type Player, perform, type Step, type World } from './support/paired-history.ts'
 
 /**
  * Two services get the same history of an organization B. In one of them, a stranger A works with the same RFC. After B's own last run, B is
@@ -37,7 +37,7 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ciec_invalid, late, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)))
+  const { cancellations, ciec_invalid, late, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)), B.bare)
   vi.restoreAllMocks()
   return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, ciec_invalid, late, bare: B.bare }
 }
@@ -87,7 +87,7 @@ const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_
  * about it, updated_at, and whether the XML was fetched before (the authority gives the XML of a received document only while it is valid).
  * A document that was stamped after a run of B, and issued before, is in B's window as soon as A's download brings it: so is its updated_at.
  */
-function separated(answers: Any): Any {
+function separated(answers: Any, bare: Player['bare']): Any {
   const isApplied = ({ estatus }: Any): boolean => estatus !== 'cancelado'
   const ran: number[] = answers.runs.flat().map(({ started_at }: Any) => Date.parse(started_at))
   const timed = (one: Any): Any => (isLate(one, ran) ? { ...one, updated_at: undefined } : one)
@@ -106,11 +106,18 @@ function separated(answers: Any): Any {
         ? cancelled(body)
         : { ...timed(body), ...(body.aplicaciones && { aplicaciones: body.aplicaciones.filter(isApplied) }) },
   })
+  // Without extractors, B reads what others downloaded (decisions.md 6): a document that comes then is numbered among theirs.
+  const numbered = (one: Any): Any =>
+    'version' in one && bare.some(({ from, until }) => from <= Date.parse(one.occurred_at) && Date.parse(one.occurred_at) <= until)
+      ? { ...one, version: undefined }
+      : one
   const vigentes = new Set(answers.cfdi.filter(isApplied).map(({ uuid }: Any) => uuid))
   return {
     ...answers,
     cfdi: documents(answers.cfdi),
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
+    coverage: answers.coverage.map(({ with_xml_count: _, metadata_only_count: __, ...month }: Any) => month),
+    lacking: answers.lacking.map((list: Any[]) => list.filter(({ why }) => why !== 'cancelled_received')),
     changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one, ran)),
     details: answers.details.map(detail),
     insight: answers.insight.map(({ path, status, body }: Any) => ({
@@ -120,7 +127,7 @@ function separated(answers: Any): Any {
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
       .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),
-    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event) && !isOfCiec(event)),
+    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event) && !isOfCiec(event)).map(numbered),
     deliveries: answers.deliveries.map((list: Any[]) =>
       list.filter(({ event_key }) => !isOfCancellation(event_key) && !isOfCiec(event_key)),
     ),

@@ -67,7 +67,7 @@ describe.each([undefined, 'test', 'live'])('the Worker of background work, envir
     expect(background!['durable_objects']!['bindings']).toEqual(objects.map((one) => ({ ...one, script_name: requests!.name })))
     const secrets = { binding: 'SECRETS', service: requests!.name, entrypoint: 'Secrets' }
     expect(background!['services']).toEqual([...requests!['services']!, secrets])
-    expect([background!['migrations'], background!['secrets']?.['required'], background!['routes']]).toEqual([[], undefined, undefined])
+    expect([background!['migrations'], background!['secrets']?.['required'], background!['routes']]).toEqual([[], [], undefined])
   })
 
   it('alone has the crons, and a consumer for every queue that anything is sent to', () => {

@@ -15,11 +15,12 @@ let egress: TestHarness
 let expired: Promise<Outcome>
 
 /** The local egress Worker as `npm start` configures it, behind a Worker that calls. */
-async function egressTo(sink: string): Promise<TestHarness> {
+async function egressTo(sink: string, standIn = ''): Promise<TestHarness> {
   const services = [{ binding: 'EGRESS', service: 'fiscal-local-egress', entrypoint: 'Egress' }]
   const caller = { name: 'caller', main: 'test/node/workers/caller.ts', compatibility_date: '2026-10-01', services }
   process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false'
   process.env['WEBHOOK_SINK'] = sink
+  process.env['SAT_STAND_IN'] = standIn
   const harness = createTestHarness({ root: ROOT, workers: [{ config: caller }, { configPath: 'scripts/egress/wrangler.toml' }] })
   harnesses.push(harness)
   await harness.listen()
@@ -210,6 +211,13 @@ describe('there is no answer', () => {
     expect((await deliver('/', {}, nowhere)).error).toMatch(/nothing accepts connections at 127\.0\.0\.1:\d+/)
   })
 
+  it('when no SAT_STAND_IN is set, and it is for the tax authority: never is the authority itself asked', async () => {
+    const url = 'https://cfdidescargamasiva.clouda.sat.gob.mx/DescargaMasivaService.svc'
+    const { error } = await deliver('', { url })
+    expect(error).toMatch(/no SAT_STAND_IN is set.* Try SAT_STAND_IN=http:/)
+    expect(receiver.received.some(({ head }) => head.includes('sat.gob.mx'))).toBe(false)
+  })
+
   it('when no WEBHOOK_SINK is set, and the log says so without the path', async () => {
     const nowhere = await egressTo('')
     expect((await deliver('/token-of-theirs', {}, nowhere)).error).toMatch(/no WEBHOOK_SINK/)
@@ -238,6 +246,45 @@ describe('a body breaks off', () => {
   })
 })
 
+describe('the stand-in of the tax authority', () => {
+  const standIn = new Receiver()
+  let both: TestHarness
+  beforeAll(async () => {
+    both = await egressTo('', `http://127.0.0.1:${await standIn.listen()}`)
+  })
+  afterAll(() => standIn.close())
+
+  it('gets every request to a host of the authority, with that host, its path and query, and nothing else', async () => {
+    const ok = says('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    const path = '/ConsultaCFDIService.svc'
+    standIn.on(path, ok)
+    const hosts = ['cfdidescargamasivasolicitud.clouda', 'retendescargamasiva.clouda', 'consultaqr.facturaelectronica'].map(
+      (host) => `${host}.sat.gob.mx`,
+    )
+    for (const host of hosts) {
+      const headers = { SOAPAction: 'http://tempuri.org/IConsultaCFDIService/Consulta', Authorization: 'WRAP access_token="a%26b"' }
+      const outcome = await deliver('', { url: `https://${host}${path}?singleWsdl`, headers, body: btoa('<x/>') }, both)
+      expect([outcome.status, textOf(outcome)]).toEqual([200, 'ok'])
+      const { head, body } = standIn.received.at(-1)!
+      expect(head.split('\r\n')[0]).toBe(`POST ${path}?singleWsdl HTTP/1.1`)
+      expect(head.toLowerCase()).toContain(`\r\nhost: ${host}\r\n`)
+      expect(head).toContain('WRAP access_token="a%26b"')
+      expect(body.toString()).toBe('<x/>')
+    }
+    for (const url of ['https://sat.gob.mx.example.com/', 'https://notsat.gob.mx/', 'https://hooks.customer.example/sat.gob.mx'])
+      expect((await deliver('', { url }, both)).error).toMatch(/no WEBHOOK_SINK/)
+    expect(standIn.received.length).toBe(hosts.length)
+  })
+
+  it('may take longer than a receiver of webhooks', async () => {
+    standIn.on('/slow', (socket) => {
+      setTimeout(() => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nlate'), 10_500)
+    })
+    const outcome = await deliver('', { url: 'https://cfdidescargamasiva.clouda.sat.gob.mx/slow', abortAfter: 20_000 }, both)
+    expect([outcome.status, textOf(outcome)]).toEqual([200, 'late'])
+  })
+})
+
 describe('the connection ends', () => {
   it('when the caller waits no longer for the head, or for the body', async () => {
     const head = await tell(() => null, { abortAfter: 300 })
@@ -253,7 +300,7 @@ describe('the connection ends', () => {
   })
 })
 
-describe.each(['WEBHOOK_SINK', 'STORAGE_SINK'] as const)('%s', (name) => {
+describe.each(['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const)('%s', (name) => {
   it.each([
     ['http://127.0.0.1:9000', '127.0.0.1', 9000],
     ['http://localhost:9000/', 'localhost', 9000],

@@ -99,14 +99,14 @@ describe('npm start', () => {
     }
     expect((await run('rules', 'own.json', JSON.stringify([own]), 'set')).stdout).toBe('This deployment now sets 1 value itself.\n')
     await expect(run('rules', 'wrong.json', JSON.stringify([{ ...own, value: uma.annual }]), 'set')).rejects.toMatchObject({
-      stderr: 'The file was refused, and nothing was changed.\n[0].value: Invalid input: expected object, received string\n',
+      stderr: 'The file was refused, and nothing was changed.\n[0].value: Must be an object.\n',
     })
     const shown = await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/rules.ts'), 'show', 'uma'], {
       env: { ...process.env, STATE_DIR: stateDir },
     })
     expect(shown.stdout).toContain(`2027-02-01 to …  own, verified\n  Ley; 'UMA'. INEGI\n  ${JSON.stringify(uma)}\n2016-01-01`)
     const rates = await run('rates', 'fix.csv', 'Banco de México\nFecha,SF43718\n12/11/2026,18.1\n13/11/2026,18.2\n')
-    expect(rates.stdout).toBe('2 rates were loaded.\nUSD: 2 days from 2026-11-13 to 2026-11-16 (banxico)\n')
+    expect(rates.stdout).toBe('2 rates were loaded.\nUSD: 2 rates from 2026-11-13 to 2026-11-16 (banxico)\n')
     await expect(run('rates', 'worse.csv', 'Fecha,SF43718\n12/11/2026,18.1\n12/13/2026,18.2\n')).rejects.toMatchObject({
       stderr: 'The file was refused, and nothing was changed.\nLine 3: “12/13/2026” is not a date (dd/mm/yyyy or YYYY-MM-DD).\n',
     })

@@ -2,11 +2,13 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { checksum } from '../../src/identity/credentials/key.ts'
 import { tick } from '../../src/schedule.ts'
+import { authorityKey } from '../authority/support/certificates.ts'
 import { destinationsOver } from '../storage/support/destinations.ts'
 import { basic, type Caller } from '../support/client.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { type Answer, essence, json, type Sent, send } from '../support/wire.ts'
 import { quiet, xml } from '../support/world.ts'
+import { base64, efirmaOf, numberOf, sharedKey } from '../taxpayers/support/efirmas.ts'
 import { everythingKept, formsOf, leakedIn, type Secret, wiretap } from './support/canaries.ts'
 
 const tap = wiretap()
@@ -27,6 +29,8 @@ const texts: Record<string, string> = {
   'a refresh token': '0.Canario-once~refresco_11',
   'a client secret': 'Canario~doce.cliente-12',
   'a misplaced storage secret': 'Canario/trece?x=13',
+  'the password of an e.firma': 'Canario "catorce" ñ/+&\\14',
+  'a wrong password of an e.firma': 'Canario <quince> ó?=%15',
 }
 /** The same, and what signs deliveries, as text, as the bytes that it encodes, and as the digests that are kept of both. */
 const canaries: Record<string, Secret> = texts
@@ -63,6 +67,7 @@ beforeAll(async () => {
   Object.assign(texts, { 'the owner’s secret': owner.api_secret, 'the admin’s secret': admin.api_secret })
   await sealed(admin)
   await journey(admin)
+  await signers(admin)
   await signing(admin)
   await mirroring(admin)
   await misuse(admin)
@@ -141,6 +146,55 @@ async function journey(admin: Caller): Promise<void> {
   ])
     await ask(`reading ${list}`, owner, 'GET', list)
   await tick({ cron: '* * * * *', scheduledTime: Date.now(), noRetry() {} } as ScheduledController, env)
+}
+
+/** What customers do with e.firmas: connect, give wrong ones, change, and give them where they do not belong. */
+async function signers(admin: Caller): Promise<void> {
+  const rfc = freshRfc()
+  const password = texts['the password of an e.firma']!
+  const [from, to] = [-1, 400].map((days) => new Date(Date.now() + days * 86_400_000)) as [Date, Date]
+  const good = { ...efirmaOf(rfc, { from, to }), private_key: base64(authorityKey(sharedKey(), password, { iterations: 100 })), password }
+  // Parts of the key and of its file stand for all of them.
+  Object.assign(canaries, {
+    'the key of an e.firma': new Uint8Array(sharedKey().export({ format: 'der', type: 'pkcs8' })).slice(400, 448),
+    'the key file of an e.firma': Uint8Array.fromBase64(good.private_key).slice(400, 448),
+  })
+  const wrong = { ...good, password: texts['a wrong password of an e.firma'] }
+  const refused = { ...good, certificate: efirmaOf(rfc, { from, to, number: numberOf('0304') }).certificate }
+  const connect = (what: string, body: object) => ask(what, admin, 'POST', '/v1/fiscal-entities', json(body))
+  expect((await connect('a wrong password', { rfc, efirma: wrong })).body.code).toBe('efirma.wrong_password')
+  expect((await connect('a refused e.firma', { rfc, efirma: refused })).body.code).toBe('fiscal_entity.efirma_rejected')
+  const { headers, ...sent } = json({ rfc, efirma: good })
+  const keyed = { ...sent, headers: { ...headers, 'idempotency-key': 'e.firma' } }
+  const { body } = await ask('an e.firma', admin, 'POST', '/v1/fiscal-entities', keyed)
+  await ask('an e.firma again', admin, 'POST', '/v1/fiscal-entities', keyed)
+  const path = `/v1/fiscal-entities/${body.fiscal_entity_id}`
+  await vi.waitUntil(async () => (await send('GET', `${path}/sync`, { authorization: basic(owner) })).body.status === 'idle', {
+    timeout: 30_000,
+    interval: 50,
+  })
+  for (const efirma of [
+    wrong,
+    refused,
+    { ...good, private_key: `${good.private_key}=` },
+    { ...good, [password.slice(0, 7)]: password },
+    password,
+    [good],
+  ])
+    await ask('a wrong e.firma', admin, 'PATCH', path, json({ efirma }))
+  for (const more of [
+    { name: good.private_key },
+    { ciec: [password] },
+    { private_key: good.private_key },
+    { data_source_keys: [password] },
+  ])
+    await ask('an e.firma where it does not belong', admin, 'PATCH', path, json(more))
+  await ask('a refusal to come', owner, 'POST', `/v1/test-helpers${path.slice(3)}/expire-efirma`)
+  for (let after = 0; after < 12; after++) {
+    const answer = await ask('DB breaks', admin, 'PATCH', path, { ...json({ efirma: good }), env: failing('DB', after), breaks: true })
+    if (answer.status >= 500) broken.push(answer)
+  }
+  for (const list of [path, '/v1/fiscal-entities', '/v1/audit-events', '/v1/alerts']) await ask(`reading ${list}`, owner, 'GET', list)
 }
 
 const HOOK = { name: 'ERP', url: 'https://hooks.example.com/in', event_keys: ['sync.completed'] }

@@ -16,7 +16,9 @@ const RIGHT = {
   EVENTS_0: ledger(10),
   EVENTS_1: ledger(11),
   CLOSED_DATABASES: 'EVENTS_0',
-  TAX_AUTHORITY: 'sandbox',
+  TAX_AUTHORITY: 'sat',
+  SAT_STAND_IN: '',
+  AUTHORITY_WAIT_FACTOR: '0.25',
   REPSE_REGISTRY: 'live',
   REPSE_REGISTRY_URL: 'https://repse.stps.gob.mx',
   SPREAD_SECONDS: '10800',
@@ -44,6 +46,7 @@ function faultsOf(changed: Record<string, unknown>): readonly string[] {
 }
 
 const KEYS = 'must be a keyring: keys of the form "version:base64 of 32 bytes", newest first, separated by commas.'
+const STAND_IN = 'must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.'
 const LEDGERS = 'LEDGER_0 to LEDGER_n must be bound without a gap.'
 
 /** Each variable: what it must be, values that it may not have, and others that it may. */
@@ -61,7 +64,15 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     ['LEDGER_2', 'ledger_0', 'DB', 'LEDGER_0 EVENTS_0', 'LEDGER_0,LEDGER_1', 'EVENTS_1,LEDGER_0,EVENTS_0', 'toString'],
     [undefined, '', ' ', 'LEDGER_1', ' LEDGER_0 , EVENTS_1,'],
   ],
-  ['TAX_AUTHORITY', 'must be sandbox.', [undefined, '', 'sat'], ['sandbox']],
+  ['TAX_AUTHORITY', 'must be sandbox or sat.', [undefined, '', 'none', 'SAT'], ['sat']],
+  // What it may be in a deployment that is not live stands below.
+  ['SAT_STAND_IN', STAND_IN, ['http://127.0.0.1:9000', 'https://sat.example'], [undefined, '', ' ']],
+  [
+    'AUTHORITY_WAIT_FACTOR',
+    'must be a number above 0.',
+    ['0', '0.0', '-1', 'x', '1e3', '.5', 'Infinity', '1,5'],
+    [undefined, '', '1', '0.001', ' 2.5 '],
+  ],
   ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
   ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],
   ['SPREAD_SECONDS', 'must be an integer from 0 to 86400.', [undefined, '', '-1', '1.5', '86401', 'x', '1e3'], ['0', '86400']],
@@ -99,7 +110,8 @@ describe('settings', () => {
       events: [ledger(10), ledger(11)],
       openLedgers: [0, 1],
       openEvents: [1],
-      taxAuthority: 'sandbox',
+      taxAuthority: 'sat',
+      authorityWaitFactor: 0.25,
       repseRegistry: 'live',
       repseRegistryUrl: 'https://repse.stps.gob.mx',
       spreadSeconds: 10_800,
@@ -133,6 +145,37 @@ describe('settings', () => {
     ])
     expect(read({ PUBLIC_HOSTS: undefined }).publicHosts).toEqual([])
     expect([read({ LIST_URLS: '' }).listUrls, read({ FX_RATES_URL: '' }).fxRatesUrl]).toEqual([{}, null])
+  })
+
+  it('of a live deployment name the real authority, because the sandbox invents documents', () => {
+    expect(faultsOf({ TAX_AUTHORITY: 'sandbox' })).toEqual(['TAX_AUTHORITY must be sat, because ENVIRONMENT is live.'])
+    expect(() => read({ TAX_AUTHORITY: 'sandbox' })).toThrow(UnusableSettings)
+    for (const TAX_AUTHORITY of ['sandbox', 'sat']) expect(faultsOf({ ENVIRONMENT: 'test', TAX_AUTHORITY })).toEqual([])
+  })
+
+  it('let a stand-in of the authority be on loopback only, and never in a live deployment', () => {
+    const faults = (SAT_STAND_IN: string, more = {}) => faultsOf({ ENVIRONMENT: 'test', SAT_STAND_IN, ...more })
+    for (const url of ['http://127.0.0.1:9000', 'http://localhost:9000/', 'http://[::1]:9000', 'http://127.0.0.1']) {
+      expect([url, faults(url)]).toEqual([url, []])
+      expect([url, faults(url, { ENVIRONMENT: 'live' })]).toEqual([url, [`SAT_STAND_IN ${STAND_IN}`]])
+    }
+    for (const url of [
+      'https://127.0.0.1:9000',
+      'http://10.0.0.1:9000',
+      'http://127.0.0.1.example.com:9000',
+      'http://localhost.example.com',
+      'http://user@127.0.0.1:9000',
+      'http://127.0.0.1:9000/path',
+      'http://[::2]:9000',
+      '127.0.0.1:9000',
+    ])
+      expect([url, faults(url)]).toEqual([url, [`SAT_STAND_IN ${STAND_IN}`]])
+  })
+
+  it('wait as long as the authority is to be given, unless they say otherwise', () => {
+    expect([undefined, '', '0.5', ' 2 '].map((AUTHORITY_WAIT_FACTOR) => read({ AUTHORITY_WAIT_FACTOR }).authorityWaitFactor)).toEqual([
+      1, 1, 0.5, 2,
+    ])
   })
 
   it('need no secret of Stripe when operators record payments', () => {

@@ -14,7 +14,7 @@ const rows = (by: string) =>
     .uniqueArray(fc.tuple(fc.nat(40), fc.option(fc.nat(12)), fc.nat(9_999)), { maxLength: 6, selector: ([from]) => from })
     .map((all) => all.map(([from, days, n]) => rowOf(from, days, n, by)))
 
-it('the row of a day is the one in force that began last: of the own ones, otherwise of the defaults', () => {
+it('the row of a day is the one in force that began last: of the own ones, otherwise of the defaults; before all of these the next', () => {
   fc.assert(
     fc.property(rows('own'), rows('default'), fc.array(fc.integer({ min: -2, max: 60 }), { maxLength: 20 }), (own, defaults, days) => {
       const rules = Rules.of(own, defaults, '2025-01-01')
@@ -28,6 +28,9 @@ it('the row of a day is the one in force that began last: of the own ones, other
             expected =
               list.find((row) => row.valid_from === dayOfEpoch(FIRST + at) && at <= n && (row.valid_to === null || row.valid_to >= day)) ??
               null
+        const isBefore = defaults.every(({ valid_from }) => day < valid_from)
+        for (let at = n + 1; at <= 40 && isBefore && expected === null; at++)
+          expected = [...own, ...defaults].find((row) => row.valid_from === dayOfEpoch(FIRST + at)) ?? null
         expect(rules.on(day).find('cash.threshold')).toBe(expected?.value ?? null)
         if (expected) read.add(expected)
       }
@@ -36,17 +39,17 @@ it('the row of a day is the one in force that began last: of the own ones, other
   )
 })
 
-it('a value holds on its first and its last day, and not on the days beside them', () => {
+it('a value holds on its first and its last day, on the days before when it is the first, and not on those after', () => {
   const rules = Rules.of([], [rowOf(10, 5, 2000, 'law')], '2025-01-11')
   const valueOn = (n: number) => rules.on(dayOfEpoch(FIRST + n)).find('cash.threshold')
-  expect([9, 10, 15, 16].map(valueOn)).toEqual([null, '2000', '2000', null])
+  expect([9, 10, 15, 16].map(valueOn)).toEqual(['2000', '2000', '2000', null])
 })
 
 it('a rule without a value on the day is refused, 422', () => {
   const rules = Rules.of([], [rowOf(10, 5, 2000, 'law')], '2025-01-11')
   expect(rules.get('cash.threshold')).toBe('2000')
-  expect(() => rules.on('2024-12-31').get('cash.threshold')).toThrow(
-    new Failure('invalid', 'rule.none', 'The rule cash.threshold has no value on 2024-12-31.'),
+  expect(() => rules.on('2025-01-17').get('cash.threshold')).toThrow(
+    new Failure('invalid', 'rule.none', 'The rule cash.threshold has no value on 2025-01-17.'),
   )
 })
 

@@ -105,7 +105,8 @@ describe('the rules that the service comes with', () => {
         }
     expect(isUsoAllowed(today, '2026-01-01', 'Z99', '601', true)).toBeNull()
     expect(isUsoAllowed(today, '2026-01-01', 'G03', '999', true)).toBeNull()
-    expect(isUsoAllowed(today, '2021-12-31', 'G03', '601', true)).toBeNull()
+    // The uses of CFDI 4.0 begin with it.
+    expect(isUsoAllowed(today, '2021-12-31', 'G03', '601', true)).toBe(false)
   })
 
   it('label every segment that the sandbox and the authority use, and each family below a labelled segment', () => {

@@ -42,8 +42,8 @@ it('has its rates as exact fractions', () => {
   expect(ratesOf(false, '601', '78101802')).toEqual([null, '4/100 of net'])
 })
 
-it('knows no 626 before that regime existed', () => {
+it('begins a class with its first value, which is also that of the days before', () => {
   const resico = { isPerson: true, regimen: '626', clave: '84111500' }
-  expect(withholdingClassOf(on('2021-12-31'), resico)).toBeNull()
   expect(withholdingClassOf(on('2022-01-01'), resico)?.class).toBe('resico_pf')
+  expect(withholdingClassOf(on('2021-12-31'), resico)).toEqual(withholdingClassOf(on('2022-01-01'), resico))
 })

@@ -42,7 +42,7 @@ describe('stored credentials', () => {
     await refused({ ...one, organization_id: newId('org') })
     await refused({ ...one, credentials: `9${one.credentials.slice(1)}` })
     await refused({ ...one, credentials: '' })
-    await refused(one, { ENVIRONMENT: 'live' })
+    await refused(one, { ENVIRONMENT: 'live', TAX_AUTHORITY: 'sat' })
     await refused(one, { CIEC_KEYS: `1:${KEY}` })
   })
 

@@ -5,6 +5,7 @@ import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
 import { SAMPLES } from '../../src/webhooks/catalog/samples.ts'
 import { insertEvents } from '../../src/webhooks/events/store.ts'
+import { efirmaOf, numberOf } from '../taxpayers/support/efirmas.ts'
 import { api } from './client.ts'
 import { freshRfc, joined } from './tenants.ts'
 import { json, nameOf, pathOf, ROUTES, type Sent } from './wire.ts'
@@ -32,6 +33,7 @@ const WRITERS = ['owner', 'admin'] as const
 const OWNER = ['owner'] as const
 
 const entity = ({ fiscal_entity_id }: Side): Given => ({ fiscal_entity_id })
+const oneLease = (): Given => ({ lease_id: '0-1-00000000-0000-4000-8000-000000000000' })
 export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fiscal_entity_id! })
 const issued = (given: Given) => ({ ...ofEntity(given), direction: 'issued' })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
@@ -67,6 +69,16 @@ const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key:
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
 })
+let efirmas = 0
+/** The spare entity, with another e.firma each time. */
+const spareWithEfirma = async ({ callers, spare_entity_id }: Side): Promise<Given> => {
+  const path = `/v1/fiscal-entities/${spare_entity_id}`
+  const { rfc } = (await api(callers.owner, 'GET', path)).body
+  const to = new Date(Date.now() + 400 * 86_400_000)
+  const { status } = await api(callers.owner, 'PATCH', path, { efirma: efirmaOf(rfc, { number: numberOf(String(2_000 + efirmas++)), to }) })
+  if (status !== 200) throw new Error(`The e.firma answered ${status}.`)
+  return { fiscal_entity_id: spare_entity_id }
+}
 const freshImport = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => ({
   fiscal_entity_id,
   import_id: ((await importXml(callers.owner, fiscal_entity_id)).body as { import_id: string }).import_id,
@@ -236,6 +248,14 @@ const unasked = async ({ fiscal_entity_id, rfc }: Side): Promise<Given> => {
   return { fiscal_entity_id }
 }
 
+/** Nobody of the organization has checked the status of the document within ten minutes. */
+const unchecked = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => {
+  const { body } = await api(callers.owner, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&kind=cfdi&limit=1`)
+  const { uuid } = body.data[0]
+  await env.COOLDOWNS.getByName(`status:${fiscal_entity_id}:${uuid}`).release()
+  return { fiscal_entity_id, uuid }
+}
+
 const report = ({ fiscal_entity_id }: Side): Given => ({ key: 'payroll', fiscal_entity_id })
 
 let mails = 0
@@ -292,6 +312,15 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/billing/rfcs': { may: ALL, answers: 200 },
   // Here nobody is Stripe's customer.
   'POST /v1/billing/stripe/webhook': { may: 'public', answers: 404, json: () => ({}) },
+  // Here nobody fetches: tests of the fetcher contract have a deployment of their own.
+  'POST /fetcher/v1/leases': { may: 'public', answers: 404, json: () => ({}) },
+  'POST /fetcher/v1/leases/:lease_id/renew': { may: 'public', answers: 404, given: oneLease, json: () => ({}) },
+  'PUT /fetcher/v1/leases/:lease_id/packages/:kind/:n': {
+    ...{ may: 'public', answers: 404, upload: true },
+    given: () => ({ ...oneLease(), kind: 'xml', n: '0' }),
+  },
+  'POST /fetcher/v1/leases/:lease_id/complete': { may: 'public', answers: 404, given: oneLease, json: () => ({ metadata: 0, xml: 0 }) },
+  'POST /fetcher/v1/leases/:lease_id/fail': { may: 'public', answers: 404, given: oneLease, json: () => ({ error_class: 'rate_limited' }) },
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ active: false }) },
   'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities': { may: ALL, answers: 200 },
@@ -301,6 +330,14 @@ export const ROWS: Record<string, Row> = {
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/coverage': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/coverage/:source/:month': {
+    may: ALL,
+    answers: 200,
+    given: ({ fiscal_entity_id }) => ({ fiscal_entity_id, source: 'sat_cfdi_issued', month: new Date().toISOString().slice(0, 7) }),
+    free: ['source', 'month'],
+    isShort: true,
+  },
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/tax-profile': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/obligations': { may: ALL, answers: 200, given: entity },
@@ -379,6 +416,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/cfdi/:uuid/payments': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
+  'POST /v1/cfdi/:uuid/status-check': { may: ALL, answers: 200, given: unchecked, query: ofEntity },
   'GET /v1/cfdi/:uuid/xml': { may: ALL, answers: 200, given: cfdi, query: ofEntity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications/:notification_id': {
@@ -451,6 +489,7 @@ export const ROWS: Record<string, Row> = {
     answers: 200,
     given: ({ spare_entity_id }) => ({ fiscal_entity_id: spare_entity_id }),
   },
+  'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-efirma': { may: OWNER, answers: 200, given: spareWithEfirma },
 }
 
 /** The routes with their rows. */

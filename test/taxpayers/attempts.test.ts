@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { pruneAttempts } from '../../src/taxpayers/attempts.ts'
+import { pruneAttempts } from '../../src/taxpayers/attempts/attempts.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
@@ -141,7 +141,7 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
       read_at: null,
     })
     expect(alert.message).toBe(
-      `On 2026-05-20, wrong CIECs of the RFC ${rfc} were sent that your organization did not send: 3 or more within 24 hours.`,
+      `On 2026-05-20, wrong CIECs or e.firmas of the RFC ${rfc} were sent that your organization did not send: 3 or more within 24 hours.`,
     )
     expect([(await alertsOf(paused)).length, await alertsOf(draft), await alertsOf(one), await alertsOf(two)]).toEqual([1, [], [], []])
     later(DAY)
@@ -160,7 +160,9 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
     later(DAY - 1)
     for (let n = 0; n < 2; n++) await pruneAttempts(systemNow())
     const alerts = await alertsOf(own)
-    expect(alerts.map(({ message }: { message: string }) => message)).toEqual([expect.stringMatching(/^On 2026-05-20, wrong CIECs /)])
+    expect(alerts.map(({ message }: { message: string }) => message)).toEqual([
+      expect.stringMatching(/^On 2026-05-20, wrong CIECs or e.firmas /),
+    ])
   })
 
   it('three at once alert as well', async () => {

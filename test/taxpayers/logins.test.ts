@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Logins } from '../../src/taxpayers/login.ts'
 import { callOf, ISSUED, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'
-import { ciecsOf, systemNow, watchLogins } from './support/ciec.ts'
+import { ciecsOf, secretOf, systemNow, watchLogins } from './support/ciec.ts'
 
 beforeEach(() => {
   later(0)
@@ -21,7 +21,10 @@ async function shared() {
   const two = await subscriber(rfc, ISSUED, 'secreta2')
   await work(rfc)
   const logins = new Logins(systemNow(), (await callOf(rfc)).entity)
-  const ciecOf = async (...of: { id: string }[]) => (await logins.of(of.map(({ id }) => id)))?.login.ciec ?? null
+  const ciecOf = async (...of: { id: string }[]) => {
+    const found = await logins.of(of.map(({ id }) => id))
+    return found && secretOf(found.login)
+  }
   return { rfc, one, two, logins, ciecOf }
 }
 const paused = (of: Awaited<ReturnType<typeof shared>>['one']) =>

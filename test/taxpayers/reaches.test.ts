@@ -20,8 +20,8 @@ let made = 900_000
 async function connection(issued: readonly Kept[] = [], state = 'active') {
   const id = ++made
   await env.DB.prepare(
-    `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, issued_reaches, linked_at, updated_at)
-     values (?1, 'org_reaches_' || ?1, 'fe_reaches_' || ?1, ?1, 'x', 0, ?2, ?3, 0, 0)`,
+    `insert into connections (connection, organization_id, fiscal_entity_id, entity, rfc, shard, state, ciec, issued_reaches, linked_at, updated_at)
+     values (?1, 'org_reaches_' || ?1, 'fe_reaches_' || ?1, ?1, 'x', 0, ?2, 'sealed', ?3, 0, 0)`,
   )
     .bind(id, state, reachesOf(issued))
     .run()
@@ -131,7 +131,7 @@ describe('what a connection’s runs reached', () => {
       return [...kept.filter(isKept), [at, floor]]
     }
     const random = randomOf(20261122)
-    const one = await connection()
+    const [one, other] = [await connection(), await connection([daily(0, '2022-01-01')])]
     let [kept, now] = [[] as Kept[], BEGIN]
     const inOrder = (list: readonly Kept[]) => list.toSorted(([a], [b]) => a - b)
     for (let n = 0; n < 400; n++) {
@@ -143,13 +143,18 @@ describe('what a connection’s runs reached', () => {
       kept = added(kept, [now, floor])
       if (n % 97 === 96) {
         const since = kept.at(-5)![0]
-        await strikeReaches(connect(env.DB), [one.id], since).run()
+        await strikeReaches(connect(env.DB), [
+          { connection: one.id, since },
+          { connection: other.id, since: BEGIN + 400 * DAY },
+        ]).run()
         kept = kept.filter(([at]) => at < since)
       }
       if (n % 7 === 0) expect((await one.read()).received).toEqual(inOrder(kept))
     }
     expect((await one.read()).received).toEqual(inOrder(kept))
     expect((await one.read()).issued).toEqual([])
+    // Each connection loses what its own runs were stopped at.
+    expect((await other.read()).issued).toEqual([daily(0, '2022-01-01')])
   })
 
   it('of a year of daily or weekly runs takes two hundred and fifty bytes at most', async () => {

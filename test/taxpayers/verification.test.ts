@@ -10,7 +10,7 @@ import { runsOf } from '../extractors/support/ticks.ts'
 import { factsOf } from '../outbox/support/outbox-events.ts'
 import { beforeCommit } from '../support/commits.ts'
 import { audited, freshRfc, organization } from '../support/tenants.ts'
-import { ciecsOf, systemNow, watchLogins } from './support/ciec.ts'
+import { ciecsOf, secretOf, systemNow, watchLogins } from './support/ciec.ts'
 
 let queue: ReturnType<typeof losingMessages>
 
@@ -107,7 +107,7 @@ describe('a CIEC that no run uses', () => {
       await daily(rfc)
     }
     expect(asked.length).toBe(2)
-    expect((await row(ana))['verified_at']).toBe(before['verified_at'])
+    expect((await row(ana))['ciec_verified_at']).toBe(before['ciec_verified_at'])
   })
 })
 
@@ -141,7 +141,7 @@ describe('when another CIEC is accepted for an RFC', () => {
     await ana.give('deAmbos1')
     await pass(rfc)
     expect(ciecsOf(asked)).toEqual(['deAmbos1', 'deCarla1'])
-    expect(await row(beto)).toMatchObject({ state: 'active', verify_at: null })
+    expect(await row(beto)).toMatchObject({ state: 'active', ciec_verify_at: null })
   })
 
   it('a connection that is not verified yet neither runs nor widens; what it could read stays readable, and the run is made up for', async () => {
@@ -150,7 +150,7 @@ describe('when another CIEC is accepted for an RFC', () => {
     const visible = (await beto.page()).body.data.length
     vi.spyOn(console, 'error').mockImplementation(() => {})
     let isSilent = true
-    const { asked, used } = watchLogins(({ ciec }) => (isSilent && ciec === 'deAmbos1' ? 'unavailable' : undefined))
+    const { asked, used } = watchLogins((login) => (isSilent && secretOf(login) === 'deAmbos1' ? 'unavailable' : undefined))
     await ana.give('deAna2')
     await pass(rfc)
     const jobs = (await jobsOf(rfc)).length
@@ -180,7 +180,7 @@ describe('when another CIEC is accepted for an RFC', () => {
   it('the authority is asked again after waits that double, to one hour', async () => {
     const { rfc, ana } = await three()
     vi.spyOn(console, 'error').mockImplementation(() => {})
-    const { asked } = watchLogins(({ ciec }) => (ciec === 'deAmbos1' ? 'unavailable' : undefined))
+    const { asked } = watchLogins((login) => (secretOf(login) === 'deAmbos1' ? 'unavailable' : undefined))
     const questions = () => ciecsOf(asked.splice(0)).filter((ciec) => ciec === 'deAmbos1').length
     await ana.give('deAna2')
     await pass(rfc)
@@ -217,8 +217,8 @@ describe('when another CIEC is accepted for an RFC', () => {
     const real = logins.loginsOf
     vi.spyOn(logins, 'loginsOf').mockImplementation((system) => ({
       ...real(system),
-      async verify({ ciec }) {
-        asked.push([ciec, (await jobsOf(other)).length > 0])
+      async verify(login) {
+        asked.push([secretOf(login), (await jobsOf(other)).length > 0])
         throw new Unavailable('sat_unavailable', 'The test makes the authority silent.')
       },
     }))
@@ -322,7 +322,7 @@ describe('a crash', () => {
     const { rfc, ana, beto } = await three()
     await expire(beto)
     await ana.give('deAna2')
-    beforeBatch('json_array(connection, state)', 'spoil')
+    beforeBatch('json_array(connection, state, has_other)', 'spoil')
     await pass(rfc)
     expect([await statusOf(beto), await told(rfc), await audits(beto)]).toEqual(['active', [], 0])
     later(3_600 + 31)
@@ -337,11 +337,11 @@ describe('a crash', () => {
   it('between an acceptance and its commit leaves the CIEC unverified until it is asked again', async () => {
     const { rfc, ana, beto } = await three()
     await ana.give('deAna2')
-    beforeBatch('verify_at = null, verify_attempts = 0 where', 'spoil')
+    beforeBatch('ciec_verify_at = null, ciec_verify_attempts = 0', 'spoil')
     await pass(rfc)
     later(3_600 + 3_601)
     await pass(rfc)
     await pass(rfc)
-    expect(await row(beto)).toMatchObject({ state: 'active', verify_at: null })
+    expect(await row(beto)).toMatchObject({ state: 'active', ciec_verify_at: null })
   })
 })

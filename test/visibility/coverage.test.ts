@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { coverageAfter, dataStatusOf, type EndedDownload, type MonthCoverage } from '../../src/visibility/coverage.ts'
+import {
+  coverageAfter,
+  dataStatusFor,
+  type EndedDownload,
+  MONTH_STATUSES,
+  type MonthCoverage,
+  monthStateOf,
+} from '../../src/visibility/coverage.ts'
 import type { Reach } from '../../src/visibility/reaches.ts'
 import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 
 const MONTH = '2026-04'
+const statusOf = (...asked: Parameters<typeof monthStateOf>) => monthStateOf(...asked).status
 /** April ends last in Tijuana, where it is seven hours behind UTC in summer, and eight at most. */
 const END = Date.parse('2026-05-01T08:00:00Z')
 /** Its last stamps come 72 hours later. */
@@ -123,7 +131,9 @@ function oracle({ ran, ceiling }: Seat): string {
   const answered = ran.flatMap(({ at: instant, download }) => (download.ended ? [{ instant, ...download.ended }] : []))
   const isLater = (from: number) => answered.findLast(({ instant, outcome }) => instant >= from && outcome !== 'failed')
   const last = ceiling >= STAMPED ? isLater(STAMPED) : ceiling >= END ? isLater(END) : answered.at(-1)
-  return last?.outcome === 'complete' ? 'complete' : isPending ? 'downloading' : 'missing'
+  if (last?.outcome === 'complete') return 'complete'
+  if (isPending) return 'requested'
+  return answered.findLast(({ outcome }) => outcome !== 'failed')?.outcome === 'incomplete' ? 'partial' : 'missing'
 }
 
 /** What breaks without it: a customer takes the zeros of a failed download for a month without business, or sees what others downloaded. */
@@ -161,7 +171,7 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
         const { ran, ceiling } = seats[who]
         if (ceiling === 0) continue
         const pending = downloads.find(({ by, ended }) => ended === null && by.has(who))
-        const status = dataStatusOf(
+        const status = statusOf(
           MONTH,
           {
             coverage: { [MONTH]: JSON.parse(JSON.stringify(coverage)) as MonthCoverage },
@@ -181,13 +191,13 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
     }
   }
   expect(wrong.slice(0, 2)).toEqual([])
-  for (const status of ['complete', 'downloading', 'missing']) expect(seen[status], status).toBeGreaterThan(2_000)
+  for (const status of ['complete', 'partial', 'requested', 'missing']) expect(seen[status], status).toBeGreaterThan(1_000)
 })
 
 describe('a month that was downloaded before its last stamps', () => {
   const [END_OF_MONTH, NEXT_MONTH] = ['2026-05-01T06:30', '2026-06-01T06:30'] as const
   const of = (ran: [instant: string, from: string][], coverage: MonthCoverage, open = {}) =>
-    dataStatusOf(
+    statusOf(
       MONTH,
       {
         coverage: { [MONTH]: coverage },
@@ -213,7 +223,7 @@ describe('a month that was downloaded before its last stamps', () => {
         early,
         { [MONTH]: at('2026-05-01T09:00') },
       ),
-    ).toBe('downloading')
+    ).toBe('requested')
     expect(
       of(
         [
@@ -224,7 +234,7 @@ describe('a month that was downloaded before its last stamps', () => {
       ),
     ).toBe('complete')
     expect(of([ran, [NEXT_MONTH, '2026-05-01']], coverage)).toBe('missing')
-    expect(of([ran, [LATER, '2026-04-01']], coverage, { [MONTH]: at(LATER) })).toBe('downloading')
+    expect(of([ran, [LATER, '2026-04-01']], coverage, { [MONTH]: at(LATER) })).toBe('requested')
     expect(of([ran, [LATER, '2026-04-01'], [NEXT_MONTH, '2026-05-01']], following(['complete', END_OF_MONTH], ['complete', LATER]))).toBe(
       'complete',
     )
@@ -234,7 +244,7 @@ describe('a month that was downloaded before its last stamps', () => {
 /** A run waits for the verification of a CIEC, or for its turn, and is dispatched after the later run of another organization. */
 describe('a run that is dispatched late', () => {
   const of = (coverage: MonthCoverage, ran: string[], open = {}) =>
-    dataStatusOf(
+    statusOf(
       MONTH,
       {
         coverage: { [MONTH]: coverage },
@@ -252,18 +262,14 @@ describe('a run that is dispatched late', () => {
 
   it('waits for the job that it joined, although that was asked for later: what others downloaded before is not shown', () => {
     const others = following(['complete', FIRST])
-    expect(of(others, [SECOND], { [MONTH]: at(THIRD) })).toBe('downloading')
+    expect(of(others, [SECOND], { [MONTH]: at(THIRD) })).toBe('requested')
     expect(of(others, [FIRST, SECOND], { [MONTH]: at(THIRD) })).toBe('complete')
   })
 })
 
 describe('an organization without extractors', () => {
   const of = (coverage: MonthCoverage | undefined, now: string, open = {}) =>
-    dataStatusOf(
-      MONTH,
-      { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open },
-      at(now),
-    )
+    statusOf(MONTH, { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open }, at(now))
 
   it('is told what is held, whoever downloaded it', () => {
     const [soFar, over] = [following(['complete', FIRST]), following(['complete', OVER])]
@@ -271,13 +277,74 @@ describe('an organization without extractors', () => {
     expect(of(over, '2026-05-20T06:00')).toBe('complete')
     expect(of(following(['complete', FIRST], ['failed', SECOND]), '2026-04-20T06:00')).toBe('missing')
     expect(of(following(['complete', OVER], ['failed', LATER]), '2026-05-20T06:00')).toBe('complete')
-    expect(of(following(['complete', OVER], ['incomplete', LATER]), '2026-05-20T06:00')).toBe('missing')
-    expect([of(undefined, '2026-05-20T06:00'), of(undefined, '2026-05-20T06:00', { [MONTH]: 1 })]).toEqual(['missing', 'downloading'])
+    expect(of(following(['complete', OVER], ['incomplete', LATER]), '2026-05-20T06:00')).toBe('partial')
+    expect([of(undefined, '2026-05-20T06:00'), of(undefined, '2026-05-20T06:00', { [MONTH]: 1 })]).toEqual(['missing', 'requested'])
   })
 })
 
 it('a month is never complete in a window that is empty', () => {
   const window = { isEmpty: true, floor: null, ceiling: null }
   const coverage = { [MONTH]: following(['complete', OVER]) }
-  expect(dataStatusOf(MONTH, { coverage, window, reaches: [], open: {} }, END)).toBe('missing')
+  expect(statusOf(MONTH, { coverage, window, reaches: [], open: {} }, END)).toBe('missing')
+})
+
+describe('a month of which documents are shown without the XML that the authority delivers', () => {
+  const of = (coverage: MonthCoverage, lacking: number, open = {}) =>
+    monthStateOf(
+      MONTH,
+      {
+        coverage: { [MONTH]: coverage },
+        window: { isEmpty: false, floor: '2026-04-01', ceiling: at(LATER) },
+        reaches: [OVER, LATER].map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
+        open,
+      },
+      at(LATER),
+      lacking,
+    )
+
+  it('is partial, however its downloads ended, and requested while a job of its runs is open', () => {
+    for (const coverage of [following(['complete', OVER]), following(['failed', OVER]), following(['incomplete', OVER])]) {
+      expect(of(coverage, 1).status).toBe('partial')
+      expect(of(coverage, 1, { [MONTH]: at(LATER) }).status).toBe('requested')
+    }
+    expect(of(following(['complete', OVER]), 0).status).toBe('complete')
+    expect(of(following(['failed', OVER]), 0).status).toBe('missing')
+  })
+
+  it('says when the last of the runs was whose download was complete, and nothing of the others', () => {
+    expect(of(following(['complete', OVER], ['failed', LATER]), 0).succeeded_at).toBe(at(OVER))
+    expect(of(following(['complete', OVER]), 0).succeeded_at).toBe(at(LATER))
+    expect(of(following(['failed', OVER]), 0).succeeded_at).toBe(null)
+    expect(of(following(['complete', OVER]), 0, { [MONTH]: at(LATER) }).succeeded_at).toBe(at(OVER))
+  })
+})
+
+describe('a month that is older than what the authority gives', () => {
+  const of = (month: string, coverage: MonthCoverage | undefined, now: string, open = {}) =>
+    statusOf(
+      month,
+      {
+        coverage: { [month]: coverage },
+        window: { isEmpty: false, floor: '2018-01-01', ceiling: at(now) },
+        reaches: [{ at: at(now), floor: '2018-01-01', from: '2018-01-01' }],
+        open,
+      },
+      at(now),
+    )
+
+  it('is unobtainable once its first day is six years ago, unless it is held or asked for', () => {
+    const now = '2026-05-20T12:00'
+    expect(['2020-04', '2020-05', '2020-06'].map((month) => of(month, undefined, now))).toEqual(['unobtainable', 'unobtainable', 'missing'])
+    // The day begins where the authority is.
+    expect(of('2020-05', undefined, '2026-05-01T12:00')).toBe('missing')
+    expect(of('2020-05', undefined, '2026-05-02T05:59')).toBe('missing')
+    expect(of('2020-05', undefined, '2026-05-02T06:00')).toBe('unobtainable')
+    expect(of('2020-05', [[at(now), 'incomplete']], now)).toBe('unobtainable')
+    expect(of('2020-05', [[at(now), 'over']], now)).toBe('complete')
+    expect(of('2020-05', undefined, now, { '2020-05': at(now) })).toBe('requested')
+  })
+})
+
+it('the data status of summaries folds the status of a month', () => {
+  expect(MONTH_STATUSES.map(dataStatusFor)).toEqual(['complete', 'downloading', 'downloading', 'missing', 'missing'])
 })

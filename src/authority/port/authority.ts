@@ -1,6 +1,8 @@
+import type { Unavailable } from '../../failures.ts'
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 import type { DataSourceKey } from './catalog.ts'
 import type { DocumentFields } from './fields-contract.ts'
-import type { Login } from './login.ts'
+import type { Login, LoginKind } from './login.ts'
 import type { TaxMailbox } from './mailbox.ts'
 
 export type { Login } from './login.ts'
@@ -9,22 +11,52 @@ export type { Login } from './login.ts'
 export type Month = string
 
 export interface DownloadRequest {
+  /** The taxpayer's partition: its ledger and its number there. */
+  shard: number
+  entity: number
   login: Login
   direction: 'issued' | 'received'
   month: Month
   /** Documents that were issued after this instant are not delivered. */
   until: Date
+  /** When the download was asked for, by the real clock. */
+  asked_at: Date
+  /** Whether an earlier download brought everything that the month had. */
+  is_complete: boolean
 }
 
 /**
- * A package of the authority: the bytes of a ZIP. An `xml` package contains `<UUID>.xml` entries; a `metadata` package contains a TXT file
- * of `~`-separated columns with the status of each document. A month consists of any number of both. Cancelled received documents are in
- * the metadata only. The bytes of an `xml` package are valid until the next package is asked for.
+ * A package of the authority: a ZIP, which is read by ranges. An `xml` package contains `<UUID>.xml` entries; a `metadata` package contains a
+ * TXT file of `~`-separated columns with the status of each document. A month consists of any number of both. Cancelled received documents
+ * are in the metadata only. The bytes of an `xml` package are valid until the next package is asked for.
  */
 export interface Package {
   kind: 'xml' | 'metadata'
-  bytes: Uint8Array
+  bytes: Bytes
+  /** Present when it has documents of other months too. */
+  shared?: SharedPackage
 }
+
+/**
+ * What a month takes of a package of several months: the rows of metadata with its `Fecha`; of XML the entries that these rows list, and those
+ * unannounced ones whose content is of the month.
+ */
+export interface SharedPackage {
+  /** The places of the XML entries whose names no metadata lists. */
+  unannounced: readonly number[]
+  /** Whether the month answers for lines of metadata that nobody can date. */
+  is_last: boolean
+}
+
+/** One turn of the conversation with the authority about a month. */
+export type Step =
+  /**
+   * `until`: documents that were issued up to then are in the packages. `is_whole`: the authority delivers, or has delivered, everything that
+   * it announces of the month, and none of it is too old for it.
+   */
+  | { state: 'ready'; until: Date; is_whole: boolean; packages: AsyncIterable<Package> }
+  /** The authority is not done. It is asked again then, unless the job is woken earlier. */
+  | { state: 'waiting'; ask_again_at: Date }
 
 /** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
 export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const
@@ -59,6 +91,8 @@ export interface DocumentFile {
 export interface AuthorityLogins {
   /** The sources that this adapter delivers. */
   readonly sources: readonly DataSourceKey[]
+  /** The kinds of logins that it can be asked about. Others are stored unverified. */
+  readonly kinds: readonly LoginKind[]
   /** Returns whether the authority accepts the login. Throws Unavailable when it does not say so. */
   verify(login: Login): Promise<boolean>
 }
@@ -68,17 +102,31 @@ export interface AuthorityLogins {
  * (failures.ts) for anything that may work later. An account that the authority has locked is unavailable, never refused.
  */
 export interface TaxAuthority extends AuthorityLogins {
-  /** Yields the metadata packages of a month, then the XML packages. The whole iteration uses one login. */
-  download(request: DownloadRequest): AsyncIterable<Package>
+  /**
+   * Goes on with the download of a month: the metadata packages, then the XML packages, when the authority has them ready. Nothing is waited
+   * for. It throws AuthorityFailed when the authority will not deliver them, and so do the packages after those that it did deliver.
+   */
+  step(request: DownloadRequest): Promise<Step>
   /** Returns the files of a document source at an instant. Files with the same content have the same bytes. */
   documents(login: Login, source: DataSourceKey, now: Date): Promise<DocumentFile[]>
   /** The tax mailbox, which belongs to the source sat_miinformacion. */
   readonly mailbox: TaxMailbox
 }
 
-/** The authority refused the RFC and CIEC pair. */
+/** The authority will not deliver what it was asked for. Another attempt of the same download does not help. */
+export class AuthorityFailed extends Error {
+  /** error_class of insights.md 8.17. */
+  readonly error_class: Unavailable['error_class'] | 'internal_error'
+
+  constructor(error_class: AuthorityFailed['error_class'], message: string) {
+    super(message)
+    this.error_class = error_class
+  }
+}
+
+/** The authority refused the login. */
 export class LoginRejected extends Error {
   constructor() {
-    super('The tax authority rejected the CIEC.')
+    super('The tax authority rejected the login.')
   }
 }

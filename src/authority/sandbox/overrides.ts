@@ -1,14 +1,15 @@
 import { and, eq, inArray, isNull } from 'drizzle-orm'
 import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
+import { type Login, loginValue } from '../port/login.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
 import type { MailboxOverrides } from './mailbox/mailbox.ts'
-import { sandboxCancellations, sandboxNotifications, sandboxRefusedCiecs } from './tables.ts'
+import { sandboxCancellations, sandboxNotifications, sandboxRefusedLogins } from './tables.ts'
 
 /** What test helpers changed in the sandbox, which has no other state. */
 export interface SandboxOverrides extends MailboxOverrides {
-  /** Returns whether a test helper made the sandbox refuse this CIEC of the RFC. */
-  isRefused(rfc: string, ciec: string): Promise<boolean>
+  /** Returns whether a test helper made the sandbox refuse this login. */
+  isRefused(login: Login): Promise<boolean>
   /** Returns the cancellations of the RFC's documents by UUID in upper case. */
   cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
 }
@@ -19,14 +20,14 @@ export interface CancellationOverride {
 }
 
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */
-const digestOf = async (key: Key, rfc: string, ciec: string): Promise<string> =>
-  (await key.hmac(JSON.stringify(['refused', rfc, ciec]))).toHex()
+const digestOf = async (key: Key, login: Login): Promise<string> =>
+  (await key.hmac(JSON.stringify(['refused', login.rfc, loginValue(login)]))).toHex()
 
 /** The overrides in the control plane. */
 export const sandboxOverrides = (db: Database, keys: Keyring): SandboxOverrides => ({
-  async isRefused(rfc, ciec) {
-    const digests = await Promise.all(keys.all.map((key) => digestOf(key, rfc, ciec)))
-    return (await db.select().from(sandboxRefusedCiecs).where(inArray(sandboxRefusedCiecs.digest, digests)).limit(1)).length > 0
+  async isRefused(login) {
+    const digests = await Promise.all(keys.all.map((key) => digestOf(key, login)))
+    return (await db.select().from(sandboxRefusedLogins).where(inArray(sandboxRefusedLogins.digest, digests)).limit(1)).length > 0
   },
   async cancellations(rfc) {
     const rows = await db.select().from(sandboxCancellations).where(eq(sandboxCancellations.rfc, rfc))
@@ -69,11 +70,11 @@ function readSent(text: string): MailboxNotification {
 export const sendInSandbox = (db: Database, rfc: string, notification: MailboxNotification) =>
   db.insert(sandboxNotifications).values({ rfc, notification: notification.notification, sent: JSON.stringify(notification) })
 
-/** Returns the statement after which the sandbox refuses this CIEC of the RFC. */
-export async function refuseCiec(db: Database, keys: Keyring, rfc: string, ciec: string): Promise<Statement> {
+/** Returns the statement after which the sandbox refuses this login. */
+export async function refuseLogin(db: Database, keys: Keyring, login: Login): Promise<Statement> {
   const query = db
-    .insert(sandboxRefusedCiecs)
-    .values({ digest: await digestOf(keys.current, rfc, ciec) })
+    .insert(sandboxRefusedLogins)
+    .values({ digest: await digestOf(keys.current, login) })
     .onConflictDoNothing()
   // A drizzle query is thenable: if an async function returned it, it would run.
   const { sql, params } = query.toSQL()

@@ -1,12 +1,13 @@
-import { type DownloadRequest, type Login, LoginRejected, type Package, type TaxAuthority } from '../port/authority.ts'
+import { bytesInMemory } from '../../platform/bytes/bytes.ts'
+import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/authority.ts'
+import { cancellationOf } from './cancelled.ts'
 import type { SandboxDocuments } from './documents/port.ts'
 import { sandboxLogins } from './logins.ts'
 import { sandboxMailbox } from './mailbox/mailbox.ts'
 import type { CancellationOverride, SandboxOverrides } from './overrides.ts'
 import { metadataText, type Reported } from './package/metadata.ts'
 import { ZipWriter } from './package/zip.ts'
-import { failureOf, scenarioOf } from './scenarios.ts'
-import type { SandboxCancellation } from './world/comprobante.ts'
+import { failureOf, type Scenario, scenarioOf } from './scenarios.ts'
 import { documentsOf } from './world/month.ts'
 import { localTime } from './world/places.ts'
 import { isDue, uuidOf } from './world/seed.ts'
@@ -27,35 +28,41 @@ export function sandboxAuthority(overrides: SandboxOverrides, documents: Sandbox
 
   const enter = async (login: Login) => {
     if (!(await logins.verify(login))) throw new LoginRejected()
-    const scenario = scenarioOf(login.ciec)
+    const scenario = scenarioOf('ciec' in login ? login.ciec : '')
     if (scenario.fails && !scenario.fails.after_metadata) throw failureOf(scenario.fails)
     return scenario
   }
 
+  async function* packagesOf(request: DownloadRequest, scenario: Scenario): AsyncGenerator<Package, void, undefined> {
+    const { rfc } = request.login
+    const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
+    const crowd = (list: readonly Reported[]) => copies(list, scenario.documents ?? list.length)
+    const zip = new ZipWriter()
+    const period = `${rfc}|${request.direction}|${request.month}`
+    const cfdis = reported.filter(({ document }) => document.retencion === null)
+    const others = scenario.documents === null ? reported.filter(({ document }) => document.retencion !== null) : []
+    try {
+      yield* metadataPackages(zip, period, crowd(cfdis))
+      yield* metadataPackages(zip, `${period}|retenciones`, others)
+      if (scenario.fails) throw failureOf(scenario.fails)
+      const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
+      const inXml = cfdis.filter(hasXml)
+      yield* xmlPackages(zip, crowd(inXml))
+      // Now and then the authority packs a document twice.
+      const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
+      yield* xmlPackages(zip, [...again, ...others.filter(hasXml)])
+    } finally {
+      zip.close()
+    }
+  }
+
   return {
     ...logins,
-    async *download(request) {
-      const { rfc } = request.login
+    async step(request): Promise<Step> {
       const scenario = await enter(request.login)
-      const reported = scenario.empty ? [] : reportedIn(request, await overrides.cancellations(rfc))
-      const crowd = (list: readonly Reported[]) => copies(list, scenario.documents ?? list.length)
-      const zip = new ZipWriter()
-      const period = `${rfc}|${request.direction}|${request.month}`
-      const cfdis = reported.filter(({ document }) => document.retencion === null)
-      const others = scenario.documents === null ? reported.filter(({ document }) => document.retencion !== null) : []
-      try {
-        yield* metadataPackages(zip, period, crowd(cfdis))
-        yield* metadataPackages(zip, `${period}|retenciones`, others)
-        if (scenario.fails) throw failureOf(scenario.fails)
-        const hasXml = ({ cancellation }: Reported) => request.direction === 'issued' || cancellation === null
-        const inXml = cfdis.filter(hasXml)
-        yield* xmlPackages(zip, crowd(inXml))
-        // Now and then the authority packs a document twice.
-        const again = scenario.documents === null && isDue(`${rfc}|${request.direction}|twice`, request.month, 6) ? inXml.slice(0, 2) : []
-        yield* xmlPackages(zip, [...again, ...others.filter(hasXml)])
-      } finally {
-        zip.close()
-      }
+      const ready_at = request.asked_at.getTime() + 1_000 * scenario.takes_seconds
+      if (scenario.takes_seconds > 0 && ready_at > Date.now()) return { state: 'waiting', ask_again_at: new Date(ready_at) }
+      return { state: 'ready', until: request.until, is_whole: true, packages: packagesOf(request, scenario) }
     },
     async documents(login, source, now) {
       const { empty } = await enter(login)
@@ -70,18 +77,10 @@ function reportedIn({ login, direction, month, until }: DownloadRequest, overrid
   return documentsOf(login.rfc, direction, month)
     .filter((document) => stampedAt(document) <= center)
     .map((document) => {
-      const generated = document.cancellation && document.cancellation.at <= center ? document.cancellation : null
-      const override = cancellationOf(overrides.get(document.uuid))
-      // A document is cancelled only once: the earlier cancellation counts.
-      return {
-        document,
-        cancellation: generated && override ? (generated.at <= override.at ? generated : override) : (generated ?? override),
-      }
+      const cancellation = cancellationOf(document.cancellation, overrides.get(document.uuid))
+      return { document, cancellation: cancellation && cancellation.at <= center ? cancellation : null }
     })
 }
-
-const cancellationOf = (override: CancellationOverride | undefined): SandboxCancellation | null =>
-  override ? { at: localTime(override.cancelled_at), motivo: override.cancellation_reason, folio_sustitucion: null } : null
 
 /** As many documents as asked: the given ones, and then copies of them under other UUIDs. */
 function* copies(list: readonly Reported[], count: number): Generator<Reported> {
@@ -96,12 +95,13 @@ function* metadataPackages(zip: ZipWriter, period: string, reported: Iterable<Re
   let i = 0
   for (const part of parts(reported)) {
     const name = `${uuidOf(`${period}|metadata|${i++}`).toLowerCase()}_01.txt`
-    yield { kind: 'metadata', bytes: zip.zipOf([{ name, bytes: new TextEncoder().encode(metadataText(part)) }]).slice() }
+    const bytes = zip.zipOf([{ name, bytes: new TextEncoder().encode(metadataText(part)) }]).slice()
+    yield { kind: 'metadata', bytes: bytesInMemory(bytes) }
   }
 }
 
 function* xmlPackages(zip: ZipWriter, reported: Iterable<Reported>): Generator<Package> {
-  for (const part of parts(reported)) yield { kind: 'xml', bytes: zip.zipOf(xmlEntries(part)) }
+  for (const part of parts(reported)) yield { kind: 'xml', bytes: bytesInMemory(zip.zipOf(xmlEntries(part))) }
 }
 
 /** The bytes of an entry are overwritten by those of the next. */

@@ -1,7 +1,8 @@
 import { Unavailable } from '../../failures.ts'
+import type { TaxCertificate } from '../efirma/certificate.ts'
 
 /** How the sandbox treats a CIEC that begins with `prefix`. It accepts any other CIEC and delivers everything. */
-interface Scenario {
+export interface Scenario {
   prefix: string
   /** Whether the login is accepted. */
   accepted: boolean
@@ -13,45 +14,40 @@ interface Scenario {
   empty: boolean
   /** How many documents a month has; null for the usual 20 to 60. The number follows the prefix: `busy5000`. */
   documents: number | null
+  /** How long the authority works on a download. The number follows the prefix: `slow30`. */
+  takes_seconds: number
 }
 
+const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, locked: false, empty: false, documents: null, takes_seconds: 0 }
+
+const failing = (error_class: Unavailable['error_class'], after_metadata = false) => ({ fails: { error_class, after_metadata } })
+
 const SCENARIOS: readonly Scenario[] = [
-  { prefix: 'rejected', accepted: false, fails: null, locked: false, empty: false, documents: null },
-  { prefix: 'locked', accepted: false, fails: null, locked: true, empty: false, documents: null },
-  {
-    prefix: 'unavailable',
-    accepted: true,
-    fails: { error_class: 'sat_unavailable', after_metadata: false },
-    locked: false,
-    empty: false,
-    documents: null,
-  },
-  {
-    prefix: 'limited',
-    accepted: true,
-    fails: { error_class: 'rate_limited', after_metadata: false },
-    locked: false,
-    empty: false,
-    documents: null,
-  },
-  {
-    prefix: 'interrupted',
-    accepted: true,
-    fails: { error_class: 'sat_unavailable', after_metadata: true },
-    locked: false,
-    empty: false,
-    documents: null,
-  },
-  { prefix: 'empty', accepted: true, fails: null, locked: false, empty: true, documents: null },
+  { ...PLAIN, prefix: 'rejected', accepted: false },
+  { ...PLAIN, prefix: 'locked', accepted: false, locked: true },
+  { ...PLAIN, prefix: 'unavailable', ...failing('sat_unavailable') },
+  { ...PLAIN, prefix: 'limited', ...failing('rate_limited') },
+  { ...PLAIN, prefix: 'interrupted', ...failing('sat_unavailable', true) },
+  { ...PLAIN, prefix: 'empty', empty: true },
 ]
 
-const PLAIN: Scenario = { prefix: '', accepted: true, fails: null, locked: false, empty: false, documents: null }
-
 export function scenarioOf(ciec: string): Scenario {
-  const busy = /^busy(\d{1,6})/.exec(ciec)?.[1]
-  if (busy !== undefined) return { ...PLAIN, prefix: 'busy', documents: Number(busy) }
+  const [, counted, count] = /^(busy|slow)(\d{1,6})/.exec(ciec) ?? []
+  if (counted === 'busy') return { ...PLAIN, prefix: counted, documents: Number(count) }
+  if (counted === 'slow') return { ...PLAIN, prefix: counted, takes_seconds: Number(count) }
   return SCENARIOS.find(({ prefix }) => ciec.startsWith(prefix)) ?? PLAIN
 }
 
 export const failureOf = ({ error_class }: NonNullable<Scenario['fails']>): Unavailable =>
   new Unavailable(error_class, 'The CIEC makes the sandbox authority fail.')
+
+/** The ends of certificate numbers that the sandbox refuses, like the authority with its codes 304 (revoked) and 305 (invalid). */
+const REFUSED_NUMBERS = ['0304', '0305']
+
+/** Whether the sandbox accepts an e.firma with this certificate for an RFC. */
+export const accepts = (rfc: string, certificate: TaxCertificate, now: Date): boolean =>
+  certificate.rfc === rfc &&
+  !certificate.isCsd &&
+  certificate.valid_from <= now &&
+  now <= certificate.valid_to &&
+  !REFUSED_NUMBERS.some((end) => certificate.number.endsWith(end))

@@ -13,8 +13,8 @@ export const sandboxCancellations = sqliteTable(
   (table) => [primaryKey({ columns: [table.rfc, table.uuid] })],
 )
 
-/** CIECs that the sandbox refuses, as keyed digests of RFC and CIEC. */
-export const sandboxRefusedCiecs = sqliteTable('sandbox_refused_ciecs', { digest: text().primaryKey() })
+/** Logins that the sandbox refuses, as keyed digests of RFC and CIEC or certificate. */
+export const sandboxRefusedLogins = sqliteTable('sandbox_refused_logins', { digest: text().primaryKey() })
 
 /** What the tax mailboxes of the sandbox have beyond what it invents: notifications that a test helper sent, and when one was opened. */
 export const sandboxNotifications = sqliteTable(

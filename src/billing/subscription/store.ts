@@ -7,9 +7,9 @@ import type { Subscription } from './status.ts'
 /** An organization's subscription as it is stored, with the connections that count against it. */
 export interface StoredSubscription extends Subscription {
   suspension: Suspension | null
-  /** Connections that take a seat: active ones, and those with an invalid CIEC. */
+  /** Connections that take a seat: active ones, and those without a valid CIEC or e.firma. */
   seats_used: number
-  /** RFCs that were ever connected with a CIEC, unlinked ones included. */
+  /** RFCs that were ever connected with a CIEC or an e.firma, unlinked ones included. */
   ever_connected: number
 }
 

@@ -1,4 +1,4 @@
-import { highest, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
+import { highest, isCustom, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
 
 /** The counterparties that are on a list, by RFC, each with the lists and its situation on them. */
 export type ListedParties = ReadonlyMap<string, readonly ListedAs[]>
@@ -43,11 +43,12 @@ export function withChanges(text: string, changes: readonly (ListedAs & { rfc: s
 
 const severityAs = ({ source, situacion }: ListedAs): Severity => severityOf(source, situacion)
 
-/** The severest of the lists that an RFC is on, of equal ones the first by source; null when it is on none. */
+/** The severest of the lists that an RFC is on; of equal ones a public list before an own one, then the first by source. Null for none. */
 export function severest(all: readonly ListedAs[] | undefined): ListedAs | null {
   if (all === undefined) return null
   const top = highest(all.map(severityAs))
-  return all.find((one) => severityAs(one) === top) ?? null
+  const tied = all.filter((one) => severityAs(one) === top)
+  return tied.find(({ source }) => !isCustom(source)) ?? tied[0] ?? null
 }
 
 /** The RFCs that are on one of these lists, or in one of these situations on any. */

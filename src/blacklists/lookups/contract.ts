@@ -6,7 +6,7 @@ import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
 
 const AS_OF = doc(
   'Considers only what had been published by the end of this day, `YYYY-MM-DD`. A step counts from its first publication, on the ' +
-    'authority’s page or in the Diario Oficial.',
+    'authority’s page or in the Diario Oficial. A day after today is refused, and days of publications after it are null.',
 )
 const RFC_FORMAT = doc('Case, spaces and hyphens are ignored.')
 const MAX_RFCS = 500

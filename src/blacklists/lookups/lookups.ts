@@ -1,4 +1,5 @@
 import type { Ctx } from '../../platform/context.ts'
+import { pastDay } from '../../platform/time/past-day.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { highest, labelOf, PUBLIC } from '../catalog.ts'
 import { listingsOf } from '../listings/listing.ts'
@@ -35,16 +36,25 @@ async function readLists({ db, organization, now }: Ctx, rfcs: readonly string[]
   }
 }
 
-/** Looks an RFC up on every loaded list, as of a day or now. */
+/** The day that is asked for, today included. */
+function dayOf(ctx: Ctx, as_of: string | null | undefined): string | null {
+  pastDay(ctx, as_of ?? undefined)
+  return as_of ?? null
+}
+
+/** Looks an RFC up on every loaded list, as of a day or now. Throws Failure 422 as_of.future. */
 export async function lookUpRfc(ctx: Ctx, { rfc, as_of }: LookupQuery): Promise<BlacklistLookup> {
-  const day = as_of ?? null
+  const day = dayOf(ctx, as_of)
   const { checked_sources, resultOf } = await readLists(ctx, [rfc], day, null)
   return { ...resultOf(rfc), as_of: day, checked_sources }
 }
 
-/** Looks up to 500 RFCs up. The results are in the order of the RFCs; an invalid RFC has an error in its place. */
+/**
+ * Looks up to 500 RFCs up. The results are in the order of the RFCs; an invalid RFC has an error in its place. Throws Failure 422
+ * as_of.future.
+ */
 export async function lookUpRfcs(ctx: Ctx, { rfcs, as_of, sources }: LookupBatch): Promise<BlacklistBatch> {
-  const day = as_of ?? null
+  const day = dayOf(ctx, as_of)
   const normal = rfcs.map(normalRfc)
   const { checked_sources, resultOf } = await readLists(ctx, [...new Set(normal.filter(isRfc))], day, sources ?? null)
   const data = normal.map(

@@ -65,12 +65,12 @@ export const stateOn = (partition: Partition, alias: string, day: string): Fragm
 
 const NOT_CANCELLED = { estatus: 'vigente', cancelled_at: null, cancellation_reason: null, folio_sustitucion: null } as const
 
-/** A row as it was at the end of the past day of its state: its status and substitutions. */
+/** A row as it was at the end of the past day of its state: its status and substitutions. What the authority was asked since is not said. */
 export function rowOn<Row extends ReadRow>(row: Row, state: string): Row {
   const [isValid, isSubstituted, replaces] = JSON.parse(state) as (0 | 1)[]
   const substitutions = {
     substituted_from: isValid && isSubstituted ? 0 : null,
     substitutes_from: isValid && replaces ? 0 : null,
   }
-  return { ...row, ...(isValid ? NOT_CANCELLED : {}), ...substitutions }
+  return { ...row, ...(isValid ? NOT_CANCELLED : {}), ...substitutions, status_checks: null }
 }

@@ -1,10 +1,11 @@
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { Failure, notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { pastDay } from '../../platform/time/past-day.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedOf } from '../applied/applied.ts'
-import { pastDay } from '../applied/past-day.ts'
 import { creditOf, hasOtherReceiver, isDeferred, notCountedReason } from '../balances.ts'
+import type { Cfdi } from '../contract.ts'
 import { afterDay } from '../literal-day.ts'
 import { decimal, micros } from '../money.ts'
 import type { ReadRow } from '../read-row.ts'
@@ -21,8 +22,15 @@ export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<C
   const ledger = openLedger(ctx)
   const found = await findWithContent(ledger, uuid, pastDay(ctx, as_of))
   if (!found || (as_of !== undefined && found.row.fecha >= afterDay(as_of))) throw notFound('cfdi')
-  return { ...view(found.row, contextOf(ledger, found), await listedOf(ctx)), ...found.content, aplicaciones: applicationsOf(found) }
+  return { ...(await shownAs(ctx, ledger, found)), ...found.content, aplicaciones: applicationsOf(found) }
 }
+
+/** Finds a visible document with its content, as it is now. One call. */
+export const findDetailed = (ledger: ScopedLedger, uuid: string): ReturnType<typeof findWithContent> => findWithContent(ledger, uuid, null)
+
+/** A document that was found as lists show it. */
+export const shownAs = async (ctx: Ctx, ledger: ScopedLedger, found: FoundCfdi): Promise<Cfdi> =>
+  view(found.row, contextOf(ledger, found), await listedOf(ctx))
 
 /**
  * Returns the visible applications to an invoice, and its balance up to the ceiling. Throws Failure 404 cfdi.not_found when the invoice is

@@ -1,13 +1,12 @@
 import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import type { MetadataRow } from '../package/metadata.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addProducts, type Products, parseProducts, writeProducts } from '../products.ts'
 import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
+import { addTo, type Cells, cellOf, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
-import { type StatusColumns, statusOf, withBalance } from './row.ts'
+import { type ReportedCancellation, type StatusColumns, statusOf, tellsOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'
 
 /** A document that a slice delivers, with its XML or as metadata alone. */
@@ -33,7 +32,7 @@ export interface SliceChanges {
   created: Incoming[]
   /** Documents with their XML, where only metadata is stored. */
   completed: Incoming[]
-  cancelled: MetadataRow[]
+  cancelled: ReportedCancellation[]
   /** Documents that are taken out. One that is also in `created` is replaced. */
   removed: string[]
 }
@@ -91,7 +90,8 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const stored = new Map(affected.rows.map((row) => [row.uuid, row]))
   const merged = completed.map((document) => merge(document, stored.get(document.row.uuid)))
   const documents = [...created, ...merged.map(({ document }) => document)]
-  const statuses = new Map(cancelled.filter(({ uuid }) => stored.get(uuid)?.cancelled === 0).map((row) => [row.uuid, statusOf(row)]))
+  const told = cancelled.filter((row) => stored.has(row.uuid) && tellsOf(row, stored.get(row.uuid)!))
+  const statuses = new Map(told.map((row) => [row.uuid, statusOf(row)]))
   const gone = new Set(removed)
   const remaining = affected.applications.filter(({ source }) => !gone.has(source))
   const states = substitutionsAfter(changes, affected)
@@ -126,7 +126,7 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
-    cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid), status, affected.applications)),
+    cancellations: [...statuses].flatMap(([uuid, status]) => cancellationOf(stored.get(uuid)!, status, affected.applications)),
   }
 }
 
@@ -208,13 +208,12 @@ function monthsOf(counted: readonly Counted[], affected: AffectedRows): SliceWri
   const months = new Map<MonthKey, { cells: Cells; products: Products | null }>()
   for (const { row, sign } of counted) {
     const adds = contribution(row)
-    if (adds === null) continue
     const key = monthKey(row)
     const stored = before.get(key) ?? EMPTY_MONTH
     const month = months.get(key) ?? { cells: parseCells(stored.cells), products: parseProducts(stored.products) }
     months.set(key, month)
-    addTo(month.cells, adds, sign)
-    if (month.products !== null) addProducts(month.products, row, adds, sign)
+    addTo(month.cells, adds ?? cellOf(row), sign)
+    if (adds !== null && month.products !== null) addProducts(month.products, row, adds, sign)
   }
   return [...months].flatMap(([key, { cells, products }]) => {
     const [month = '', direction] = key.split('|')
@@ -243,8 +242,9 @@ function suppliersOf(counted: readonly Counted[], affected: AffectedRows): Slice
   })
 }
 
-function cancellationOf(row: StoredRow | undefined, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
-  if (row === undefined) return []
+function cancellationOf(row: StoredRow, status: StatusColumns, applications: readonly StoredApplication[]): CancelledCfdi[] {
+  // It was cancelled before, and its date came now.
+  if (row.cancelled === 1) return []
   const payments = thresholdsOf(
     row,
     applications.filter(({ invoice }) => invoice === row.uuid),

@@ -1,13 +1,14 @@
 import { commit } from '../../platform/db/commit.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
+import { addDoubts, nextDaily } from '../checks/doubts.ts'
 import type { CfdiRow } from '../columns.ts'
-import type { MetadataRow } from '../package/metadata.ts'
 import { packXml, type XmlPlace } from '../xml/xml-store.ts'
 import { except, readAffectedBy } from './affected.ts'
 import { applyChanges, type Incoming, type SliceChanges } from './apply-changes.ts'
 import { type Holding, type HoldingPart, holdingParts, partsIn } from './holdings.ts'
 import { outcomeOf, type ReadEntry, type SliceOutcome } from './outcome.ts'
 import { type KnownCfdi, readKnown } from './reads.ts'
+import type { ReportedCancellation } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
 /** The partition that documents are ingested into, and where they come from. */
@@ -44,7 +45,7 @@ export type XmlContent = Pick<KnownCfdi, 'xml_crc' | 'xml_size'>
 /** What a slice contains. Where several XML files have one UUID, the first one is in `documents`. */
 export interface SliceContent {
   documents: Map<string, Incoming>
-  cancelled: MetadataRow[]
+  cancelled: ReportedCancellation[]
   entries: ReadEntry[]
   /** What the import holds; empty for a download. The places of XML are not set yet. */
   holdings: Map<string, SliceHolding>
@@ -116,10 +117,29 @@ async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<
   const { writes, cancellations } = applyChanges(changes, affected)
   const held = hold(changes, parts)
   const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
+  statements.push(...doubtStatements(target, changes))
   slice.forget?.()
   const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
   for (const { part } of parts) target.parts?.add(part)
   return outcome
+}
+
+/** More documents of a slice without XML are no doubts: something of the download is missing. */
+const MOST_UNPROVEN = 20
+
+/**
+ * Received documents that metadata lists as valid, and that the package of valid ones did not hold: they may have been cancelled in between.
+ * The authority is asked about them.
+ */
+function doubtStatements({ ledger, entity, provenance, now }: IngestTarget, { created }: SliceChanges): D1PreparedStatement[] {
+  if (provenance === 'import') return []
+  const unproven = created.filter(({ row, packed }) => packed === null && row.direction === 1 && row.cancelled === 0 && row.kind === 'cfdi')
+  if (unproven.length === 0 || unproven.length > MOST_UNPROVEN) return []
+  const due_at = nextDaily(now.getTime())
+  return addDoubts(
+    ledger,
+    unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, doubt: 'unproven' })),
+  )
 }
 
 /** Reads a slice, again when its documents revealed only then what is known of them. */
@@ -194,7 +214,7 @@ async function addKnown(
 
 function changesOf(
   documents: ReadonlyMap<string, Incoming>,
-  cancelled: MetadataRow[],
+  cancelled: ReportedCancellation[],
   known: ReadonlyMap<string, KnownCfdi>,
 ): SliceChanges {
   const changes: SliceChanges = { created: [], completed: [], cancelled, removed: [] }

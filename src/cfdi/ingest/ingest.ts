@@ -1,13 +1,15 @@
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
-import { type Bytes, bytesInMemory } from '../package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow } from '../package/metadata.ts'
+import { uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/reported.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
 import { type KnownCfdi, readStored } from './reads.ts'
+import { tellsOf } from './row.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
 export { type IngestTarget, importPrefix, type XmlContent } from './commit-slice.ts'
@@ -30,12 +32,33 @@ const METADATA_ROW_BYTES = 1_000
 
 /**
  * Ingests the CFDIs of a ZIP, slice by slice; each outcome that is yielded has been committed. `reported` is the metadata of the same
- * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. Throws
- * PackageRejected when the ZIP cannot be read.
+ * download by UUID: new documents that it lists as cancelled are stored as cancelled, and are not reported as cancellations. Of a package
+ * that is shared with other months, only what is of the month is ingested. Throws PackageRejected when the ZIP cannot be read.
  */
-export async function* ingestXmlPackage(target: IngestTarget, bytes: Uint8Array, reported: StatusLookup = new Map()): Outcomes {
-  const file = bytesInMemory(bytes)
-  yield* ingestFiles(target, filesOf(file, entriesOf(file, await readDirectory(file))), reported)
+export async function* ingestXmlPackage(
+  target: IngestTarget,
+  file: Bytes,
+  reported: StatusLookup = new Map(),
+  shared?: SharedXml,
+): Outcomes {
+  const unannounced = new Set(shared?.unannounced)
+  const isReported = (uuid: string | null) => uuid !== null && reported.get(uuid) !== undefined
+  // An empty file is none of the documents that it is named after.
+  const isWanted = ({ n, name, size }: { n: number; name: string; size: number }) =>
+    size > 0 && (unannounced.has(n) || isReported(uuidOfName(name)))
+  const entries = entriesOf(file, await readDirectory(file), shared && isWanted)
+  yield* ingestFiles(
+    target,
+    filesOf(file, entries, undefined, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
+    reported,
+  )
+}
+
+/** What a month takes of an XML package with documents of other months: those that are reported, and unannounced ones whose content is. */
+export interface SharedXml {
+  month: string
+  /** The places of the entries whose names no metadata lists. */
+  unannounced: readonly number[]
 }
 
 /** The entries that may be CFDIs, as files. */
@@ -43,8 +66,9 @@ export async function* filesOf(
   file: Bytes,
   entries: AsyncIterable<ZipEntry>,
   isOther: (entry: ZipEntry) => boolean = () => false,
+  monthOf: (entry: ZipEntry) => string | null = () => null,
 ): AsyncGenerator<UnopenedFile, void, undefined> {
-  for await (const entry of entries) if (!entry.junk && !isOther(entry)) yield await fileOfEntry(file, entry)
+  for await (const entry of entries) if (!entry.junk && !isOther(entry)) yield await fileOfEntry(file, entry, monthOf(entry))
 }
 
 /** Ingests files, slice by slice. */
@@ -111,7 +135,7 @@ async function* unstoredFiles(target: IngestTarget, files: AsyncIterable<Unopene
 
 /** The metadata rows that would change something, some at a time. */
 async function* unstoredRows(target: IngestTarget, rows: Few<ListedRow>): AsyncGenerator<ListedRow[], void, undefined> {
-  const isStored = (row: ListedRow, stored: KnownCfdi) => !row.cancelled || stored.cancelled === 1
+  const isStored = (row: ListedRow, stored: KnownCfdi) => !tellsOf(row, stored)
   for await (const group of groupsOf(rows)) yield await unstored(target, group, isStored)
 }
 

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib'
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 import { contentText } from '../chunks/content.ts'
-import type { Bytes } from '../package/bytes.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow, MetadataRow } from '../package/metadata.ts'
 import { inflate, isXml, kindOf, shownName, uuidOfName } from '../package/package.ts'
@@ -15,7 +15,7 @@ import type { IngestTarget, Slice, SliceHolding, XmlContent } from './commit-sli
 import type { HeldXml } from './holdings.ts'
 import { Lines } from './lines.ts'
 import type { ReadEntry } from './outcome.ts'
-import { fitToLimits, rowOf, rowOfMetadata, type StatusColumns, statusOf } from './row.ts'
+import { fitToLimits, rowOf, rowOfMetadata, type StatusColumns, statusOf, tellsOf } from './row.ts'
 import { RowRejected } from './row-rejected.ts'
 
 /** A file that may be a CFDI and has not been opened. */
@@ -34,6 +34,8 @@ export interface UnopenedFile {
   packed: Uint8Array
   /** How many bytes opening it takes: the declared size, where `inflate` stops; 0 when it is rejected unopened. */
   weight: number
+  /** The month in which a document must be to be taken; null for any. A file of another month is passed over, and one that is none. */
+  month: string | null
   /** Throws EntryRejected. */
   content(): Uint8Array
 }
@@ -42,7 +44,7 @@ export interface UnopenedFile {
 const MAX_PACKED_BYTES = MAX_XML_BYTES + 64 * 1024
 
 /** An entry of a ZIP as a file. Its bytes are not copied when the ZIP is in memory. Those of an entry that is too large are not read. */
-export async function fileOfEntry(file: Bytes, entry: ZipEntry): Promise<UnopenedFile> {
+export async function fileOfEntry(file: Bytes, entry: ZipEntry, month: string | null = null): Promise<UnopenedFile> {
   const isUnopened = entry.rejected !== null || entry.size > MAX_XML_BYTES || entry.compressed_size > MAX_PACKED_BYTES
   const packed = isUnopened ? new Uint8Array() : await file.read(entry.offset, entry.compressed_size)
   return {
@@ -55,6 +57,7 @@ export async function fileOfEntry(file: Bytes, entry: ZipEntry): Promise<Unopene
     method: entry.method,
     packed,
     weight: isUnopened ? 0 : Math.max(entry.size, entry.compressed_size),
+    month,
     content: () => inflate(packed, entry, MAX_XML_BYTES),
   }
 }
@@ -70,6 +73,7 @@ export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
   method: 8,
   packed: new Uint8Array(deflateRawSync(bytes)),
   weight: bytes.length,
+  month: null,
   content: () => bytes,
 })
 
@@ -132,11 +136,11 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
           break
         }
         const stored = file.uuid === null ? undefined : known.get(file.uuid)
-        if (!opened.has(file) && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
+        if (!opened.has(file) && file.month === null && stored?.xml_crc === file.crc && stored.xml_size === file.size) {
           keep({ n: file.n, name: file.name, uuid: stored.uuid }, file)
           continue
         }
-        const read = opened.get(file) ?? readFile(target, file, reported)
+        const read = opened.get(file) ?? ofMonth(file, readFile(target, file, reported))
         opened.set(file, read)
         if (read.document === null) {
           if (read.entry !== null) entries.push(read.entry)
@@ -178,6 +182,10 @@ function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, re
     return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
   }
 }
+
+/** What cannot be read is missed where its document is announced. */
+const ofMonth = ({ month }: UnopenedFile, read: ReadFile): ReadFile =>
+  month === null || read.document?.row.fecha.startsWith(month) ? read : { document: null, entry: null }
 
 /** The bytes of an XML as its row describes them. */
 type XmlBytes = Pick<HeldXml, 'xml_length' | 'xml_method' | 'xml_size' | 'xml_crc'>
@@ -224,7 +232,7 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)
             documents.set(uuid, document)
-          } else if (row.cancelled && stored?.cancelled === 0) cancelled.set(uuid, row)
+          } else if (stored !== undefined && tellsOf(row, stored)) cancelled.set(uuid, row)
           entries.push(entry)
           if (isHeld) holdings.set(uuid, { uuid, packed: null, xml: null, metadata: row })
         } catch (error) {

@@ -10,6 +10,7 @@ import type { MonthKey } from '../totals.ts'
 export interface KnownCfdi {
   uuid: string
   cancelled: number
+  cancelled_at: string | null
   /** Both are null when only metadata is known. */
   xml_crc: number | null
   xml_size: number | null
@@ -18,6 +19,7 @@ export interface KnownCfdi {
   /** The parts of what imports hold of it (holdings.ts), and its chunk. */
   held: string | null
   chunk: number | null
+  status_checks: string | null
 }
 
 const ROW = [
@@ -56,7 +58,7 @@ export interface StoredSuppliers {
 }
 
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
-const SELECT_KNOWN = `select c.uuid, c.cancelled, c.xml_crc, c.xml_size, c.certified_at, c.updated_at, c.held, c.chunk
+const SELECT_KNOWN = `select c.uuid, c.cancelled, c.cancelled_at, c.xml_crc, c.xml_size, c.certified_at, c.updated_at, c.held, c.chunk, c.status_checks
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
 const SELECT_ROWS = `select ${[...ROW, ...ROW_MICROS].map((name) => `c.${name}`).join(', ')}
   from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`

@@ -1,4 +1,5 @@
 import { commit } from '../../platform/db/commit.ts'
+import { isCalledCancelled } from '../checks/checks.ts'
 import { type ChunkPlace, chunksOf, withoutDocuments } from '../chunks/chunks.ts'
 import { parseCfdi } from '../xml/parse.ts'
 import { readXml } from '../xml/xml-store.ts'
@@ -9,7 +10,7 @@ import { type Combined, combine, type Holding } from './holdings.ts'
 import { Lines } from './lines.ts'
 import { documentOf } from './read-entries.ts'
 import { type KnownCfdi, readChunks, readKnown, type StoredRow } from './reads.ts'
-import { rowOfMetadata } from './row.ts'
+import { CANCELLED, rowOfMetadata } from './row.ts'
 import { type SliceWrites, writeStatements } from './writes.ts'
 
 /** What is still held of documents, and their `held` column. */
@@ -47,8 +48,8 @@ export const replaceDocuments = <Remaining extends StillHeld>(
       else {
         removed.push(stored.uuid)
         if (combined === null) continue
-        const document = await rebuilt(target, combined)
-        created.push({ ...document, row: { ...document.row, held } })
+        const document = await rebuilt(target, withAnswers(stored, combined))
+        created.push({ ...document, row: { ...document.row, held, status_checks: stored.status_checks } })
       }
     }
     const changes = { created, completed: [], cancelled: [], removed }
@@ -72,6 +73,10 @@ const isSame = (stored: KnownCfdi, combined: Combined): combined is Combined & {
   stored.xml_size === combined.xml.xml_size &&
   stored.cancelled === 0 &&
   combined.status.cancelled === 0
+
+/** What the status service called cancelled stays so, whatever the imports say that are left. */
+const withAnswers = ({ status_checks }: KnownCfdi, combined: Combined): Combined =>
+  combined.status.cancelled === 0 && isCalledCancelled(status_checks) ? { ...combined, status: CANCELLED } : combined
 
 async function rebuilt({ files, rfc, now }: ReplaceTarget, { xml, metadata, status }: Combined): Promise<Incoming> {
   if (xml === null)

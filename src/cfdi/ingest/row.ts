@@ -16,7 +16,18 @@ import { RowRejected } from './row-rejected.ts'
 /** What the authority says of a document besides the document itself. */
 export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>
 
+/** A cancellation that somebody reports. */
+export type ReportedCancellation = ReportedStatus & { uuid: string }
+
+/** Whether a report tells something new of a stored document: that it is cancelled, or when. The status service reports no time. */
+export const tellsOf = (
+  reported: Omit<ReportedStatus, 'folio_sustitucion'>,
+  stored: { cancelled: number; cancelled_at: string | null },
+): boolean => reported.cancelled && (stored.cancelled === 0 || (stored.cancelled_at === null && reported.cancelled_at !== null))
+
 const VALID: StatusColumns = { estatus: 'vigente', cancelled: 0, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
+/** Of a document of which only that is known. */
+export const CANCELLED: StatusColumns = { ...VALID, estatus: 'cancelado', cancelled: 1 }
 /** D1 refuses rows and parameters over 2 MB. */
 const MAX_BYTES = 1_500_000
 
@@ -61,15 +72,15 @@ export function rowOf(document: CfdiDocument, lines: LineTaxes, rfc: string, sta
   return withBalance(row, [])
 }
 
-const DAY = /^\d{4}-\d\d-\d\d/
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
 /** The first and the last day of the payments of a P, of an N, or of what a CFDI de retenciones withholds: the last day of its period. */
 function paidDaysOf({ pagos, nominas, retencion, tipo_comprobante, fecha }: CfdiDocument): Pick<CfdiRow, 'first_paid_on' | 'last_paid_on'> {
   if (retencion || tipo_comprobante === 'N') {
     const month = `${retencion?.ejercicio}-${retencion?.mes_final?.padStart(2, '0')}`
-    const day = [MONTH.test(month) ? lastDayOf(month) : nominas[0]?.fecha_pago, fecha].find((one) => one && DAY.test(one))?.slice(0, 10)
-    return { first_paid_on: day ?? null, last_paid_on: day ?? null }
+    const isMonth = MONTH.test(month) && isIssueDate(month)
+    const day = (isMonth ? lastDayOf(month) : (nominas[0]?.fecha_pago ?? fecha)).slice(0, 10)
+    return { first_paid_on: day, last_paid_on: day }
   }
   const days = pagos.flatMap(({ fecha_pago }) => (fecha_pago === '' ? [] : [fecha_pago.slice(0, 10)])).sort()
   return { first_paid_on: days[0] ?? null, last_paid_on: days.at(-1) ?? null }

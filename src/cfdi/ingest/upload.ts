@@ -1,4 +1,4 @@
-import type { Bytes } from '../package/bytes.ts'
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { type Directory, EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from '../package/directory.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
 import { rowsOf } from '../package/month-metadata.ts'

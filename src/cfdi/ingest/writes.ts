@@ -51,6 +51,7 @@ export interface NextCommit {
 const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
   ...['counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
+  'status_checks',
 ])
 
 /**
@@ -86,7 +87,7 @@ const UPSERT_CFDI = insert(
 )
 const INSERT_APPLICATIONS = insert(cfdiPayments, 'do nothing')
 const UPDATE_INDEXED = update(INDEXED)
-const CANCEL = update(STATUS, 'and cfdi.cancelled = 0')
+const CANCEL = update(STATUS, 'and (cfdi.cancelled = 0 or cfdi.cancelled_at is null)')
 const UPDATE_BALANCE = update(BALANCE)
 const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
 const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')

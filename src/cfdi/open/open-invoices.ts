@@ -2,6 +2,7 @@ import { all, type Fragment, join, raw, sql } from '../../platform/db/fragment.t
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf } from '../../visibility/window.ts'
 import { complements } from '../cash/events.ts'
+import { checkSql } from '../checks/checks.ts'
 import { afterDay } from '../literal-day.ts'
 import { isCounterparty, isSubstituted, populationOf } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
@@ -17,8 +18,10 @@ export interface OpenAt {
   past: string | null
   /** Only invoices of these counterparties. */
   counterparty?: readonly string[]
-  /** After how many days an invoice is due that states no terms. */
-  terms: number
+  /** After how many days an invoice is due that states no terms, as SQL over the column with its day. */
+  terms: (column: string) => string
+  /** The fiscal entity whose status checks tell which cancellations are in process. */
+  checker?: string
 }
 
 const EARLIEST = '1990-01-01'
@@ -105,14 +108,14 @@ export function candidates(
 
 const OWN = [
   ...(['uuid', 'issued_at', 'fecha', 'counterparty_rfc', 'currency', 'tipo_cambio', 'total_micros', 'terms_days', 'emisor_rfc'] as const),
-  ...(['receptor_rfc', 'receptor_nombre', 'emisor_nombre', 'paid', 'credited'] as const),
+  ...(['receptor_rfc', 'receptor_nombre', 'emisor_nombre', 'paid', 'credited', 'status_checks'] as const),
 ]
 
 /**
  * Selects the open PPD invoices of a direction that count (insights.md 8.0), one row each: less than half a cent is nothing. Columns: `uuid`,
- * `issued_at`, `day`, `rfc` and `name` of the counterparty, `currency`, `due`, `is_parsed` (its terms are stated), `balance` in micros of its
- * currency, `pesos` in micros at its own exchange rate, and `odd`: a JSON list for `measureOpen` where SQL cannot compute the two, else null.
- * Such a row may not be open after all. `more` are conditions on the alias `own`. Null when the window shows nothing of the direction.
+ * `issued_at`, `day`, `rfc` and `name` of the counterparty, `currency`, `due`, `is_parsed` (its terms are stated), `is_in_process` (its
+ * cancellation), `balance` in micros of its currency, `pesos` in micros at its own exchange rate, and `odd`: a JSON list for `measureOpen` where
+ * SQL cannot compute the two, else null. Such a row may not be open after all. `more` are conditions on the alias `own`. Null when the window shows nothing of the direction.
  */
 export function openInvoices(
   partition: Partition,
@@ -126,10 +129,12 @@ export function openInvoices(
   const balance = 'max(own.total_micros - own.settled, 0)'
   // With a limit, SQLite computes `settled` once, and not once for each place that names it.
   const applied = sql`case when own.is_recomputed then ${listOfApplications(partition, at.past)} end`
-  return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, date(day, '+' || terms || ' days') as due, balance, pesos, odd
+  const isInProcess =
+    at.checker === undefined || at.past !== null ? '0' : `coalesce(${checkSql(at.checker, 'estatus_cancelacion')} = 'en_proceso', 0)`
+  return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, odd
     from (select own.uuid, own.issued_at, substr(own.fecha, 1, 10) as day, own.counterparty_rfc as rfc, own.currency,
         ${raw(direction === 0 ? 'own.receptor_nombre' : 'own.emisor_nombre')} as name,
-        own.terms_days is not null as is_parsed, coalesce(own.terms_days, ${raw(String(at.terms))}) as terms,
+        own.terms_days is not null as is_parsed, ${raw(isInProcess)} as is_in_process, coalesce(own.terms_days, ${raw(at.terms('own.fecha'))}) as terms,
         ${raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
         case when ${raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
           own.credited, ${applied}) end as odd

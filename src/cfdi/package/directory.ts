@@ -1,4 +1,4 @@
-import type { Bytes } from './bytes.ts'
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 
 /** Why a package, or an entry of one, cannot be read. Source: reliability.md 4 group X. */
 export type ZipCode =
@@ -128,7 +128,7 @@ export const readDirectory = async (file: Bytes): Promise<Directory> => {
 }
 
 /** An entry that has not been located. */
-interface CentralEntry extends Omit<ZipEntry, 'offset' | 'rejected'> {
+export interface CentralEntry extends Omit<ZipEntry, 'offset' | 'rejected'> {
   readonly flags: number
   /** Where its local header is. */
   readonly local: number
@@ -228,12 +228,18 @@ const decodeName = (bytes: Uint8Array): string => {
 
 /**
  * The entries of a ZIP in the order of their data, each found through its local header. Those that lie outside the file or overlap an
- * earlier one are rejected.
+ * earlier one are rejected. Nothing is read of entries that are not wanted.
  */
-export async function* entriesOf(file: Bytes, directory: Directory): AsyncGenerator<ZipEntry, void, undefined> {
+export async function* entriesOf(
+  file: Bytes,
+  directory: Directory,
+  isWanted: (entry: CentralEntry) => boolean = () => true,
+): AsyncGenerator<ZipEntry, void, undefined> {
   let reached = 0
   for (const n of directory.byOffset()) {
-    const { local, flags, ...entry } = directory.entryAt(n)
+    const central = directory.entryAt(n)
+    if (!isWanted(central)) continue
+    const { local, flags, ...entry } = central
     const header = local + 30 > directory.start ? null : viewOf(await file.read(local, 30))
     const isThere = header?.getUint32(0, true) === LOCAL
     const offset = isThere ? local + 30 + header.getUint16(26, true) + header.getUint16(28, true) : 0

@@ -1,4 +1,4 @@
-import { type Bytes, partsOf } from './bytes.ts'
+import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
 import { type MetadataLine, MetadataReader } from './metadata.ts'
 import { inflatedParts, shownName } from './package.ts'

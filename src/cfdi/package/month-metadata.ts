@@ -1,4 +1,4 @@
-import { bytesInMemory } from './bytes.ts'
+import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './directory.ts'
 import type { ListedRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
@@ -14,16 +14,19 @@ export class MonthMetadata {
   readonly statuses = new ReportedStatuses()
   /** The lines that could not be read, and the files that are no metadata. */
   readonly rejected = new Rejections()
-  readonly #files: MetadataFile[] = []
+  readonly #files: { file: MetadataFile; month: string | null }[] = []
 
   /**
-   * Adds a downloaded package; XML entries are not opened. Throws PackageRejected, also when a metadata file is damaged or they are too
-   * large together, because a month without some of its metadata would pass for complete.
+   * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, and what
+   * nobody can date is rejected for the last month. Throws PackageRejected, also when a metadata file is damaged or they are too large
+   * together, because a month without some of its metadata would pass for complete.
    */
-  async add(bytes: Uint8Array): Promise<void> {
-    for (const file of await metadataIn(bytes, this.rejected)) {
-      this.#files.push(file)
-      for await (const rows of rowsOf(file, this.rejected)) for (const row of rows) this.statuses.add(row)
+  async add(file: Bytes, shared?: { month: string; is_last: boolean }): Promise<void> {
+    const rejected = shared?.is_last === false ? undefined : this.rejected
+    for (const one of await metadataIn(file, rejected)) {
+      const read = { file: one, month: shared?.month ?? null }
+      this.#files.push(read)
+      for await (const rows of rowsOfMonth(read, rejected)) for (const row of rows) this.statuses.add(row)
     }
   }
 
@@ -35,9 +38,17 @@ export class MonthMetadata {
   /** The rows of documents that only the metadata has, and of those that it reports as cancelled. */
   async *rowsLeft(): AsyncGenerator<ListedRow[], void, undefined> {
     if (this.statuses.left === 0) return
-    for (const file of this.#files) for await (const rows of rowsOf(file)) yield rows.filter(({ uuid }) => this.statuses.isLeft(uuid))
+    for (const file of this.#files) for await (const rows of rowsOfMonth(file)) yield rows.filter(({ uuid }) => this.statuses.isLeft(uuid))
   }
 }
+
+async function* rowsOfMonth({ file, month }: { file: MetadataFile; month: string | null }, rejected?: Rejections) {
+  for await (const rows of rowsOf(file, rejected)) yield month === null ? rows : rows.filter((row) => monthOf(row) === month)
+}
+
+/** The month of a row; empty when it has no date. */
+export const monthOf = ({ fecha, certified_at }: Pick<ListedRow, 'fecha' | 'certified_at'>): string =>
+  (fecha ?? certified_at ?? '').slice(0, 7)
 
 /** The rows of a file, some at a time. The lines that cannot be read are added to `rejected`. */
 export async function* rowsOf(file: MetadataFile, rejected?: Rejections): AsyncGenerator<ListedRow[], void, undefined> {
@@ -50,8 +61,8 @@ export async function* rowsOf(file: MetadataFile, rejected?: Rejections): AsyncG
     })
 }
 
-async function metadataIn(bytes: Uint8Array, rejected: Rejections): Promise<MetadataFile[]> {
-  const file = bytesInMemory(bytes)
+/** The metadata files of a package. Throws PackageRejected. */
+export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
   let left = MAX_METADATA_BYTES
   for await (const entry of entriesOf(file, await readDirectory(file))) {
@@ -62,7 +73,7 @@ async function metadataIn(bytes: Uint8Array, rejected: Rejections): Promise<Meta
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }

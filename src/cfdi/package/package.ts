@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
-import { type Bytes, partsOf } from './bytes.ts'
+import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
 
 /**

@@ -19,6 +19,8 @@ export interface Population extends Days {
   substituted?: boolean
   /** Types of document, to be found by their index. */
   types?: readonly ('I' | 'E' | 'P' | 'N')[]
+  /** Only received ones with a use of personal deductions, to be found by their index. */
+  isPersonal?: boolean
   /** The documents of one counterparty or of some, to be found by their index. */
   counterparty?: string | readonly string[] | undefined
   /** Only what comes after this position in the order of issued_at and UUID, both descending. */
@@ -45,6 +47,9 @@ export const isCounterparty = (counterparty: string | readonly string[]): Fragme
     ? sql`own.counterparty_rfc = ${counterparty}`
     : sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`
 
+/** As the index `cfdi_personal` has it: the uses D01 to D10 of c_UsoCFDI. */
+const PERSONAL = "own.uso_cfdi > 'D' and own.uso_cfdi < 'E'"
+
 /**
  * Selects from the visible documents of a partition that count (insights.md 8.0): CFDIs with different issuer and receiver that no other one
  * substitutes, of one direction and some literal days, as `from cfdi own … where …`. It reads the documents of these days alone, by an
@@ -59,6 +64,7 @@ export function populationOf(
     cancelled = 0,
     substituted = false,
     types,
+    isPersonal = false,
     counterparty,
     after,
     past = null,
@@ -70,10 +76,11 @@ export function populationOf(
   if (!bounds) return null
   const since = Math.max(earliestOf(first), (acting ? null : bounds.since) ?? 0)
   const until = Math.min(latestOf(last), bounds.until ?? Number.MAX_SAFE_INTEGER)
-  const index = counterparty === undefined ? (types ? 'cfdi_tipoc' : 'cfdi_dirc') : 'cfdi_cpd'
+  const index = isPersonal ? 'cfdi_personal' : counterparty === undefined ? (types ? 'cfdi_tipoc' : 'cfdi_dirc') : 'cfdi_cpd'
   const where = all([
     sql`own.entity = ${partition.number}`,
     ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
+    ...(isPersonal ? [raw(PERSONAL)] : []),
     ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
     raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
     sql`own.issued_at >= ${since}`,

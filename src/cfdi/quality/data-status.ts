@@ -1,6 +1,6 @@
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { type Coverage, type DataStatus, dataStatusOf } from '../../visibility/coverage.ts'
+import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../visibility/coverage.ts'
 import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
 
 const DIRECTIONS = ['issued', 'received'] as const
@@ -20,17 +20,25 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragm
     where w.entity = ${entity} and open = 1 and s.month <> ''
       and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${raw(askersOf('s'))}) where value = ${organization_id}))`
 
-/** Tells the data status of any month of a direction from these rows. `now` in milliseconds. */
-export function dataStatuses(
+/** Tells the state of any month of a direction from these rows. `now` in milliseconds; `lacking` as in `monthStateOf`. */
+export function monthStates(
   { windows, reachesOf }: ScopedLedger,
   rows: readonly DataStatusRow[],
   now: number,
-): (month: string, direction: DirectionNumber) => DataStatus {
+): (month: string, direction: DirectionNumber, lacking?: number) => MonthState {
   const sources = DIRECTIONS.map((name, n) => {
     const own = rows.filter(({ source }) => source === `sat_cfdi_${name}`)
     const coverage = JSON.parse(own.find(({ months }) => months !== null)?.months ?? '{}') as Coverage
     const open = Object.fromEntries(own.flatMap(({ month, as_of }) => (month === null ? [] : [[month, as_of]])))
     return { coverage, open, window: windows[name], reaches: reachesOf(n as DirectionNumber) }
   })
-  return (month, direction) => dataStatusOf(month, sources[direction]!, now)
+  return (month, direction, lacking) => monthStateOf(month, sources[direction]!, now, lacking)
+}
+
+/** Tells the data status of any month of a direction from these rows. */
+export function dataStatuses(
+  ...asked: Parameters<typeof monthStates>
+): (month: string, direction: DirectionNumber, lacking?: number) => DataStatus {
+  const stateOf = monthStates(...asked)
+  return (month, direction, lacking) => dataStatusFor(stateOf(month, direction, lacking).status)
 }

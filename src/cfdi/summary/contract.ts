@@ -5,12 +5,12 @@ import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 import { Direction } from '../contract.ts'
 import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 
-export const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
+export const Month = z.string().regex(/^((19|20)\d\d|2100)-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
 export const monthOrDay = (description: Doc) =>
   z
     .union([Month, z.iso.date()], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD.')
     .optional()
-    .meta({ documented: { type: 'string', pattern: '^(19|20)\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
+    .meta({ documented: { type: 'string', pattern: '^((19|20)\\d\\d|2100)-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
 const money = z.string().meta({ description: doc('Decimal, in MXN.') })
 
 /** The query of GET /v1/cfdi/summary/monthly. */

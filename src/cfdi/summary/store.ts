@@ -5,7 +5,8 @@ import { earliestOf, firstOpenDay, lastBegunDay, latestOf } from '../../visibili
 import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
-import { addTo, type Cells, contribution, parseCells, withoutDay } from '../totals.ts'
+import { ASIDE, addTo, type Cells, cellOf, contribution, parseCells, withoutDay } from '../totals.ts'
+import { addHeld, type HeldMonths } from './held.ts'
 
 /** The literal days, both inclusive, and the directions that a summary covers. */
 export interface Span {
@@ -16,6 +17,13 @@ export interface Span {
 
 /** Totals by type, method and status (`tipo|metodo|estatus`) for each month and direction (`YYYY-MM|direction`). */
 export type Months = Map<string, Cells>
+
+/** What is added up over the visible documents: those that the authority delivered, and with `months` those that sums are about. */
+interface Sums {
+  held: HeldMonths
+  /** Null when nobody asks for them. */
+  months: Months | null
+}
 
 type MonthCells = { month: string; direction: 0 | 1; is_whole: 0 | 1; cells: string }
 
@@ -52,7 +60,7 @@ const substitutedLater = (partition: Partition, { directions }: Span, until: num
 /** A statement, and how what it reads is added to the months. */
 interface Part<Row> {
   statement: Fragment
-  add: (months: Months, row: Row) => void
+  add: (sums: Sums, row: Row) => void
 }
 
 type Parts = [Part<MonthCells>, ...Part<CountableRow>[]]
@@ -60,7 +68,7 @@ type Parts = [Part<MonthCells>, ...Part<CountableRow>[]]
 /** The days of a span from the month rows. */
 const days = (partition: Partition, span: Span): Part<MonthCells> => ({
   statement: monthsOf(partition, span),
-  add: (months, month) => addMonth(months, month, span),
+  add: (sums, month) => addMonth(sums, month, span, partition),
 })
 
 /**
@@ -76,16 +84,16 @@ function partsOfWindow(partition: Partition, { floor, until }: DirectionBounds, 
   const visible = [sql`own.fecha >= ${first}`, sql`own.issued_at <= ${until}`, after]
   const restored: Part<CountableRow> = {
     statement: substitutedLater(partition, span, until, visible),
-    add: (months, row) => {
-      addRow(months, row, -1)
-      addRow(months, row, 1, until)
+    add: (sums, row) => {
+      addRow(sums, row, -1, partition)
+      addRow(sums, row, 1, partition, until)
     },
   }
   if (open > span.last) return [days(partition, span), restored]
   const hidden = [sql`own.fecha >= ${later(open, first)}`, after]
   const divided: Part<CountableRow> = {
     statement: rowsOf(partition, span, until + 1, latestOf(span.last), hidden),
-    add: (months, row) => addRow(months, row, -1),
+    add: (sums, row) => addRow(sums, row, -1, partition),
   }
   return [days(partition, span), restored, divided]
 }
@@ -97,31 +105,55 @@ const partsOfImports = (partition: Partition, _: DirectionBounds, span: Span): P
   if (visible.length === 0) return [whole]
   const hidden = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
   const statement = rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), hidden)
-  return [whole, { statement, add: (months, row) => addRow(months, row, -1) }]
+  return [whole, { statement, add: (sums, row) => addRow(sums, row, -1, partition) }]
+}
+
+/** The parts of a span, in the partitions that are meant. */
+const partsOf = (
+  ledger: ScopedLedger,
+  { directions, ...days }: Span,
+  origins: readonly Partition['origin'][],
+): (Part<MonthCells> | Part<CountableRow>)[] =>
+  partitionsToRead(ledger)
+    .filter(({ origin }) => origins.includes(origin))
+    .flatMap((partition) =>
+      partition.bounds.flatMap((bounds): (Part<MonthCells> | Part<CountableRow>)[] => {
+        const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
+        if (span.directions.length === 0) return []
+        return (partition.origin === 'authority' ? partsOfWindow : partsOfImports)(partition, bounds, span)
+      }),
+    )
+
+/** Runs the statements of some parts, and those of the caller, in one call, and reads how far the months were downloaded. */
+async function read(ledger: ScopedLedger, parts: ReturnType<typeof partsOf>, sums: Sums, more: readonly Fragment[]) {
+  if (parts.length === 0) return { statusRows: [], found: more.map(() => []) }
+  const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement), ...more]
+  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  for (const [i, { add }] of parts.entries()) for (const row of results[i]!.results) add(sums, row as MonthCells & CountableRow)
+  return { statusRows: statusRows!.results as DataStatusRow[], found: results.slice(parts.length).map((one) => one.results) }
+}
+
+interface Found {
+  held: HeldMonths
+  statusRows: DataStatusRow[]
+  found: unknown[][]
 }
 
 /**
  * Sums the visible documents, and reads how far the months were downloaded. One call, in which it runs `more` statements of the caller. Their
  * rows are `found`.
  */
-export async function sumMonths(
-  ledger: ScopedLedger,
-  { directions, ...days }: Span,
-  more: readonly Fragment[] = [],
-): Promise<{ months: Months; statusRows: DataStatusRow[]; found: unknown[][] }> {
-  const parts = partitionsToRead(ledger).flatMap((partition) =>
-    partition.bounds.flatMap((bounds) => {
-      const span = { ...days, directions: directions.filter((direction) => bounds.directions.includes(direction)) }
-      if (span.directions.length === 0) return []
-      return (partition.origin === 'authority' ? partsOfWindow : partsOfImports)(partition, bounds, span)
-    }),
-  )
-  const months: Months = new Map()
-  if (parts.length === 0) return { months, statusRows: [], found: more.map(() => []) }
-  const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement), ...more]
-  const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  for (const [i, { add: addTo }] of parts.entries()) for (const row of results[i]!.results) addTo(months, row as MonthCells & CountableRow)
-  return { months, statusRows: statusRows!.results as DataStatusRow[], found: results.slice(parts.length).map((one) => one.results) }
+export async function sumMonths(ledger: ScopedLedger, span: Span, more: readonly Fragment[] = []): Promise<Found & { months: Months }> {
+  const sums = { held: new Map(), months: new Map() }
+  const rows = await read(ledger, partsOf(ledger, span, ['authority', 'import']), sums, more)
+  return { ...sums, ...rows }
+}
+
+/** Counts the visible documents that the authority delivered, with the rest of `sumMonths`. */
+export async function sumHeld(ledger: ScopedLedger, span: Span, more: readonly Fragment[] = []): Promise<Found> {
+  const held: HeldMonths = new Map()
+  const rows = await read(ledger, partsOf(ledger, span, ['authority']), { held, months: null }, more)
+  return { held, ...rows }
 }
 
 function cellsAt(months: Months, month: string, direction: number): Cells {
@@ -130,16 +162,28 @@ function cellsAt(months: Months, month: string, direction: number): Cells {
   return cells
 }
 
-function addMonth(months: Months, { month, direction, is_whole, cells }: MonthCells, { first, last }: Span): void {
-  const into = cellsAt(months, month, direction)
-  for (const [cell, values] of parseCells(cells)) {
-    const day = `${month}-${cell.slice(0, 2)}`
-    if (is_whole === 1) addTo(into, { cell, values }, 1)
-    else if (day >= first && day <= last) addTo(into, { cell: withoutDay(cell), values }, 1)
+function addMonth(
+  { held, months }: Sums,
+  { month, direction, is_whole, cells }: MonthCells,
+  { first, last }: Span,
+  { origin }: Partition,
+): void {
+  const into = months && cellsAt(months, month, direction)
+  for (const [key, values] of parseCells(cells)) {
+    const day = `${month}-${key.slice(0, 2)}`
+    if (is_whole === 0 && (day < first || day > last)) continue
+    const cell = is_whole === 1 ? key : withoutDay(key)
+    if (origin === 'authority') addHeld(held, { month, direction, cell }, values, 1)
+    if (into && !isAside(cell)) addTo(into, { cell, values }, 1)
   }
 }
 
-function addRow(months: Months, row: CountableRow, sign: 1 | -1, until: number | null = null): void {
+/** Whether documents of a cell without a day are in no sum. */
+const isAside = (cell: string): boolean => cell.startsWith(`${ASIDE}|`)
+
+function addRow({ held, months }: Sums, row: CountableRow, sign: 1 | -1, { origin }: Partition, until: number | null = null): void {
   const adds = contribution(row, until)
-  if (adds) addTo(cellsAt(months, adds.month, row.direction), { cell: withoutDay(adds.cell), values: adds.values }, sign)
+  const { month, cell, values } = adds ?? cellOf(row)
+  if (origin === 'authority') addHeld(held, { month, direction: row.direction, cell }, values, sign)
+  if (adds && months) addTo(cellsAt(months, month, row.direction), { cell: withoutDay(cell), values }, sign)
 }

@@ -4,16 +4,17 @@ import type { Fragment } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../visibility/contract.ts'
-import type { DataStatus } from '../../visibility/coverage.ts'
+import type { DataStatus, MonthState } from '../../visibility/coverage.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, latestOf, windowStateOf } from '../../visibility/window.ts'
+import { EARLIEST_DAY, earliestOf, latestOf, windowStateOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
 import { decimal } from '../money.ts'
 import { incompleteMonths } from '../quality/data-quality.ts'
-import { dataStatuses } from '../quality/data-status.ts'
+import { dataStatuses, monthStates } from '../quality/data-status.ts'
 import { add, type Cells, nothing, type Totals } from '../totals.ts'
 import type { CfdiMonth, MonthlySummary, MonthlySummaryQuery } from './contract.ts'
-import { type Months, type Span, sumMonths } from './store.ts'
+import { type HeldDocuments, type HeldMonths, NOTHING_HELD } from './held.ts'
+import { type Months, type Span, sumHeld, sumMonths } from './store.ts'
 
 export type { Span } from './store.ts'
 
@@ -40,7 +41,7 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
   const ledger = openLedger(ctx)
   const span = spanOf(query, ctx.now)
   const now = ctx.now.getTime()
-  const [latest, { months, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
+  const [latest, { months, held, statusRows }] = await Promise.all([latestCeilings(ctx.db, [ledger.entity]), sumMonths(ledger, span)])
   const { windows, window } = ledger
   const all = [...months.values()].map(partsOf)
   const valid = all.map((parts) => sumOf(parts, isCounted))
@@ -49,7 +50,8 @@ export async function summarizeMonths(ctx: Ctx, query: MonthlySummaryQuery): Pro
     (place): CfdiMonth => ({
       ...rowOf(ledger.fiscal_entity_id, place, partsOf(months.get(`${place.month}|${place.direction}`))),
       // Outside the window only imports are counted, whatever the runs downloaded of the month's other days.
-      data_status: place.through_date === null ? 'missing' : statusOf(place.month, place.direction),
+      data_status:
+        place.through_date === null ? 'missing' : statusOf(place.month, place.direction, lackingIn(held, place.month, place.direction)),
     }),
   )
   return {
@@ -109,7 +111,7 @@ export async function countDocuments(
   found: unknown[][]
   statusOf: StatusOf
 }> {
-  const { months, statusRows, found } = await sumMonths(ledger, span, more)
+  const { months, held, statusRows, found } = await sumMonths(ledger, span, more)
   const all = [...months.values()].map(partsOf)
   const sum = (only: Only): Totals => {
     const total = nothing()
@@ -124,11 +126,13 @@ export async function countDocuments(
     ),
   )
   // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
-  const statusOf: StatusOf = (month, direction) => (shown.has(`${month}|${direction}`) ? downloaded(month, direction) : 'missing')
+  const statusOf: StatusOf = (month, direction) =>
+    shown.has(`${month}|${direction}`) ? downloaded(month, direction, lackingIn(held, month, direction)) : 'missing'
   const begun = monthsOf(span).filter((month) => earliestOf(`${month}-01`) * 1_000 <= now)
   const having = (status: DataStatus, direction: 0 | 1) =>
     span.directions.includes(direction) ? begun.filter((month) => statusOf(month, direction) === status) : []
-  const missing_months = { issued: having('missing', 0), received: having('missing', 1) }
+  const isExpected = (month: string): boolean => month >= EARLIEST_DAY.slice(0, 7)
+  const missing_months = { issued: having('missing', 0).filter(isExpected), received: having('missing', 1).filter(isExpected) }
   const counts: DocumentCounts = {
     cfdi_total: valid.n,
     with_xml: valid.with_xml,
@@ -150,8 +154,24 @@ export async function countDocuments(
   return { counts, invoices: [invoicesOf(0), invoicesOf(1)], found, statusOf }
 }
 
+const lackingIn = (held: HeldMonths, month: string, direction: 0 | 1): number => held.get(`${month}|${direction}`)?.lacking ?? 0
+
 /** Tells the data status of a month of a direction. */
 export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
+
+/**
+ * Counts the visible documents that the authority delivered, and tells the state of each month by them. `now` in milliseconds. One call, as
+ * with `countDocuments`.
+ */
+export async function countHeld(ledger: ScopedLedger, span: Span, now: number, more: readonly Fragment[] = []) {
+  const { held, statusRows, found } = await sumHeld(ledger, span, more)
+  const stateOf = monthStates(ledger, statusRows, now)
+  const ofMonth = (month: string, direction: 0 | 1): HeldDocuments & MonthState => {
+    const documents = held.get(`${month}|${direction}`) ?? NOTHING_HELD
+    return { ...documents, ...stateOf(month, direction, documents.lacking) }
+  }
+  return { ofMonth, found }
+}
 
 /** The months that a span touches. */
 function monthsOf({ first, last }: Span): string[] {

@@ -6,6 +6,7 @@ const SPACES = /[\t\n\r]| {2}/
 const AMOUNT = /^[+-]?(?:\d{1,40}(?:\.\d{0,30})?|\.\d{1,30})$/
 const DATE_TIME =
   /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,9})?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/
+const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/
 const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
 const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
 
@@ -34,6 +35,12 @@ export const dateTime = (attributes: Attributes, name: string): string | null =>
   const literal = DATE_TIME.exec(value)?.[1]
   if (literal === undefined || !isRealDay(literal)) throw new CfdiRejected('cfdi.invalid_date', `${name} is not a date and time.`)
   return literal
+}
+
+/** A date that says no more than when something was paid. Null when it is not a day of the years in which there are CFDIs. */
+export const dayIfReal = (attributes: Attributes, name: string): string | null => {
+  const value = text(attributes, name)
+  return value !== null && DAY.test(value) && isRealDay(value) && isIssueDate(value) ? value : null
 }
 
 /** The offset from UTC in minutes that a valid date and time states; null when it states none. */

@@ -1,6 +1,6 @@
 import { sumOf } from '../decimal.ts'
 import type { Nomina } from './document.ts'
-import { amount, text, upper, versionOf } from './fields.ts'
+import { amount, dayIfReal, text, upper, versionOf } from './fields.ts'
 import { type Node, type ParseState, path } from './parse-state.ts'
 import type { Attributes } from './xml.ts'
 
@@ -9,7 +9,7 @@ const ISR = '002'
 const common = (a: Attributes): Nomina => ({
   version: versionOf(a) || null,
   tipo_nomina: text(a, 'TipoNomina'),
-  fecha_pago: text(a, 'FechaPago'),
+  fecha_pago: dayIfReal(a, 'FechaPago'),
   fecha_inicial_pago: text(a, 'FechaInicialPago'),
   fecha_final_pago: text(a, 'FechaFinalPago'),
   num_dias_pagados: amount(a, 'NumDiasPagados'),

@@ -1,5 +1,5 @@
+import { XmlReader } from '../../platform/xml-reader.ts'
 import { CfdiRejected } from './rejected.ts'
-import { XmlReader } from './xml-reader.ts'
 
 export type Attributes = Readonly<Record<string, string>>
 

@@ -5,7 +5,7 @@ import { addMonths } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { Obligation } from './contract.ts'
 import { type Declared, declaredBy, shows } from './declared.ts'
-import { dueRuleOf } from './due-rule.ts'
+import { dueRuleOf, rulesOfPeriod } from './due-rule.ts'
 
 /** A return as the authority lists it. */
 export interface Filing {
@@ -80,7 +80,9 @@ export function obligationsOf({ rfc, today, rules, obligations, returns, downloa
         const isMissing = downloaded[periodicity] && filed.length === 0 && declares !== null && declares !== 'diot'
         return {
           ...{ description, periodicity, due_rule, period, due_date },
-          extended_due_date: isExtended ? addFilingDays(namedOf(period), rules.get('obligation.extension_days')[sixth] ?? 1) : null,
+          extended_due_date: isExtended(period)
+            ? addFilingDays(namedOf(period), rulesOfPeriod(rules, period).get('obligation.extension_days')[sixth] ?? 1)
+            : null,
           status: filing ? 'filed' : due_date >= today ? 'pending' : isMissing ? 'overdue' : 'unknown',
           declaration_id: filing?.document_id ?? null,
         }

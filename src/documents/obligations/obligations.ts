@@ -14,6 +14,7 @@ const NOTES = [
     'unknown if there is one for something else. The DIOT, and what no return is known to show, are never overdue.',
   'A due date on a weekend or holiday moves to the next business day (CFF, article 12). Vacations of the authority do not move it. A Friday, ' +
     'from which only returns that are filed at a bank are moved, is not moved.',
+  'Due days and extensions are those of the rules in force on the last day of the period.',
   'The status goes by due_date, because the extension has exceptions.',
 ]
 

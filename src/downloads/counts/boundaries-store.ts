@@ -8,11 +8,14 @@ interface JobKey {
   job_id: string
 }
 
-/** The extractions `e` that requested a job, of the organizations that asked for it, also of those that wait for a login. */
-export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s
-  cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(${raw(askersOf('s'))})))) o
+/** Joins the extractions `e` that requested the job `s`, of the organizations that asked for it, also of those that wait for a login. */
+export const askedJobs =
+  raw(`cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(${askersOf('s')})))) o
   cross join extractions e on e.organization_id = o.key and e.entity = s.entity
-  cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month
+  cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month`)
+
+/** The extractions `e` that requested a job. */
+export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s ${askedJobs}
   where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
 
 /**

@@ -1,3 +1,4 @@
+import { forgetRequests } from '../../authority/sat/conversation/upkeep.ts'
 import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
@@ -17,37 +18,38 @@ const PAGE = 20
 
 /**
  * Deletes jobs in which nothing changed and that finished more than 14 days ago, others that finished more than 90 days ago and that no
- * kept extraction refers to, except the newest of each source and month, and cancellations that were found and commits that were made more
- * than 90 days ago. Each call prunes the partitions whose turn it is; a missed day is made up for with their next turn. A task, whose place
- * is `shard:entity`.
+ * kept extraction refers to, except the newest of each source and month, and cancellations that were found, commits that were made and
+ * requests for metadata that were sent to the authority more than 90 days ago. Each call prunes the partitions whose turn it is; a missed day
+ * is made up for with their next turn. A task, whose place is `shard:entity`.
  */
 export async function pruneJobs(system: System, place = START): Promise<string> {
   const { settings, now } = system
   const turn = Math.floor(now.getTime() / DAY_MS) % TURNS
-  return pageByPage(system, 11 * PAGE + 1, place, async (from, fail) => {
+  return pageByPage(system, 14 * PAGE + 1, place, async (from, fail) => {
     const [shard = 0, after = FIRST] = from.split(':').map(Number)
     const ledger = settings.ledgers[shard]!
     const page = await entitiesOfTurn(ledger, turn, TURNS, after, PAGE)
-    await prune(ledger, page, now.getTime()).catch(fail)
+    await prune(ledger, page, now.getTime(), settings.taxAuthority === 'sat').catch(fail)
     if (page.length === PAGE) return `${shard}:${page.at(-1)}`
     return shard + 1 < settings.ledgers.length ? `${shard + 1}` : ''
   })
 }
 
 /** Prunes the entities in one batch; if the batch fails, each on its own. */
-async function prune(ledger: D1Database, entities: readonly number[], now: number): Promise<void> {
+async function prune(ledger: D1Database, entities: readonly number[], now: number, isAsked: boolean): Promise<void> {
   if (entities.length === 0) return
   try {
-    await ledger.batch(entities.flatMap((entity) => statementsFor(ledger, entity, now)))
+    await ledger.batch(entities.flatMap((entity) => statementsFor(ledger, entity, now, isAsked)))
   } catch {
-    await each(entities, (entity) => ledger.batch(statementsFor(ledger, entity, now)))
+    await each(entities, (entity) => ledger.batch(statementsFor(ledger, entity, now, isAsked)))
   }
 }
 
-const statementsFor = (ledger: D1Database, entity: number, now: number): D1PreparedStatement[] => [
+const statementsFor = (ledger: D1Database, entity: number, now: number, isAsked: boolean): D1PreparedStatement[] => [
   deleteQuietJobs(ledger, entity, now - QUIET_KEPT_MS),
   deleteQuietExtractions(ledger, entity, now - QUIET_KEPT_MS),
   ...deleteJobs(ledger, entity, now - KEPT_MS),
   deleteCancellations(ledger, entity, now - KEPT_MS),
   deleteCommits(ledger, entity, now - KEPT_MS),
+  ...(isAsked ? [forgetRequests(ledger, entity, now - KEPT_MS)] : []),
 ]

@@ -36,7 +36,7 @@ export const Run = z
       .meta({
         description: doc(
           'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its ' +
-            'CIEC is to be verified, and a planned run of that RFC alone makes up for it.',
+            'CIEC or e.firma is to be verified, and a planned run of that RFC alone makes up for it.',
         ),
       }),
     started_at: Instant.meta({ description: doc('The instant from which the run’s date range and the visibility windows are computed.') }),

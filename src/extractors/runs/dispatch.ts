@@ -6,13 +6,15 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
 import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
+import { placeOf } from '../../platform/hash.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
+import { dueAt, isVerified } from '../../taxpayers/login.ts'
 import { widenWindows } from '../../taxpayers/reaches.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
-import { gapStart, monthsOf, rangeOf } from './scope.ts'
+import { gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
@@ -126,7 +128,7 @@ export async function startRun(
  * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
  * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
  * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
- * CIEC is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification.
+ * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
@@ -138,7 +140,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
       unverified.map((row) => laterRun(run, row)),
     )
   const cover = async (page: readonly ConnectionRow[]): Promise<void> => {
-    const verified = page.filter(isVerified)
+    const verified = page.filter((row) => isVerified(row))
     const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined
     const left = page.filter((row) => !isVerified(row) || queued?.unwidened.has(row.connection))
     unverified.push(...left)
@@ -154,8 +156,8 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
       await announceRuns(system, [run])
       return { status: 'dispatched', ...counts, isDone: false }
     }
-    await cover(read.filter(isVerified))
-    // Only then, so that no RFC waits until the authority has answered about the CIECs of others.
+    await cover(read.filter((row) => isVerified(row)))
+    // Only then, so that no RFC waits until the authority has answered about the logins of others.
     await cover(await newlyVerified(system, read))
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
@@ -174,21 +176,19 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
 
 type Widening = Parameters<typeof widenWindows>[2][number]
 
-/** RFCs of a page whose CIECs a run verifies itself. The others are verified by the sweep. */
+/** RFCs of a page whose logins a run verifies itself. The others are verified by the sweep. */
 const VERIFIED_A_PAGE = 10
 
-const isVerified = ({ verify_at }: ConnectionRow): boolean => verify_at === null
-
-/** The unverified connections of a page, after the CIECs that are to be verified now have been, as far as the authority answers. */
+/** The unverified connections of a page, after the logins that are to be verified now have been, as far as the authority answers. */
 async function newlyVerified(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
   const unverified = page.filter((row) => !isVerified(row))
-  const due = unverified.filter(({ verify_at }) => verify_at!.getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  const due = unverified.filter((row) => nextVerification(row).getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
   if (due.length === 0) return unverified
   for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
   return activeOf(system.db, unverified)
 }
 
-const nextVerification = ({ verify_at }: ConnectionRow): Date => verify_at ?? new Date()
+const nextVerification = (row: ConnectionRow): Date => dueAt(row) ?? new Date()
 
 /** The run of one connection that makes up for a run that left it out. The sweep dispatches it. */
 const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
@@ -202,7 +202,7 @@ const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
 const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
 
 /**
- * Returns what was queued, and the connections whose windows did not widen, because another CIEC was accepted or refused meanwhile. The
+ * Returns what was queued, and the connections whose windows did not widen, because another login was accepted or refused meanwhile. The
  * first run after a connection became active again also requests the months since its last extraction that lie before the run's range.
  */
 async function dispatchPage(
@@ -217,6 +217,8 @@ async function dispatchPage(
     return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
   })
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
+  // The sandbox tells everything with the months of the range.
+  const isSwept = system.settings.taxAuthority === 'sat'
   const wider = { issued: [] as Widening[], received: [] as Widening[] }
   const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
     const jobs = sources.flatMap((source) => {
@@ -227,7 +229,13 @@ async function dispatchPage(
       const from = gapStart(range, connection[`${direction}_to`], connection.active_since) ?? range.from
       wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime() })
       const months = monthsOf({ ...range, from }, extractor.timezone)
-      return months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) }))
+      const again = isSwept
+        ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], placeOf(connection.rfc, 7))
+        : []
+      return [
+        ...months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) })),
+        ...again.map((month) => ({ source, month, is_gap: false })),
+      ]
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })

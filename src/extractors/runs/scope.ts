@@ -1,5 +1,5 @@
 import { type Day, dayOfEpoch, epochDayOf, localDayOf } from '../../platform/time/calendar.ts'
-import { LATEST_STAMP_MS } from '../../platform/time/months.ts'
+import { addMonths, LATEST_STAMP_MS } from '../../platform/time/months.ts'
 import type { ScopeKind } from '../rules.ts'
 
 /** The first day of the authority's history (service.md, Limits). */
@@ -66,3 +66,21 @@ export function monthsOf({ from, to }: DownloadRange, timezone: string): string[
 
 const monthAfter = (month: string): string =>
   new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 7)
+
+/** The months before this one of which everything is asked for again each week: documents are cancelled late. */
+const SWEPT_MONTHS = 13
+const WEEK = 7
+
+/**
+ * Returns the months before a range that its run downloads again, because it is the first one in a week: those of the last 13 that lie within the
+ * floor of what the connection's runs have reached. `since` is the ceiling, the instant of the last run; `turn`, from 0 to 6, says on which day
+ * a week begins.
+ */
+export function sweptMonths({ from, to }: DownloadRange, floor: Day | null, since: Date | null, turn: number): string[] {
+  const weekOf = (instant: Date) => Math.floor((epochDayOf(localDayOf(instant, WESTERNMOST)) + turn) / WEEK)
+  if (floor === null || since === null || weekOf(since) >= weekOf(to)) return []
+  const months: string[] = []
+  const first = last(addMonths(localDayOf(to, WESTERNMOST).slice(0, 7), -SWEPT_MONTHS), floor.slice(0, 7))
+  for (let month = first; month < from.slice(0, 7); month = monthAfter(month)) months.push(month)
+  return months
+}

@@ -56,7 +56,8 @@ export const InsightQuality = z
     not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
     months_missing: count(
       doc(
-        'Months of the range that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown.',
+        'Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their ' +
+          'zeros are unknown. Nothing older is downloaded.',
       ),
     ),
     missing_months: z

@@ -48,6 +48,10 @@ export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string
 export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
   Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties'>>
 
+const DAY_OF_RULES =
+  'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law ' +
+  'limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.'
+
 /**
  * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
  * one of them, `more`; their rows are `found`, a list for each.
@@ -72,7 +76,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
       from: span.from,
       to: span.to,
       currency: 'MXN',
-      basis: { rules: rules.basis(), ...basis },
+      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, DAY_OF_RULES] },
       windows: viewWindows(windows),
       window_state: windowStateOf(windows, latest.get(ledger.entity)),
       as_of: new Date(ceiling ?? ctx.now).toISOString(),

@@ -1,4 +1,4 @@
-import { SEVERITIES } from '../../blacklists/catalog.ts'
+import { isCustom, SEVERITIES } from '../../blacklists/catalog.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -6,9 +6,13 @@ import type { WorstListing } from './contract.ts'
 
 const severity = (listing: Listing): number => SEVERITIES.indexOf(listing.severity)
 
-/** The most severe of the active listings of a taxpayer. */
+const own = ({ source }: Listing): number => Number(isCustom(source))
+
+/** The most severe of the active listings of a taxpayer; of equal ones a public list before an own one, then the first by source. */
 export function worstOf(listings: readonly Listing[] = []): WorstListing {
-  const [worst] = listings.filter(({ is_active }) => is_active).sort((a, b) => severity(b) - severity(a) || (a.source < b.source ? -1 : 1))
+  const [worst] = listings
+    .filter(({ is_active }) => is_active)
+    .sort((a, b) => severity(b) - severity(a) || own(a) - own(b) || (a.source < b.source ? -1 : 1))
   return worst ? { source: worst.source, situacion: worst.situacion } : null
 }
 

@@ -48,7 +48,7 @@ function counterparties(partition: Partition, direction: DirectionNumber, days: 
           max(case when own.net_mxn is not null then ${name} end) as name,
           min(case when ${INVOICE} then ${order} end) as first, max(case when ${INVOICE} then ${order} end) as last, ${UNRATED(direction)} as unrated`)}
         ${population} group by own.counterparty_rfc, substr(own.fecha, 1, 7))
-      group by rfc having months is not null or unrated is not null`
+      group by rfc having count(line) + count(unrated) > 0`
   )
 }
 

@@ -10,7 +10,7 @@ import { type Links, linksOf as linksOfSurface, qualityLinks } from '../common/l
 import { directionNumber, nameOf } from '../common/names.ts'
 import type { ConceptRow, Concepts, ConceptsQuery } from './contract.ts'
 import { documentsOf } from './documents.ts'
-import { type ConceptLine, linesOf } from './lines.ts'
+import { type ConceptLine, linesOf, MOST_LINES } from './lines.ts'
 import { lineFiguresOf, outliersAmong } from './prices.ts'
 import { lineStatements, MOST_DOCUMENTS, type ProductRow, productStatements } from './store.ts'
 import { type ConceptSum, digitsOf, isAfter, keyOf, sumLines, sumProducts } from './sums.ts'
@@ -35,7 +35,7 @@ export const tooManyLines = () =>
   invalid('concepts.too_many', [
     {
       path: 'from',
-      message: `Must begin a range of at most ${MOST_DOCUMENTS} documents, because this answer needs their lines. Ask for fewer months.`,
+      message: `Must begin a range of at most ${MOST_DOCUMENTS} documents with ${MOST_LINES} lines, because this answer needs the lines. Ask for fewer months.`,
     },
   ])
 
@@ -100,9 +100,10 @@ export async function getConcepts(ctx: Ctx, query: ConceptsQuery): Promise<Conce
     ...{ direction, level, has_line_figures: lines !== null, total: decimal(sums.total), line_count: lines === null ? null : lines.length },
     ...{ unclassified_amount: decimal(sums.unclassified), unclassified_share: percentOf(sums.unclassified, sums.total) },
     outlier_count: lines && outliers.size,
-    drilldown: Object.fromEntries(
-      ['total', 'unclassified_amount', ...(lines ? ['outliers'] : [])].map((figure) => [figure, links.entries(figure)]),
-    ),
+    drilldown: {
+      ...{ total: links.entries('total'), unclassified_amount: links.entries('unclassified_amount') },
+      ...(lines ? { outlier_count: links.entries('outliers') } : {}),
+    },
     ...page,
   }
 }

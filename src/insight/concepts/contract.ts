@@ -87,7 +87,7 @@ export const Concepts = z
     level: z.enum(LEVELS),
     has_line_figures: z.boolean().meta({
       description: doc(
-        'False when the range has too many documents for their lines to be read (5,000): then quantity, unit, prices, iva_mix, line_count ' +
+        'False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count ' +
           'and outlier_count are null. Ask for fewer months to get them.',
       ),
     }),

@@ -54,7 +54,10 @@ function lineOf(document: ConvertedDocument, line: Concepto): ConceptLine {
   }
 }
 
-/** Reads the lines that `lineStatements` selected. Null when there are too many documents. At most one D1 call. */
+/** How many lines are read. A few invoices can have hundreds of thousands, which would keep others waiting. */
+export const MOST_LINES = 50_000
+
+/** Reads the lines that `lineStatements` selected. Null when there are too many documents or lines. At most one D1 call. */
 export async function linesOf(system: System, found: readonly unknown[][]): Promise<ConceptLine[] | null> {
   const lines: ConceptLine[] = []
   for (let n = 0; n < found.length; n += 2) {
@@ -75,6 +78,7 @@ export async function linesOf(system: System, found: readonly unknown[][]): Prom
         const converted = documents.get(uuidOf(document))
         if (converted) for (const line of contentOf(parts[chunk_at]).conceptos) lines.push(lineOf(converted, line))
       }
+      if (lines.length > MOST_LINES) return null
     }
   }
   return lines

@@ -19,10 +19,11 @@ const partOf = (income: Micros | null, rate: string | undefined): Micros | null 
   income === null || rate === undefined ? null : times(income < 0n ? 0n : income, rate)
 
 /** The limits of a personal deduction in a year, its own first. It uses up all of them. */
-export function limitsOf(rules: Rules, uso: string, year: string, incomeOf: IncomeOf): Limit[] {
+export function limitsOf(all: Rules, uso: string, year: string, incomeOf: IncomeOf): Limit[] {
+  const rules = all.on(`${year}-12-31`)
   const { category, cap_group, limit } = personalRule(rules, uso)
   if (cap_group === null) return []
-  const annual = rules.on(`${year}-12-31`).find('uma')?.annual ?? null
+  const annual = rules.find('uma')?.annual ?? null
   const umas = (count: string | undefined) => (annual === null || count === undefined ? null : times(micros(annual)!, count))
   const limits: Limit[] = []
   if (limit !== null) {
@@ -41,10 +42,28 @@ export function limitsOf(rules: Rules, uso: string, year: string, incomeOf: Inco
   return [...limits, { key: `global|${year}`, amount: smallest([umas(uma), partOf(earned, income)]), isUnknown: earned === null }]
 }
 
-/** Uses up limits by as much of an amount as they allow, and returns that. A negative amount gives back. */
-export function take(limits: readonly Limit[], used: Map<string, Micros>, wanted: Micros): Micros {
-  const least = smallest(limits.map(({ key, amount }) => (amount === null ? null : amount - (used.get(key) ?? 0n))))
-  const allowed = wanted < 0n || least === null || least > wanted ? wanted : least < 0n ? 0n : least
-  for (const { key } of limits) used.set(key, (used.get(key) ?? 0n) + allowed)
+/** What was claimed under a limit so far, and what of it all limits allowed. */
+export interface Use {
+  claimed: Micros
+  allowed: Micros
+}
+export type Used = ReadonlyMap<string, Use>
+
+const atMost = (limit: Micros, amount: Micros): Micros => (amount > limit ? limit : amount)
+
+/**
+ * Claims an amount under limits, and returns what they allow of it: the net of a year is deducted up to the limit, so a negative amount first
+ * takes back what the limit did not allow. What the first limit allows is claimed under the next one.
+ */
+export function take(limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
+  let allowed = wanted
+  for (const { key, amount } of limits) {
+    const use = used.get(key) ?? { claimed: 0n, allowed: 0n }
+    const before = use.claimed
+    used.set(key, use)
+    use.claimed += allowed
+    if (amount !== null) allowed = atMost(amount, use.claimed) - atMost(amount, before)
+  }
+  for (const { key } of limits) used.get(key)!.allowed += allowed
   return allowed
 }

@@ -4,6 +4,7 @@ import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, money, UNMATCHED } from '../common/contract.ts'
+import { REASONS } from './reasons.ts'
 
 const own = {
   ...ofFiscalEntity,
@@ -47,6 +48,12 @@ const rate = z
   .nullable()
   .meta({ description: doc('Decimal with six places.') })
 
+/** The limit that cuts a deduction: a common one, or that of its category. */
+export const CAP_REASONS = [
+  ...(['cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition'] as const),
+  ...(['cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport'] as const),
+] as const
+
 const DeductionRow = z
   .strictObject({
     uuid: z.string(),
@@ -64,7 +71,9 @@ const DeductionRow = z
     deductible_amount: money,
     annual_rate: rate,
     status: z.enum(['eligible', 'capped', 'not_deductible', 'review']),
-    reasons: z.array(z.string()),
+    reasons: z
+      .array(z.enum([...REASONS, ...CAP_REASONS]))
+      .meta({ description: doc('Why it is not deductible, is under review, or was capped: docs/codes.md explains each.') }),
   })
   .meta({ id: 'DeductionRow' })
 export type DeductionRow = z.infer<typeof DeductionRow>
@@ -73,12 +82,21 @@ const DeductionTotals = z
   .strictObject({
     year: z.string(),
     category: z.string(),
-    cap_group: z.string().nullable(),
+    cap_group: z
+      .string()
+      .nullable()
+      .meta({ description: doc('Of retirement, which has two limits (D06, D09), that of its first document.') }),
     gross_amount: money,
     deductible_amount: money,
     review_amount: money,
-    limit: money.nullable(),
-    used: money.meta({ description: doc('Of the limit: what all categories that share it use.') }),
+    limit: money.nullable().meta({
+      description: doc(
+        'Of a category under the global limit, that one; of retirement the sum of both limits; of tuition that of all students.',
+      ),
+    }),
+    used: money.meta({
+      description: doc('Of the limit: what all categories that share it use since 1 January of the year, also before the range.'),
+    }),
     remaining: money.nullable(),
     cap_unknown: z.boolean().meta({ description: doc('Whether an income that nothing shows would lower the limit.') }),
     drilldown: Drilldown,

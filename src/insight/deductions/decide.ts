@@ -2,7 +2,7 @@ import { portionOf } from '../../cfdi/cash/measure.ts'
 import { type Micros, micros, times } from '../../cfdi/money.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { inPesos } from '../common/unrated.ts'
-import { type IncomeOf, type Limit, limitsOf, take } from './caps.ts'
+import { type IncomeOf, type Limit, limitsOf, take, type Use, type Used } from './caps.ts'
 import { bitOf, isNotDeductible, REASONS } from './reasons.ts'
 import type { DeductionDocument } from './store.ts'
 import { type Student, TuitionLimits } from './tuition.ts'
@@ -52,9 +52,8 @@ export function decideAll(
   incomeOf: IncomeOf,
   rates: ReadonlyMap<string, string | null>,
   students: ReadonlyMap<string, readonly Student[]> = new Map(),
-): { decided: Decided[]; used: ReadonlyMap<string, Micros> } {
-  const used = new Map<string, Micros>()
-  const cash = micros(rules.get('cash.threshold'))!
+): { decided: Decided[]; used: Used } {
+  const used = new Map<string, Use>()
   const isDeducted = ({ tipo, mask }: DeductionDocument) => tipo === 'I' && !isNotDeductible(mask)
   const tuition = new TuitionLimits(
     rules,
@@ -64,8 +63,9 @@ export function decideAll(
     const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
     const rate = rates.get(uuid) ?? null
     const gross = grossOf(document, rate)
-    const rule = is_personal ? personalRule(rules, uso!) : null
-    const annual_rate = is_personal || tipo === 'E' ? null : rateOf(rules, uso)
+    const ofYear = rules.in('year', fecha.slice(0, 10))
+    const rule = is_personal ? personalRule(ofYear, uso!) : null
+    const annual_rate = is_personal || tipo === 'E' ? null : rateOf(ofYear, uso)
     const category =
       is_known === 0
         ? null
@@ -76,7 +76,8 @@ export function decideAll(
     let { mask } = document
     if (isTuition && tipo === 'I' && pupils === null) mask |= bitOf('tuition_without_iedu')
     const total = is_unrated ? inPesos(BigInt(document.total), rate) : null
-    if (document.is_cash && total !== null && total > cash) mask |= bitOf('cash_over_2000')
+    if (document.is_cash && total !== null && total > micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!)
+      mask |= bitOf('cash_over_2000')
     if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
     if (limits.some(({ amount, isUnknown }) => amount === null && isUnknown)) mask |= bitOf('cap_unknown')
     const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0)
@@ -87,7 +88,8 @@ export function decideAll(
     }
     if (isNotDeductible(mask)) return as('not_deductible', 0n)
     if (mask !== 0 || gross === null) return as('review', 0n)
-    const claimed = claimOf(gross, BigInt(document.paid), BigInt(document.total), document.is_flow === 1, annual_rate)
+    const applied = BigInt(document.paid) + BigInt(document.credited)
+    const claimed = claimOf(gross, applied, BigInt(document.total), document.is_flow === 1, annual_rate)
     const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
     return deductible < claimed ? as('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : as('eligible', deductible)
   })

@@ -1,8 +1,10 @@
 import { decimal, type Micros, micros } from '../../cfdi/money.ts'
+import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { exact } from '../common/figures.ts'
@@ -14,7 +16,7 @@ import { isUnmatched, oddsOf, pageOfUnmatched, type UnmatchedRow, unmatchedOf, u
 import { inPesos, parseUnrated, ratesOf } from '../common/unrated.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
-import type { IncomeOf } from './caps.ts'
+import type { IncomeOf, Use } from './caps.ts'
 import { type DeductionEntriesQuery, type DeductionRow, type Deductions, type DeductionsQuery, FIGURES } from './contract.ts'
 import { type Decided, decideAll } from './decide.ts'
 import { bitOf } from './reasons.ts'
@@ -26,6 +28,7 @@ import {
   documentIn,
   incomeStatements,
   parsedRows,
+  personalStatement,
 } from './store.ts'
 import { totalsOf } from './totals.ts'
 import { usesOf } from './uses.ts'
@@ -35,12 +38,14 @@ const PATH = 'cfdi/deductions'
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     gross_amount: 'personal: total; business: subtotal − descuento; in MXN, a credit note negative',
-    deductible_amount: 'gross × paid ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits',
-    limit: 'of the year of fecha, with its annual UMA; global: the smaller of deduction.global_cap',
+    deductible_amount:
+      'gross × (paid + credited) ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits',
+    limit: 'of the year of fecha, with its rules and annual UMA; global: the smaller of deduction.global_cap',
+    used: 'of the limit, since 1 January of the year, also before the range; remaining: limit − used',
     income: 'annual_income, or subtotal of received N + issued net of the year',
   },
   notes: [
-    'Limits are used up in the order of fecha. What is to be reviewed uses up nothing.',
+    'Limits are used up in the order of fecha from 1 January on, also by documents before the range: the net of the year is deducted up to the limit, so a credit note first takes back what the limit did not allow. What is to be reviewed uses up nothing.',
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
     'The months in which an investment is used are not known: its annual rate is applied.',
   ],
@@ -68,15 +73,18 @@ async function decide(
   unmatched: readonly UnmatchedRow[] = [],
 ) {
   const { ctx, ledger, rules, span } = insight
-  const uses = usesOf(rules, ledger.rfc)
+  const uses = usesOf(rules, ledger.rfc, span)
   const sets = await setsOf(insight, suppliers)
   const main = deductionsStatement(insight, sets, uses, after, take)
-  if (main === null) return { decided: [], used: new Map<string, Micros>(), page: [], totals: [], omitted: NOTHING_OMITTED }
+  if (main === null) return { decided: [], used: new Map<string, Use>(), page: [], totals: [], omitted: NOTHING_OMITTED }
   const [first, last] = [String(Number(span.first.slice(0, 4)) - 1), span.last.slice(0, 4)]
   const isDerived = uses.personal.length > 0 && own.annual_income === undefined
-  const statements = [main, ...(isDerived ? incomeStatements(insight, { first, last }) : [])]
+  const since = uses.personal.length === 0 || own.profile === 'business' ? null : sinceNewYear(span.first)
+  const before = since && personalStatement(insight, sets, uses, since)
+  const statements = [main, ...(before ? [before] : []), ...(isDerived ? incomeStatements(insight, { first, last }) : [])]
   const [rows, ...earned] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
-  const { single, page, totals, students } = parsedRows(rows!.results as { kind: string; row: string }[])
+  const earlier = before ? earned.shift()!.results : []
+  const { single, page, totals, students } = parsedRows([...earlier, ...rows!.results] as { kind: string; row: string }[])
   const incomes = earned.flatMap((one) => one.results as unknown as IncomeRow[])
   const unrated = single.filter((one) => one.is_unrated === 1 && one.is_known === 1)
   const sold = incomes.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, year: row.year })))
@@ -96,16 +104,23 @@ async function decide(
   const incomeOf: IncomeOf = (year) => (stated === undefined ? (years.get(year) ?? null) : stated)
   const isMeant = ({ is_personal }: DeductionDocument) => own.profile === 'auto' || (own.profile === 'personal') === (is_personal === 1)
   const counts = bitOf('cancelled') + bitOf('substituted')
-  const dof_rate = unrated.filter(({ uuid, mask }) => (mask & counts) === 0 && rateByUuid.get(uuid) !== null).length
+  const isShown = ({ fecha }: DeductionDocument) => fecha >= span.first
+  const dof_rate = unrated.filter((one) => isShown(one) && (one.mask & counts) === 0 && rateByUuid.get(one.uuid) !== null).length
   const sorted = single.filter(isMeant).sort((a, b) => byDate([a.fecha, a.uuid], [b.fecha, b.uuid]))
   const isBusiness = own.profile !== 'personal'
+  const { decided, used } = decideAll(sorted, rules, incomeOf, rateByUuid, students)
   return {
-    ...decideAll(sorted, rules, incomeOf, rateByUuid, students),
+    decided: decided.filter(({ document }) => isShown(document)),
+    used,
     page: isBusiness ? decideAll(page, rules, incomeOf, rateByUuid).decided : [],
     totals: isBusiness ? totals : [],
     omitted: { dof_rate, ...unmatchedOf(unmatched, outcomeOf) },
   }
 }
+
+/** The days of the year before a day: what is deducted of them has used up limits. Null on the first. */
+const sinceNewYear = (day: string): Days | null =>
+  day.endsWith('-01-01') ? null : { first: `${day.slice(0, 4)}-01-01`, last: dayOfEpoch(epochDayOf(day) - 1) }
 
 const NOTHING_OMITTED = { dof_rate: 0, unreconciled_payments: 0, other_parties: 0 }
 
@@ -156,7 +171,7 @@ function rowOf({ document, category, cap_group, annual_rate, gross, deductible, 
     gross_amount: gross === null ? null : decimal(gross),
     deductible_amount: decimal(deductible),
     annual_rate: annual_rate === null ? null : exact(micros(annual_rate)!),
-    ...{ status, reasons },
+    ...{ status, reasons: reasons as DeductionRow['reasons'] },
   }
 }
 
@@ -191,7 +206,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
   if (isBusiness && query.profile !== 'personal') {
     const sets = await setsOf(insight, suppliers)
     const cut = year === undefined ? insight : ofYear(insight, year)
-    const statement = cut && businessEntries(cut, sets, usesOf(rules, ledger.rfc), { category, figure }, after, limit + 1)
+    const statement = cut && businessEntries(cut, sets, usesOf(rules, ledger.rfc, span), { category, figure }, after, limit + 1)
     const documents = statement ? (await readAll<{ row: string }>(ledger.d1, [statement])).map(({ row }) => documentIn(row)) : []
     const unrated = documents.filter((one) => one.is_unrated === 1)
     const rates = await ratesOf(

@@ -1,10 +1,12 @@
-import { isSubstituted } from '../../cfdi/population/population.ts'
+import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { inlined, quoted } from '../../platform/db/fragment.ts'
+import { anyByDay, byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
-import { repseNotValid, usoInvalid } from '../risk/flags.ts'
+import { cashLimit, repseNotValid, usoInvalid } from '../risk/flags.ts'
 import { isOpen, isPaidBy } from '../risk/payments.ts'
 import { hasKey } from '../risk/withholding.ts'
+import { personalRule } from './uses.ts'
 
 /** Why a document cannot be deducted, and why somebody has to look at it, in the order in which rows name them. */
 export const NOT_DEDUCTIBLE = [
@@ -28,10 +30,11 @@ export interface DeductionReading {
   partition: Partition
   cancelled: 0 | 1
   rules: Rules
+  /** The days of the documents. */
+  days: Days
   sets: ReadonlySet<string>
-  /** The personal uses of c_UsoCFDI, none for a company, and those of them that only electronic payment allows. */
+  /** The personal uses of c_UsoCFDI, none for a company. */
   personal: readonly string[]
-  electronicOnly: readonly string[]
 }
 
 const among = (values: readonly string[]): string => `(${values.map(quoted).join()})`
@@ -40,13 +43,15 @@ const among = (values: readonly string[]): string => `(${values.map(quoted).join
 const paidIn = (partition: Partition, condition: (forma: string) => string): string =>
   `iif(own.metodo_pago is 'PPD', ${isPaidBy(partition, 0, condition('p.forma_pago'))}, ${condition('own.forma_pago')})`
 
+/** The day of a document. */
+const FECHA = 'own.fecha'
 const INVOICE = "own.tipo_comprobante = 'I'"
 const PPD = `${INVOICE} and own.metodo_pago is 'PPD'`
 
 /** The condition that only the paid part of the invoice `own` is deducted. */
-export function isFlow({ rules, personal }: DeductionReading): string {
-  const regimes = rules.find('deduction.flow_basis') ?? []
-  return `(${PPD} and (${isPersonal(personal)} or iif(own.receptor_regimen_fiscal is null, length(own.receptor_rfc) = 13, own.receptor_regimen_fiscal in ${among(regimes)})))`
+export function isFlow({ rules, days, personal }: DeductionReading): string {
+  const isOfRegime = byDay(rules, FECHA, days, (on) => `own.receptor_regimen_fiscal in ${among(on.find('deduction.flow_basis') ?? [])}`)
+  return `(${PPD} and (${isPersonal(personal)} or iif(own.receptor_regimen_fiscal is null, length(own.receptor_rfc) = 13, ${isOfRegime})))`
 }
 
 /** The condition that `own` is a personal deduction, by the use that `uso` selects. */
@@ -57,40 +62,66 @@ export const isPersonal = (personal: readonly string[], uso = 'own.uso_cfdi'): s
 export const paidInCash = (partition: Partition, personalOwn: string): string =>
   `(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => `coalesce(${forma} = '01', 0)`)})`
 
+const formsOf = (rules: Rules) => rules.get('payment_forms')
+
 /** Each reason as the condition under which the received document `own` has it, by whether it is personal; null where none can. */
 export function reasonsOf(reading: DeductionReading, personalOwn: string): Partial<Record<Reason, string | null>> {
-  const { partition, cancelled, rules, sets, personal, electronicOnly } = reading
-  const { electronic, review } = rules.get('payment_forms')
-  const isElectronicForm = [...electronic, ...review, '99']
-  const isNo = (forma: string) => `coalesce(${forma} not in ${among(isElectronicForm)}, 0)`
-  const isReview = (forma: string) => `(${forma} is null or ${forma} in ${among([...review, '99'])})`
+  const { partition, cancelled, rules, days, sets, personal } = reading
+  const onDay = (make: (on: Rules) => string | null) => anyByDay(rules, FECHA, days, make)
+  const isNo = paidIn(partition, (forma) =>
+    byDay(rules, FECHA, days, (on) => `coalesce(${forma} not in ${among([...formsOf(on).electronic, ...formsOf(on).review, '99'])}, 0)`),
+  )
+  const isReview = paidIn(partition, (forma) =>
+    byDay(rules, FECHA, days, (on) => `(${forma} is null or ${forma} in ${among([...formsOf(on).review, '99'])})`),
+  )
   const business = `not ${personalOwn}`
-  const isElectronicOnly = electronicOnly.length === 0 ? null : `${INVOICE} and ${personalOwn} and own.uso_cfdi in ${among(electronicOnly)}`
-  const uses = (category: string) => personal.filter((uso) => rules.get(`deduction.${uso}` as 'deduction.D01').category === category)
-  const fuel = rules.find('deduction.fuel')?.claves ?? []
-  const repse = repseNotValid({ partition, direction: 1, rules, sets }, (day) => {
-    const later = day === null ? '1' : `substr(p.fecha_pago, 1, 10) > ${day}`
-    const onDay = day === null ? '1' : `substr(own.fecha, 1, 10) > ${day}`
-    return `iif(own.metodo_pago is 'PPD', ${isPaidBy(partition, 0, later)}, ${onDay})`
+  // What the law limits by year is decided by the rules of the year.
+  const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): string | null => {
+    const text = byDay(
+      rules,
+      FECHA,
+      days,
+      (on) => {
+        const uses = personal.filter((uso) => isMeant(personalRule(on, uso)))
+        return uses.length === 0 ? '0' : `own.uso_cfdi in ${among(uses)}`
+      },
+      'year',
+    )
+    return text === '0' ? null : text
+  }
+  const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
+  const isElectronicOnly = ofElectronic && `${INVOICE} and ${personalOwn} and ${ofElectronic}`
+  const isFuel = onDay((on) => {
+    const claves = on.find('deduction.fuel')?.claves ?? []
+    return claves.length === 0 ? null : `coalesce(${hasKey(claves)}, 0)`
   })
-  const excluded = among(rules.find('deduction.personal_excluded') ?? [])
+  const repse = repseNotValid({ partition, direction: 1, rules, days, sets }, (day) => {
+    const later = day === null ? '1' : `substr(p.fecha_pago, 1, 10) > ${day}`
+    const atOnce = day === null ? '1' : `substr(own.fecha, 1, 10) > ${day}`
+    return `iif(own.metodo_pago is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
+  })
+  const isExcluded = byDay(
+    rules,
+    FECHA,
+    days,
+    (on) => `own.receptor_regimen_fiscal in ${among(on.find('deduction.personal_excluded') ?? [])}`,
+  )
   return {
     cancelled: cancelled === 1 ? '1' : null,
     substituted: cancelled === 1 ? null : inlined(isSubstituted(partition, 'own')),
     missing_xml: 'own.xml_object is null',
-    cash_over_2000: `own.version is not null and coalesce(own.total_mxn + 0 > ${Number(rules.get('cash.threshold')) * 1_000_000}, 0)
+    cash_over_2000: `own.version is not null and coalesce(own.total_mxn + 0 > ${cashLimit(rules, days)}, 0)
       and ${paidInCash(partition, personalOwn)}`,
-    fuel_not_electronic:
-      fuel.length === 0 ? null : `${business} and ${INVOICE} and coalesce(${hasKey(fuel)}, 0) and ${paidIn(partition, isNo)}`,
+    fuel_not_electronic: isFuel && `${business} and ${INVOICE} and ${isFuel} and ${isNo}`,
     uso_s01: "own.uso_cfdi = 'S01'",
     issuer_69b_definitivo: sets.has('list_definitivo') ? 'own.counterparty_rfc in list_definitivo' : null,
     repse_missing_at_payment:
       repse && cancelled === 0 ? `${business} and ${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))} and ${repse}` : null,
-    wrong_receptor_regimen: `(${usoInvalid({ rules }) ?? '0'} or (${personalOwn} and own.receptor_regimen_fiscal in ${excluded}))`,
-    not_electronic: isElectronicOnly && `${isElectronicOnly} and ${paidIn(partition, isNo)}`,
+    wrong_receptor_regimen: `(${usoInvalid({ rules, days }) ?? '0'} or (${personalOwn} and ${isExcluded}))`,
+    not_electronic: isElectronicOnly && `${isElectronicOnly} and ${isNo}`,
     not_paid: null,
-    payment_form_review: isElectronicOnly && `${isElectronicOnly} and ${paidIn(partition, isReview)} and not ${paidIn(partition, isNo)}`,
-    mortgage_loan: uses('mortgage').length === 0 ? null : `own.uso_cfdi in ${among(uses('mortgage'))}`,
+    payment_form_review: isElectronicOnly && `${isElectronicOnly} and ${isReview} and not ${isNo}`,
+    mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
     // What the complement of schools says is read afterwards.
     tuition_without_iedu: null,
     uso_undefined: `${business} and own.uso_cfdi = 'P01'`,

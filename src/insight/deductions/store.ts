@@ -1,10 +1,12 @@
-import { populationOf } from '../../cfdi/population/population.ts'
+import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, inlined, join, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { byDay } from '../../rules/by-day.ts'
+import type { Rules } from '../../rules/dated.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
-import { paidOf } from '../risk/payments.ts'
+import { creditedOf, paidOf } from '../risk/payments.ts'
 import type { Sets } from '../risk/sets.ts'
 import {
   bitOf,
@@ -38,13 +40,14 @@ export interface DeductionDocument {
   is_unrated: 0 | 1
   /** An invoice of a business, without a stated exchange rate, that was paid in cash. */
   is_cash: 0 | 1
-  /** Whether only its paid part is deducted, and whether something is left to pay then. */
+  /** Whether only what is not open is deducted, and whether something is left to pay then. */
   is_flow: 0 | 1
   is_open: 0 | 1
   net_mxn: string | null
   total_mxn: string | null
   total: string
   paid: string
+  credited: string
   currency: string | null
   subtotal: string | null
   descuento: string | null
@@ -72,6 +75,7 @@ const COLUMNS = [
     'total_mxn',
     'total',
     'paid',
+    'credited',
     'currency',
     'subtotal',
     'descuento',
@@ -91,7 +95,7 @@ export interface BusinessTotals {
   review: string
   /** What is deducted whole. */
   whole: string
-  /** `[gross, paid, total]` of documents of which a part is paid, separated by commas. */
+  /** `[gross, paid, credited, total]` of documents of which a part is open, and of investments that are odd, separated by commas. */
   parts: string | null
 }
 
@@ -103,16 +107,25 @@ function decisiveUse({ partition, personal }: DeductionReading): string {
   return `iif(own.tipo_comprobante = 'E' and ${isPersonal(personal, credited)}, ${credited}, own.uso_cfdi)`
 }
 
-function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insight, { sets }: Sets, uses: Uses): Fragment | null {
-  const reading: DeductionReading = { partition, cancelled, rules, sets, ...uses }
-  const { first, last } = span
-  const population = populationOf(partition, {
-    ...{ first, last, direction: 1, cancelled, substituted: true, types: ['I', 'E'] },
-    conditions: [raw(`not ${NOT_COUNTED('own')}`)],
-  })
-  if (population === null) return null
+/** Selects documents of some days: all, or the personal ones of a type. */
+function documents(
+  partition: Partition,
+  cancelled: 0 | 1,
+  { first, last }: Days,
+  { rules }: Insight,
+  { sets }: Sets,
+  uses: Uses,
+  only?: 'I' | 'E',
+): Fragment | null {
+  const reading: DeductionReading = { partition, cancelled, rules, days: { first, last }, sets, personal: uses.personal }
   const uso = decisiveUse(reading)
   const personalOwn = uses.personal.length === 0 ? '0' : isPersonal(uses.personal, `(${uso})`)
+  const population = populationOf(partition, {
+    ...{ first, last, direction: 1, cancelled, substituted: true, types: only === undefined ? ['I', 'E'] : [only] },
+    isPersonal: only === 'I',
+    conditions: [raw(`not ${NOT_COUNTED('own')}`), ...(only === undefined ? [] : [raw(personalOwn)])],
+  })
+  if (population === null) return null
   const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
     condition === null ? [] : [`iif(${condition}, ${bitOf(reason as (typeof REASONS)[number])}, 0)`],
   )
@@ -121,7 +134,8 @@ function documents(partition: Partition, cancelled: 0 | 1, { span, rules }: Insi
     ${raw(IS_UNRATED)} as is_unrated,
     ${raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
     iif(own.version is null, null, own.net_mxn) as net_mxn, iif(own.version is null, null, own.total_mxn) as total_mxn,
-    coalesce(own.total_micros, '0') as total, ${raw(`cast(${paidOf(partition)} as text)`)} as paid, own.currency, own.subtotal, own.descuento ${population}`
+    coalesce(own.total_micros, '0') as total, ${raw(`cast(${paidOf(partition)} as text)`)} as paid,
+    ${raw(`cast(${creditedOf(partition)} as text)`)} as credited, own.currency, own.subtotal, own.descuento ${population}`
 }
 
 const maskOf = (reasons: readonly (typeof REASONS)[number][]): number => reasons.reduce((sum, reason) => sum + bitOf(reason), 0)
@@ -131,19 +145,25 @@ const IS_ELIGIBLE = `mask & ${maskOf(REASONS)} = 0`
 const IS_REVIEW = `(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
 const CATEGORY = `case when tipo = 'E' or uso = 'G02' then 'returns' when uso in (${INVESTMENTS.map(quoted).join()}) then 'investment' else 'expense' end`
 
-/** The documents of a range as the common table expression `marked`. Null when the window shows nothing of it. */
-function marked(insight: Insight, sets: Sets, uses: Uses): Fragment | null {
+/** The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none. */
+function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): Fragment | null {
   const selects = partitionsToRead(insight.ledger).flatMap((partition) =>
-    ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, insight, sets, uses) ?? []),
+    personalOf
+      ? (['I', 'E'] as const).flatMap((only) => documents(partition, 0, personalOf, insight, sets, uses, only) ?? [])
+      : ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, insight.span, insight, sets, uses) ?? []),
   )
   if (selects.length === 0) return null
   const names = raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
   return sql`with ${sets.ctes} documents as (${join(selects, ' union all ')}),
-    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + 0 <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
+    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
 }
 
+/** An investment whose rate SQL cannot apply: its amount times the rate is no integer of SQLite, or would be rounded the other way. */
+const IS_ODD = "category = 'investment' and (length(net) > 12 or net like '-%')"
+
 /** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
-const claimed = ({ rules }: Insight): string =>
+const claimed = ({ rules, span }: Insight): string => byDay(rules, "(year || '-12-31')", span, claimedUnder, 'year')
+const claimedUnder = (rules: Rules): string =>
   `case ${INVESTMENTS.map((uso) => `when category = 'investment' and uso = '${uso}' then cast((net * ${Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)} + 500000) / 1000000 as text)`).join(' ')} else net end`
 
 export type DeductionPosition = readonly [fecha: string, uuid: string]
@@ -164,17 +184,26 @@ export function deductionsStatement(
   if (documents === null) return null
   const isSingle = raw('(is_personal or is_unrated)')
   const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : raw('1')
-  const isPart = 'is_flow and paid + 0 < total + 0'
-  const signed = "iif(tipo = 'E', '-' || net_mxn, net_mxn)"
+  const isPart = 'is_flow and paid + credited < total + 0'
+  const signed = "iif(tipo = 'E', iif(net_mxn like '-%', substr(net_mxn, 2), '-' || net_mxn), net_mxn)"
   const { tables, selects } = tuition(insight.ledger, uses.tuition)
   return sql`${documents}${tables}
     select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
     union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
-        ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}), ${claimed(insight)}, null)`)}, group_concat(iif(${raw(`${IS_ELIGIBLE} and ${isPart}`)}, json_array(net, paid, total), null)))
-      from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, total, ${raw(signed)} as net
+        ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${IS_ODD}), ${claimed(insight)}, null)`)},
+        group_concat(case when not (${raw(IS_ELIGIBLE)}) then null when ${raw(isPart)} then json_array(net, paid, credited, total) when ${raw(IS_ODD)} then json_array(net, 1, 0, 1) end))
+      from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, credited, total, ${raw(signed)} as net
         from marked where not ${isSingle} and is_known and ${raw(IS_VALID)})
       group by year, category, iif(category = 'investment', uso, null)${selects}`
+}
+
+/** The same of the personal documents of some days alone, which are all `single`. What is cancelled uses up nothing. */
+export function personalStatement(insight: Insight, sets: Sets, uses: Uses, days: Days): Fragment | null {
+  const documents = marked(insight, sets, uses, days)
+  if (documents === null) return null
+  const { tables, selects } = tuition(insight.ledger, uses.tuition)
+  return sql`${documents}${tables} select 'single' as kind, ${JSON_ROW} as row from marked${selects}`
 }
 
 export function parsedRows(rows: readonly { kind: string; row: string }[]) {

@@ -2,7 +2,7 @@ import { decimal, type Micros } from '../../cfdi/money.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { sumAll } from '../common/figures.ts'
-import type { Limit } from './caps.ts'
+import type { Limit, Used } from './caps.ts'
 import type { DeductionTotals } from './contract.ts'
 import { claimOf, type Decided } from './decide.ts'
 import type { BusinessTotals } from './store.ts'
@@ -16,18 +16,26 @@ interface Sums {
   limits: Map<string, Limit>
 }
 
-const deductibleOf = ({ uso, whole, parts }: BusinessTotals, rules: Rules): Micros => {
-  const rate = rateOf(rules, uso)
-  const listed = JSON.parse(`[${parts ?? ''}]`) as [string, string | number, string | number][]
+const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules): Micros => {
+  const rate = rateOf(rules.on(`${year}-12-31`), uso)
+  const listed = JSON.parse(`[${parts ?? ''}]`) as [string, ...(string | number)[]][]
   // SQL has applied the rate of an investment to what is deducted whole.
-  return parseSum(whole) + sumAll(listed.map(([gross, paid, total]) => claimOf(BigInt(gross), BigInt(paid), BigInt(total), true, rate)))
+  return (
+    parseSum(whole) +
+    sumAll(
+      listed.map(([gross, ...amounts]) => {
+        const [paid, credited, total] = amounts.map(BigInt) as [Micros, Micros, Micros]
+        return claimOf(BigInt(gross), paid + credited, total, true, rate)
+      }),
+    )
+  )
 }
 
 /** Adds up documents by year and category, ascending. What a category used of a limit is what all of the limit’s categories did. */
 export function totalsOf(
   decided: readonly Decided[],
   business: readonly BusinessTotals[],
-  used: ReadonlyMap<string, Micros>,
+  used: Used,
   rules: Rules,
 ): Omit<DeductionTotals, 'drilldown'>[] {
   const groups = new Map<string, Sums>()
@@ -58,7 +66,7 @@ export function totalsOf(
       const own = [...limits.values()].filter((one) => cap_group !== 'global' || one.key.startsWith('global'))
       const isLimited = own.length > 0 && own.every(({ amount }) => amount !== null)
       const limit = sumAll(own.map(({ amount }) => amount ?? 0n))
-      const spent = own.length > 0 ? sumAll(own.map((one) => used.get(one.key) ?? 0n)) : deductible
+      const spent = own.length > 0 ? sumAll(own.map((one) => used.get(one.key)?.allowed ?? 0n)) : deductible
       return {
         ...{ year, category, cap_group, gross_amount: decimal(gross), deductible_amount: decimal(deductible) },
         ...{ review_amount: decimal(review), limit: isLimited ? decimal(limit) : null, used: decimal(spent) },

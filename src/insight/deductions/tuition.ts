@@ -7,7 +7,7 @@ import { type Fragment, inlined, quoted, raw, sql } from '../../platform/db/frag
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
-import { type Limit, take } from './caps.ts'
+import { type Limit, take, type Use } from './caps.ts'
 
 /** Whose tuition a part of an invoice is: that part in the invoice’s currency. Null where the complement does not say it. */
 export interface Student {
@@ -105,7 +105,7 @@ export class TuitionLimits {
     [...new Set(students.map(({ curp }) => keyOf(curp, year)))].map((key) => ({ key, amount: this.#most.get(key) ?? 0n, isUnknown: false }))
 
   /** Uses up each student’s limit by their part of an amount, and returns what of it they allow. */
-  take(year: string, students: readonly Known[], limits: readonly Limit[], used: Map<string, Micros>, wanted: Micros): Micros {
+  take(year: string, students: readonly Known[], limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
     if (limits.length === 1) return take(limits, used, wanted)
     const whole = sumAll(students.map(({ net }) => net))
     let left = wanted

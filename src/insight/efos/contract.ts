@@ -13,6 +13,9 @@ export const EFOS_FIGURES = [
   ...(['before_listing_amount', 'after_listing_amount'] as const),
 ] as const
 
+/** Of the whole range, without an RFC. */
+export const EFOS_TOTALS = ['active_amount', 'total_purchases', 'total_sales'] as const
+
 const own = {
   ...Range,
   from: monthOrDay(doc('The first month or day. The default is 119 months before the month of `to`: ten years.')),
@@ -25,7 +28,7 @@ export const EfosQuery = z.strictObject({ ...own, ...Paging }).superRefine(requi
 export type EfosQuery = z.infer<typeof EfosQuery>
 
 export const EfosEntriesQuery = z
-  .strictObject({ ...own, ...entriesOf([...EFOS_FIGURES, ...UNMATCHED]), rfc: CounterpartyRfc })
+  .strictObject({ ...own, ...entriesOf([...EFOS_FIGURES, ...EFOS_TOTALS, ...UNMATCHED]), rfc: CounterpartyRfc })
   .superRefine(requireFiscalEntity)
   .refine(({ figure, rfc }) => rfc !== undefined || !(EFOS_FIGURES as readonly string[]).includes(figure), {
     path: ['rfc'],
@@ -76,10 +79,12 @@ export const EfosExposure = z
         ...{ amount: money, iva_acreditado: money, isr_effect: effect },
       }),
     ),
+    active_amount: money.meta({ description: doc('Net amounts with active ones, presunto and definitivo: what the share is of.') }),
     total_purchases: money.nullable().meta({ description: doc('Net purchases from everybody. Null of customers.') }),
     share_of_purchases: percent.meta({ description: doc('Of active ones, in percent with two places. Null of customers.') }),
     total_sales: money.nullable().meta({ description: doc('Net sales to everybody. Null of suppliers.') }),
     share_of_sales: percent.meta({ description: doc('Of active ones, in percent with two places. Null of suppliers.') }),
+    drilldown: Drilldown,
     ...pageOf(EfosRow).shape,
   })
   .meta({ id: 'EfosExposure' })

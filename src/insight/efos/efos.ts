@@ -5,12 +5,14 @@ import { listedAs } from '../../blacklists/listed/listed.ts'
 import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
-import { pastDay } from '../../cfdi/applied/past-day.ts'
-import { decimal, type Micros, times } from '../../cfdi/money.ts'
+import { decimal, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
+import { type Fragment, quoted, withLiterals } from '../../platform/db/fragment.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
+import { pastDay } from '../../platform/time/past-day.ts'
+import { byDay } from '../../rules/by-day.ts'
+import type { Rules } from '../../rules/dated.ts'
 import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { countDofRates } from '../common/dof-rates.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
@@ -23,7 +25,7 @@ import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
 import { detailStatements, type EfosReading, ivaStatements, type ListedOn, openStatements, totalStatements } from './store.ts'
 
 export const PATH = 'analytics/efos-exposure'
-const SOURCE = 'sat_69b'
+export const SOURCE = 'sat_69b'
 /** How many months there are by default: those of which the authority can still ask. */
 const MONTHS = 120
 
@@ -31,12 +33,13 @@ const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     amount: 'Σ (subtotal − descuento) of I − Σ of E, in MXN',
     iva_acreditado: 'IVA of the cash events up to as_of',
-    isr_effect: 'isr.company × amount of purchases, when the RFC is a company’s',
+    isr_effect: 'Σ isr.company of each year × amount of purchases of the year, when the RFC is a company’s',
     paid_amount: 'Σ total of I − Σ of E, in MXN, − unpaid_amount',
     unpaid_amount: 'Σ balances as of as_of, at the rate of each invoice',
     before_listing_amount: 'amount of documents before the first publication of the first step; after_listing_amount is the rest',
     correction_deadline: 'definitivo_dof_at + efos.correction_business_days business days',
-    share_of_purchases: 'amount of presunto and definitivo ÷ total_purchases; share_of_sales: of customers, ÷ total_sales',
+    active_amount: 'Σ amount of presunto and definitivo',
+    share_of_purchases: 'active_amount ÷ total_purchases; share_of_sales: of customers, ÷ total_sales',
   },
   notes: [
     'Documents count as they did at the end of as_of; cash events, and the counts of data_quality, as they do now.',
@@ -52,10 +55,14 @@ export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'curso
   const from = query.from ?? addMonths(opened.span.to.slice(0, 7), 1 - MONTHS)
   const day = past ?? opened.today
   const { first, last } = opened.span
+  const direction = directionNumber(query.direction)
   const span = { ...opened.span, from, first: query.from === undefined ? `${from}-01` : first, last: last < day ? last : day }
+  // Only what is deducted can be lost: a sale to a listed customer has no such effect.
+  const isDeducted = direction === 1 && [...opened.ledger.rfc].length === 12
+  const rates = isDeducted ? byDay(opened.rules, 'own.fecha', span, (on) => quoted(on.get('isr.company')), 'year') : null
   return {
-    insight: { ...opened, span },
-    reading: { first: span.first, last: span.last, direction: directionNumber(query.direction), day, past },
+    insight: { ...opened, rules: opened.rules.on(day), span },
+    reading: { first: span.first, last: span.last, direction, day, past, isDeducted, isr: rates?.startsWith("'") ? null : rates },
   }
 }
 
@@ -100,25 +107,31 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
   const { listings, days } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
   const reads = statementsOf(insight, reading, days)
   const { found, envelope, counts } = await aggregateOf(insight, reads.statements)
-  const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found))
+  const isrOn = (day: string | null) => (reading.isDeducted ? rules.in('year', day ?? reading.last).get('isr.company') : '0')
+  const { total, omitted, exposures } = await exposuresOf(ctx, reads.parse(found), isrOn)
   // What counted on a past day is not what counts now.
   const dof_rate = reading.past === null ? omitted.dof_rate : await countDofRates(insight, counts.missing_rate)
-  // Only what is deducted can be lost: a sale to a listed customer has no such effect.
-  const rate = direction === 'received' && [...ledger.rfc].length === 12 ? rules.get('isr.company') : null
-  const effectOf = (amount: Micros) => rate && decimal(times(amount, rate))
+  const effectOf = (some: readonly Exposure[]): string | null => {
+    if (!reading.isDeducted) return null
+    const rates = Map.groupBy(
+      some.flatMap(({ taxed }) => [...taxed]),
+      ([rate]) => rate,
+    )
+    return decimal(sumAll([...rates].map(([rate, list]) => times(sumAll(list.map(([, amount]) => amount)), rate))))
+  }
   const shown = exposures.filter(({ amount, rfc }) => {
     if (after === undefined) return true
     return amount === BigInt(after[0]) ? rfc > after[1] : amount < BigInt(after[0])
   })
   const links = efosLinks(insight, query)
-  const deadline = rules.get('efos.correction_business_days')
   const row = (one: Exposure): EfosRow => ({
-    ...rowOf(one, listings.get(one.rfc)!, deadline),
-    isr_effect: effectOf(one.amount),
+    ...rowOf(one, listings.get(one.rfc)!, rules),
+    isr_effect: effectOf([one]),
     drilldown: Object.fromEntries(EFOS_FIGURES.map((figure) => [figure, links.entries(figure, { rfc: one.rfc })])),
   })
   const page = await paginate(ctx, scope, limit, shown.slice(0, limit + 1), ({ amount, rfc }) => [amount.toString(), rfc], row)
   const amountOf = (some: readonly Exposure[]) => sumAll(some.map(({ amount }) => amount))
+  const active = amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active))
   return {
     ...envelope(BASIS, rules, { ...omitted, dof_rate, drilldown: qualityLinks(links, UNMATCHED) }),
     as_of: reading.day,
@@ -130,11 +143,15 @@ export async function getEfosExposure(ctx: Ctx, query: EfosQuery): Promise<EfosE
         ...{
           amount: decimal(amountOf(some)),
           iva_acreditado: decimal(sumAll(some.map(({ iva }) => iva))),
-          isr_effect: effectOf(amountOf(some)),
+          isr_effect: effectOf(some),
         },
       }
     }),
-    ...wholeOf(direction, decimal(total), percentOf(amountOf(exposures.filter(({ rfc }) => listings.get(rfc)!.is_active)), total)),
+    active_amount: decimal(active),
+    ...wholeOf(direction, decimal(total), percentOf(active, total)),
+    drilldown: Object.fromEntries(
+      ['active_amount', direction === 'received' ? 'total_purchases' : 'total_sales'].map((figure) => [figure, links.entries(figure)]),
+    ),
     ...page,
   }
 }
@@ -147,12 +164,15 @@ const wholeOf = (direction: EfosQuery['direction'], total: string, share: string
 const efosLinks = (insight: Insight, { direction, as_of }: Pick<EfosQuery, 'direction' | 'as_of'>): Links =>
   linksOf(insight, PATH, { direction, ...(as_of === undefined ? {} : { as_of }) })
 
-function rowOf(exposure: Exposure, listing: Listing, days: number): Omit<EfosRow, 'isr_effect' | 'drilldown'> {
+function rowOf(exposure: Exposure, listing: Listing, rules: Rules): Omit<EfosRow, 'isr_effect' | 'drilldown'> {
   const { rfc, name, invoices, amount, before, after, iva, paid, unpaid } = exposure
   const { situacion, history, is_active } = listing
   const step = (...names: (string | null)[]) => history.findLast((one) => names.includes(one.situacion))
   const [definitive, resolved] = [step('definitivo')?.dof_at ?? null, step('desvirtuado', 'sentencia_favorable')]
-  const deadline = situacion === 'definitivo' && definitive !== null ? addBusinessDays(definitive, days) : null
+  const deadline =
+    situacion === 'definitivo' && definitive !== null
+      ? addBusinessDays(definitive, rules.on(definitive).get('efos.correction_business_days'))
+      : null
   return {
     ...{ rfc, name: name ?? listing.name, situacion: situacion!, presunto_dof_at: step('presunto')?.dof_at ?? null },
     ...{ definitivo_dof_at: definitive, resolved_at: resolved?.dof_at ?? resolved?.sat_at ?? null },

@@ -1,3 +1,5 @@
+import { listedOf } from '../../blacklists/listed/counterparties.ts'
+import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { rateWanted } from '../../cfdi/open/measure-open.ts'
@@ -11,11 +13,12 @@ import type { Insight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
 import { isUnmatched, pageOfUnmatched } from '../common/omitted.ts'
-import type { EfosEntriesQuery } from './contract.ts'
-import { listedOn, openEfos, PATH } from './efos.ts'
+import { EFOS_TOTALS, type EfosEntriesQuery } from './contract.ts'
+import { listedOn, openEfos, PATH, SOURCE } from './efos.ts'
 import { openPesos } from './exposure.ts'
 import { type EfosReading, eventsOf, ODD_EVENT, openOf } from './store.ts'
 
+const NONE: EntriesPage = { data: [], has_more: false, next_cursor: null }
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
 /** Returns a page of the documents behind a figure. At most four D1 calls beside authentication. Throws Failure as `getEfosExposure` does. */
@@ -25,9 +28,19 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
   if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const { first, last, direction, past } = reading
+  const isTotal = (EFOS_TOTALS as readonly string[]).includes(figure)
+  if (isTotal && figure !== 'active_amount')
+    return figure === (direction === 0 ? 'total_sales' : 'total_purchases')
+      ? pageOfDocuments(insight, PATH, query, { first, last, direction, past })
+      : NONE
+  if (isTotal) {
+    const { listings } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
+    const active = [...listings].flatMap(([one, { is_active }]) => (is_active ? [one] : []))
+    return pageOfDocuments(insight, PATH, query, { first, last, direction, past, counterparty: active })
+  }
   const { days } = await listedOn(ctx, [rfc], reading.day)
   const [listed] = days
-  if (listed === undefined) return { data: [], has_more: false, next_cursor: null }
+  if (listed === undefined) return NONE
   const population = { first, last, direction, past, counterparty: rfc, conditions: [] }
   if (figure === 'iva_acreditado') return pageOfIva(insight, query, reading, rfc)
   if (figure === 'paid_amount' || figure === 'unpaid_amount') {
@@ -48,7 +61,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
   }
   const [, since] = listed
   const invoices = figure === 'invoice_count' ? [raw("own.tipo_comprobante = 'I'")] : []
-  if (figure === 'before_listing_amount' && since === '') return { data: [], has_more: false, next_cursor: null }
+  if (figure === 'before_listing_amount' && since === '') return NONE
   const cut =
     figure === 'before_listing_amount'
       ? { last: dayBefore(since) < last ? dayBefore(since) : last }

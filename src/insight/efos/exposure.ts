@@ -21,6 +21,8 @@ export interface Exposure {
   iva: Micros
   paid: Micros
   unpaid: Micros
+  /** The amount by the rate of ISR of the years of its documents, as decimal text. */
+  taxed: Map<string, Micros>
 }
 
 /** The rows of the statements of the same names. */
@@ -33,13 +35,27 @@ export interface FoundRows {
 }
 
 const listOf = (text: string | null): unknown[] => JSON.parse(`[${text ?? ''}]`) as unknown[]
-const NOTHING: Omit<Exposure, 'rfc'> = { name: null, invoices: 0, amount: 0n, before: 0n, after: 0n, iva: 0n, paid: 0n, unpaid: 0n }
+const NOTHING: Omit<Exposure, 'rfc' | 'taxed'> = {
+  name: null,
+  invoices: 0,
+  amount: 0n,
+  before: 0n,
+  after: 0n,
+  iva: 0n,
+  paid: 0n,
+  unpaid: 0n,
+}
 
 /**
  * Adds up what was read of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
- * published one; `omitted` counts these, and what could not be matched with an invoice. At most one D1 call.
+ * published one; `omitted` counts these, and what could not be matched with an invoice. `isrOn` is the rate of ISR of the year of a day. At most one D1
+ * call.
  */
-export async function exposuresOf(system: System, { total: rows, unmatched, detail, open, iva }: FoundRows) {
+export async function exposuresOf(
+  system: System,
+  { total: rows, unmatched, detail, open, iva }: FoundRows,
+  isrOn: (day: string | null) => string,
+) {
   const all = rows.flatMap((row) => parseUnrated(row.unrated))
   const unrated = detail.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc, is_before: row.is_before })))
   const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
@@ -52,14 +68,18 @@ export async function exposuresOf(system: System, { total: rows, unmatched, deta
 
   const found = new Map<string, Exposure & { documents: number; named: string }>()
   const of = (rfc: string) => {
-    const known = found.get(rfc) ?? { rfc, ...NOTHING, documents: 0, named: '' }
+    const known = found.get(rfc) ?? { rfc, ...NOTHING, taxed: new Map(), documents: 0, named: '' }
     found.set(rfc, known)
     return known
   }
-  for (const { rfc, is_before, income, credit, total_income, total_credit, invoices, documents, name } of detail) {
+  const add = (one: Exposure, amount: Micros, isr: string): void => {
+    one.amount += amount
+    one.taxed.set(isr, (one.taxed.get(isr) ?? 0n) + amount)
+  }
+  for (const { rfc, is_before, isr_rate, income, credit, total_income, total_credit, invoices, documents, name } of detail) {
     const one = of(rfc)
     const amount = parseSum(income) - parseSum(credit)
-    one.amount += amount
+    add(one, amount, isr_rate ?? isrOn(null))
     one[is_before === 1 ? 'before' : 'after'] += amount
     one.paid += parseSum(total_income) - parseSum(total_credit)
     one.invoices += invoices
@@ -72,12 +92,12 @@ export async function exposuresOf(system: System, { total: rows, unmatched, deta
     return amount === null || whole === null ? null : tipo === 'E' ? { amount: -amount, whole: -whole } : { amount, whole }
   }
   for (const document of unrated) {
-    const { rfc, is_before, tipo, issued_at, uuid, name } = document
+    const { rfc, is_before, tipo, issued_at, uuid, name, day } = document
     const pesos = inMxn(document)
     if (pesos === null) continue
     const one = of(rfc)
     one.documents++
-    one.amount += pesos.amount
+    add(one, pesos.amount, isrOn(day))
     if (tipo === 'I') one.invoices++
     if (name !== null && `${issued_at}${uuid}${name}` > one.named) one.named = `${issued_at}${uuid}${name}`
     one[is_before === 1 ? 'before' : 'after'] += pesos.amount

@@ -14,7 +14,7 @@ the documents stood at the end of as_of. The range has the last ten years by def
 is_active says which of them count in share_of_purchases.`)
 
 const ENTRIES =
-  doc(`Returns the documents behind a figure of a counterparty, newest first: their amounts add up to it exactly. A page may have fewer
+  doc(`Returns the documents behind a figure of a counterparty, or of all (active_amount, total_purchases, total_sales), newest first: their amounts add up to it exactly. A page may have fewer
 entries than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
 what data_quality counts, with amounts in the document’s own currency.`)
 

@@ -15,6 +15,10 @@ export interface EfosReading extends Days {
   /** The day as of which is asked, and the same when it is before today. */
   day: string
   past: string | null
+  /** Whether what was bought could be deducted by a company. */
+  isDeducted: boolean
+  /** The rate of ISR of the year of `own`, as SQL; null where it does not change, or nothing can be lost. */
+  isr: string | null
 }
 
 /** The documents of all counterparties: `income` of I less `credit` of E, for `parseSum`. */
@@ -29,6 +33,8 @@ export interface TotalRow {
 export interface DetailRow {
   rfc: string
   is_before: 0 | 1
+  /** The rate of ISR of their years, where it changes. */
+  isr_rate?: string
   income: string
   credit: string
   total_income: string
@@ -80,7 +86,7 @@ export type ListedOn = readonly (readonly [rfc: string, day: string])[]
 const rfcsOf = (listed: ListedOn): string[] => listed.map(([rfc]) => rfc)
 
 /** What is known of the documents of listed counterparties: sums before and since the listing. */
-export const detailStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading, listed: ListedOn): Fragment[] =>
+export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, ...days }: EfosReading, listed: ListedOn): Fragment[] =>
   each(ledger, (partition) => {
     const isInvoiceOrNote = raw("own.tipo_comprobante in ('I', 'E')")
     const population = populationOf(partition, { ...days, direction, past, counterparty: rfcsOf(listed), conditions: [isInvoiceOrNote] })
@@ -91,8 +97,8 @@ export const detailStatements = (ledger: ScopedLedger, { direction, past, ...day
       sql`select own.counterparty_rfc as rfc, ${isBefore} as is_before, ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit,
         ${ofType('I', 'total_mxn')} as total_income, ${ofType('E', 'total_mxn')} as total_credit, count(own.net_mxn) as documents,
         count(case when own.tipo_comprobante = 'I' then own.net_mxn end) as invoices,
-        ${raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}`)}
-        ${population} group by 1, 2`
+        ${raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}${isr === null ? '' : `, ${isr} as isr_rate`}`)}
+        ${population} group by 1, 2${raw(isr === null ? '' : ', isr_rate')}`
     )
   })
 
@@ -103,7 +109,7 @@ export const openOf = (
   counterparty: readonly string[],
   more: readonly Fragment[] = [],
 ): Fragment | null =>
-  openInvoices(partition, direction, { day, past, first, terms: 0, counterparty }, [
+  openInvoices(partition, direction, { day, past, first, terms: () => '0', counterparty }, [
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     ...more,
   ])

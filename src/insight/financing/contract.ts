@@ -38,7 +38,16 @@ export type FinancingQuery = z.infer<typeof FinancingQuery>
 export const BUCKETS = ['current', 'd1_30', 'd31_60', 'd61_90', 'd90_plus'] as const
 /** Why an invoice is not in the pool. The first reason that applies is given. */
 export const INELIGIBLE = [
-  ...(['too_old', 'overdue_30', 'generic_debtor', 'intercompany', 'blacklisted', 'balance_mismatch', 'missing_rate'] as const),
+  ...([
+    'too_old',
+    'overdue_30',
+    'cancellation_in_process',
+    'generic_debtor',
+    'intercompany',
+    'blacklisted',
+    'balance_mismatch',
+    'missing_rate',
+  ] as const),
 ]
 export const SIDES = ['receivables', 'payables'] as const
 export const SIDE_FIGURES = ['outstanding', 'overdue', 'expected', ...BUCKETS.map((name) => `aging.${name}` as const)] as const

@@ -22,6 +22,7 @@ interface JudgedRow extends EntryRow {
   reported: number | null
   is_old: 0 | 1
   is_late: 0 | 1
+  is_in_process: 0 | 1
   is_mismatch: 0 | 1
 }
 
@@ -50,7 +51,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const dot = figure.indexOf('.')
   const [side, name] = [figure.slice(0, dot), figure.slice(dot + 1)]
   const tolerance = micros(insight.rules.get('balance.tolerance'))!
-  const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, odd, reported, is_old, is_late, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
+  const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, odd, reported, is_old, is_late, is_in_process, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
     const rows = judged(partition, side === 'payables' ? 1 : 0, at, rfc === undefined ? [] : [sql`own.counterparty_rfc = ${rfc}`])
     const later = after ? [sql`(issued_at, uuid) < (${after[0]}, ${after[1]})`] : []

@@ -19,7 +19,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     outstanding: 'Σ balance of open PPD invoices as of the day, at their own exchange rates',
     due: 'day of fecha + days of condiciones_pago, or financing.default_terms_days',
     overdue: 'Σ balance of what was due before the day',
-    dso: 'outstanding ÷ Σ (subtotal − descuento) of PPD I of the last financing.dso_days × financing.dso_days; dpo likewise',
+    dso: 'outstanding (with taxes) ÷ Σ (subtotal − descuento, without taxes) of PPD I of the last financing.dso_days × financing.dso_days; dpo likewise',
     weighted_days_to_pay: 'Σ (paid × days from fecha to fecha_pago) ÷ Σ paid, of the last financing.payment_months',
     on_time_rate: 'paid until due ÷ paid',
     expected: 'Σ balance by the month of its due day (expected_inflows, expected_outflows); what is overdue is in the month of the day',
@@ -27,6 +27,7 @@ const BASIS: Omit<Basis, 'rules'> = {
     fundable: 'Σ capped_amount × advance_rate',
   },
   notes: [
+    'Balances are what is to be paid, with taxes, and sales are net: with 16 % of IVA, dso and dpo are up to 1.16 times those of one basis.',
     'data_quality is of the months whose payments are looked at; open invoices are of any age.',
     'With a past as_of, data_quality counts documents as they stand now; unreconciled_payments and other_parties are as of the day.',
   ],

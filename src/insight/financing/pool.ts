@@ -14,11 +14,19 @@ export const GENERIC = ['XAXX010101000', 'XEXX010101000'] as const
 
 /** Why an invoice is not in the pool: the first reason that applies. Null when it is in it. */
 export function ineligible(
-  { rfc, is_old, is_late, is_mismatch, pesos }: Pick<OpenItem, 'rfc' | 'is_old' | 'is_late' | 'is_mismatch' | 'pesos'>,
+  {
+    rfc,
+    is_old,
+    is_late,
+    is_in_process,
+    is_mismatch,
+    pesos,
+  }: Pick<OpenItem, 'rfc' | 'is_old' | 'is_late' | 'is_in_process' | 'is_mismatch' | 'pesos'>,
   { connected, blacklisted }: Parties,
 ): (typeof INELIGIBLE)[number] | null {
   if (is_old) return 'too_old'
   if (is_late) return 'overdue_30'
+  if (is_in_process) return 'cancellation_in_process'
   if (rfc === GENERIC[0] || rfc === GENERIC[1]) return 'generic_debtor'
   if (connected.has(rfc)) return 'intercompany'
   if (blacklisted.has(rfc)) return 'blacklisted'

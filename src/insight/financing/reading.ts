@@ -1,10 +1,11 @@
-import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
+import { pastDay } from '../../platform/time/past-day.ts'
+import { daysUntilDue } from '../../rules/by-day.ts'
 import type { DirectionNumber } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
 import { type Insight, openInsight, readBothSides } from '../common/insight.ts'
@@ -36,20 +37,23 @@ export async function openFinancing(
 ): Promise<FinancingAsOf> {
   const past = pastDay(ctx, as_of)
   const insight = await openInsight(ctx, as_of === undefined ? {} : { to: as_of })
-  const { rules, today } = insight
+  const { today } = insight
   const day = past ?? today
+  const rules = insight.rules.on(day)
   const first = addDays(monthsBefore(day, rules.get('financing.payment_months')), 1)
   return {
-    insight: { ...insight, span: { ...insight.span, from: first, first, to: day, last: day } },
+    insight: { ...insight, rules, span: { ...insight.span, from: first, first, to: day, last: day } },
     at: {
-      ...{ day, past, terms: rules.get('financing.default_terms_days'), buckets: rules.get('financing.aging_days') },
+      checker: insight.ledger.fiscal_entity_id,
+      ...{ day, past, terms: daysUntilDue(rules, day), buckets: rules.get('financing.aging_days') },
       ...{ max_age: max_age_days ?? rules.get('financing.max_age_days'), max_overdue: rules.get('financing.max_overdue_days') },
     },
   }
 }
 
 /** Open invoices alike. Without `pesos` there is no exchange rate. */
-export interface OpenItem extends Pick<OpenGroup, 'rfc' | 'newest' | 'bucket' | 'month' | 'is_old' | 'is_late' | 'n' | 'parsed' | 'due'> {
+export interface OpenItem
+  extends Pick<OpenGroup, 'rfc' | 'newest' | 'bucket' | 'month' | 'is_old' | 'is_late' | 'is_in_process' | 'n' | 'parsed' | 'due'> {
   pesos: Micros | null
   is_mismatch: boolean
 }

@@ -46,6 +46,7 @@ export interface OpenGroup {
   month: string
   is_old: 0 | 1
   is_late: 0 | 1
+  is_in_process: 0 | 1
   is_mismatch: 0 | 1
   n: number
   parsed: number
@@ -59,10 +60,10 @@ export function openGroups(partition: Partition, direction: DirectionNumber, at:
   const rows = judged(partition, direction, at)
   return (
     rows &&
-    sql`select rfc, max(issued_at || uuid || name) as newest, bucket, month, is_old, is_late, count(*) as n, sum(is_parsed) as parsed,
+    sql`select rfc, max(issued_at || uuid || name) as newest, bucket, month, is_old, is_late, is_in_process, count(*) as n, sum(is_parsed) as parsed,
         coalesce(abs(reported - balance) > ${number(Number(tolerance))}, 0) as is_mismatch, ${sumOf('pesos')} as pesos, min(due) as due, odd,
         max(case when odd is not null then reported end) as reported
-      from (${rows}) group by rfc, bucket, month, is_old, is_late, 9, odd`
+      from (${rows}) group by rfc, bucket, month, is_old, is_late, is_in_process, 10, odd`
   )
 }
 
@@ -97,7 +98,7 @@ export interface PaidRow {
 
 export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): Fragment | null {
   const rows = paidParts(partition, direction, days, past)
-  const isOnTime = `day <= date(invoiced, '+' || coalesce(terms_days, ${terms}) || ' days')`
+  const isOnTime = `day <= date(invoiced, '+' || coalesce(terms_days, ${terms('invoiced')}) || ' days')`
   const lasted = 'cast(julianday(day) - julianday(invoiced) as integer)'
   return (
     rows &&

@@ -10,10 +10,21 @@ const own = { ...Range, as_of: AsOf }
 export const FxQuery = z.strictObject(own).superRefine(requireFiscalEntity)
 export type FxQuery = z.infer<typeof FxQuery>
 
-export const FIGURES = [
-  ...(['issued_amount', 'received_amount', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss'] as const),
-  ...UNMATCHED,
+/** Of all currencies, MXN among them. */
+export const TOTALS = ['total_sales', 'total_purchases'] as const
+export const ROW_FIGURES = [
+  ...([
+    'issued_amount',
+    'received_amount',
+    'issued_mxn',
+    'received_mxn',
+    'open_receivable',
+    'open_payable',
+    'booked_mxn',
+    'realized_gain_loss',
+  ] as const),
 ] as const
+export const FIGURES = [...ROW_FIGURES, ...TOTALS, ...UNMATCHED] as const
 
 export const FxEntriesQuery = z
   .strictObject({
@@ -21,9 +32,11 @@ export const FxEntriesQuery = z
     ...entriesOf(FIGURES),
     currency: z
       .string()
-      .regex(/^[A-Z]{3}$/, 'Must be three letters.')
+      .min(1)
       .optional()
-      .meta({ description: doc('Only the documents in this currency.') }),
+      .meta({
+        description: doc('Only the documents in this currency: Moneda as the document states it, which is no code of c_Moneda in some.'),
+      }),
   })
   .superRefine(requireFiscalEntity)
 export type FxEntriesQuery = z.infer<typeof FxEntriesQuery>
@@ -36,6 +49,8 @@ const FxRow = z
     currency: z.string(),
     issued_amount: own_currency,
     received_amount: own_currency,
+    issued_mxn: money.meta({ description: doc('issued_amount in MXN at the rates of the documents: the part of total_sales.') }),
+    received_mxn: money.meta({ description: doc('received_amount in MXN: the part of total_purchases.') }),
     share_of_sales: percent,
     share_of_purchases: percent,
     open_receivable: own_currency,
@@ -60,6 +75,9 @@ export type FxRow = z.infer<typeof FxRow>
 export const FxExposure = z
   .strictObject({
     ...Envelope,
+    total_sales: money.meta({ description: doc('Net sales in all currencies, MXN among them: what share_of_sales is a share of.') }),
+    total_purchases: money.meta({ description: doc('Net purchases in all currencies: what share_of_purchases is a share of.') }),
+    drilldown: Drilldown,
     missing_rates: z.array(z.string()).meta({ description: doc('The currencies of the rows without a rate of the day.') }),
     data: z.array(FxRow),
   })

@@ -9,6 +9,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
+import { pageOfDocuments } from '../common/document-entries.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
 import { isLeftOut, newestOf, pageOfLeftOut } from '../common/left-out.ts'
 import { isUnmatched } from '../common/omitted.ts'
@@ -30,10 +31,18 @@ export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<Ent
   const asked = { ...query, as_of: at.day }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
   const until = { ...insight, span: { ...insight.span, ...days } }
-  if (isUnmatched(figure)) return pageOfUnreconciled(until, PATH, { ...asked, figure }, null)
+  if (isUnmatched(figure)) return pageOfUnreconciled(until, PATH, { ...asked, figure }, null, true)
   if (figure === 'issued_amount' || figure === 'received_amount') return pageOfInvoiced(opened, asked, figure === 'issued_amount' ? 0 : 1)
-  return figure === 'realized_gain_loss' ? pageOfRealized(opened, asked) : pageOfOpen(opened, asked, figure)
+  const side = IN_MXN[figure]
+  if (side !== undefined) {
+    const conditions = figure.startsWith('total') ? [] : ofCurrency(asked)
+    return pageOfDocuments(insight, PATH, asked, { ...days, direction: side, past: at.past, conditions })
+  }
+  return figure === 'realized_gain_loss' ? pageOfRealized(opened, asked) : pageOfOpen(opened, asked, figure as OpenFigure)
 }
+
+/** The direction of the figures that are net amounts in MXN. */
+const IN_MXN: Partial<Record<string, DirectionNumber>> = { issued_mxn: 0, total_sales: 0, received_mxn: 1, total_purchases: 1 }
 
 const ofCurrency = ({ currency }: Asked): Fragment[] => [
   raw(IS_FOREIGN),
@@ -53,6 +62,8 @@ function pageOfInvoiced({ insight, at, days }: FxAsOf, query: Asked, direction: 
   )
 }
 
+type OpenFigure = 'open_receivable' | 'open_payable' | 'booked_mxn'
+
 interface OpenEntry extends EntryRow {
   direction: DirectionNumber
   balance: string | null
@@ -60,11 +71,7 @@ interface OpenEntry extends EntryRow {
   odd: string | null
 }
 
-function pageOfOpen(
-  { insight, at }: FxAsOf,
-  query: Asked,
-  figure: 'open_receivable' | 'open_payable' | 'booked_mxn',
-): Promise<EntriesPage> {
+function pageOfOpen({ insight, at }: FxAsOf, query: Asked, figure: OpenFigure): Promise<EntriesPage> {
   const directions = figure === 'booked_mxn' ? ([0, 1] as const) : figure === 'open_receivable' ? ([0] as const) : ([1] as const)
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
     const sides = directions.flatMap((direction) => {

@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
-import type { FxExposure, FxQuery, FxRow } from './contract.ts'
+import { type FxExposure, type FxQuery, type FxRow, ROW_FIGURES, TOTALS } from './contract.ts'
 import { openFx, readFx } from './reading.ts'
 
 export const PATH = 'analytics/fx-exposure'
@@ -11,7 +11,9 @@ export const PATH = 'analytics/fx-exposure'
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     issued_amount: 'Σ (subtotal − descuento) of issued I − Σ of E, in the currency; received_amount likewise',
-    share_of_sales: 'issued net of the currency ÷ issued net, both in MXN; share_of_purchases likewise',
+    issued_mxn: 'issued_amount in MXN at the rates of the documents; received_mxn likewise',
+    total_sales: 'Σ (subtotal − descuento) of issued I − Σ of E, of all currencies in MXN; total_purchases likewise',
+    share_of_sales: 'issued_mxn ÷ total_sales; share_of_purchases: received_mxn ÷ total_purchases',
     net_open: 'open_receivable − open_payable: balances of PPD invoices as of the day',
     booked_mxn: 'Σ balance × exchange rate of the invoice, payables negative',
     current_mxn: 'net_open × current_rate',
@@ -47,6 +49,7 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
     const plus = (n: number): string => decimal(times(current!, parts[n] ?? '0'))
     return {
       ...{ currency, issued_amount: decimal(own[0]), received_amount: decimal(own[1]) },
+      ...{ issued_mxn: decimal(pesos[0]), received_mxn: decimal(pesos[1]) },
       ...{ share_of_sales: percentOf(pesos[0], whole[0]!), share_of_purchases: percentOf(pesos[1], whole[1]!) },
       ...{ open_receivable: decimal(open[0]), open_payable: decimal(open[1]), net_open: decimal(net), booked_mxn: decimal(booked) },
       ...{ current_rate: rate?.rate ?? null, rate_date: rate?.date ?? null, rate_source: rate?.source ?? null },
@@ -62,6 +65,8 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
       drilldown: qualityLinks(links, UNMATCHED),
     }),
     as_of: at.day,
+    ...{ total_sales: decimal(whole[0]!), total_purchases: decimal(whole[1]!) },
+    drilldown: Object.fromEntries(TOTALS.map((figure) => [figure, links.entries(figure)])),
     missing_rates: currencies.filter((currency) => rateOf(currency) === null),
     data,
   }
@@ -69,6 +74,5 @@ export async function getFxExposure(ctx: Ctx, query: FxQuery): Promise<FxExposur
 
 const inMxn = (amount: Micros | null): string | null => (amount === null ? null : decimal(amount))
 
-const FIGURES = ['issued_amount', 'received_amount', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss'] as const
 const drilldownOf = (links: Links, currency: string) =>
-  Object.fromEntries(FIGURES.map((figure) => [figure, links.entries(figure, { currency })]))
+  Object.fromEntries(ROW_FIGURES.map((figure) => [figure, links.entries(figure, { currency })]))

@@ -1,4 +1,3 @@
-import { pastDay } from '../../cfdi/applied/past-day.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
@@ -6,6 +5,7 @@ import type { OpenAt } from '../../cfdi/open/open-invoices.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { pastDay } from '../../platform/time/past-day.ts'
 import { type Insight, openInsight, type RangeQuery, readBothSides } from '../common/insight.ts'
 import { publishedFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
@@ -29,8 +29,8 @@ export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | un
   const days = { first: span.first, last: span.last < day ? span.last : day }
   // What came after the day is in no figure, and in no count of data_quality.
   return {
-    insight: { ...insight, span: { ...span, last: days.last } },
-    at: { day, past, terms: rules.get('financing.default_terms_days') },
+    insight: { ...insight, rules: rules.on(day), span: { ...span, last: days.last } },
+    at: { day, past, terms: () => '0' },
     days,
   }
 }

@@ -15,7 +15,7 @@ default; documents and payments after as_of do not count.`)
 
 const ENTRIES =
   doc(`Returns the documents behind a figure, newest first: their amounts add up to it exactly. issued_amount, received_amount, open_receivable and
-open_payable are in the currency of the row, booked_mxn and realized_gain_loss in MXN. A page may have fewer entries than limit while has_more
+open_payable are in the currency of the row, the others in MXN. A page may have fewer entries than limit while has_more
 is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the currency that the
 document states.`)
 

@@ -39,7 +39,11 @@ const Indicator = z
     risky: z.boolean().meta({ description: doc('Whether the value exceeds the threshold.') }),
     sample_size: z.int().meta({ description: doc('How many documents or taxpayers it rests on.') }),
     formula: z.string(),
-    drilldown: Drilldown,
+    drilldown: Drilldown.meta({
+      description: doc(
+        'What the value is made of: the documents of the numerator of a share, those with blacklisted counterparties, or the answer that has the figure.',
+      ),
+    }),
   })
   .meta({ id: 'RiskIndicator' })
 export type Indicator = z.infer<typeof Indicator>

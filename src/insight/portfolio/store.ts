@@ -3,6 +3,7 @@ import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { daysUntilDue } from '../../rules/by-day.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
@@ -29,8 +30,8 @@ export interface PartyRow {
 const INVOICE = "own.tipo_comprobante = 'I'"
 export const IS_CASH = `(${INVOICE} and coalesce(own.forma_pago = '01', 0))`
 export const IS_FOREIGN = `not ${inPesos('own.currency')}`
-export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules }: Insight, { sets }: Sets): string => {
-  const condition = repseNotValid({ partition, direction, rules, sets })
+export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules, span }: Insight, { sets }: Sets): string => {
+  const condition = repseNotValid({ partition, direction, rules, days: span, sets })
   return condition === null ? '0' : `(${INVOICE} and own.version is not null and coalesce(${condition}, 0))`
 }
 
@@ -67,7 +68,7 @@ export interface OverdueRow {
 /** The statements that add up the issued PPD invoices of which something is left to pay today. */
 export const openStatements = ({ ledger, today, rules }: Insight): Fragment[] =>
   partitionsToRead(ledger).flatMap((partition) => {
-    const invoices = openInvoices(partition, 0, { day: today, past: null, terms: rules.get('financing.default_terms_days') })
+    const invoices = openInvoices(partition, 0, { day: today, past: null, terms: daysUntilDue(rules, today) })
     const plain = (condition: string) => sumOf(`iif(odd is null and ${condition}, pesos, null)`)
     return invoices === null
       ? []

@@ -36,7 +36,11 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     description: 'Lo emitido, recibido y cancelado de cada mes, comparado con el mismo mes del año anterior.',
     kinds: ['sums'],
     formulas: {
-      ...{ issued: `${NET}, issued`, received: `${NET}, received`, cancelled_issued: 'Σ total of cancelled I in MXN' },
+      ...{
+        issued: `${NET}, issued`,
+        received: `${NET}, received`,
+        cancelled_issued: 'Σ total of cancelled I in MXN, but for cancelled_issued_without_amount of them',
+      },
       issued_change_pct: 'issued ÷ issued of the same month of the year before − 1',
     },
   },
@@ -51,7 +55,11 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     description: 'CFDI cancelados por motivo: cuántos, cuánto, con cuántos días de retraso y cuántos después del cierre del mes.',
     kinds: ['sums'],
     formulas: {
-      ...{ count: 'cancelled I and E', amount: 'Σ total of I − Σ total of E, in MXN', share: 'count ÷ Σ count of the direction' },
+      ...{
+        count: 'cancelled I and E',
+        amount: 'Σ total of I − Σ total of E, in MXN, but for without_amount of them',
+        share: 'count ÷ Σ count of the direction',
+      },
       lag_days: 'Σ days from Fecha to the cancellation ÷ those with a date',
     },
   },

@@ -46,26 +46,34 @@ const day = z.iso.date()
 const direction = z.enum(['issued', 'received'])
 const monies = <const Names extends readonly string[]>(...names: Names) =>
   Object.fromEntries(names.map((name) => [name, money])) as Record<Names[number], typeof money>
+const is_partial = z.boolean().meta({
+  description: doc('Whether the year or month was not over at source_watermark, so that documents of it are still to come.'),
+})
 const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
   z.strictObject({ ...shape, drilldown: Drilldown }).meta({ id: `Report${id}Row` })
 
 const FiscalSummary = row('FiscalSummary', {
-  year: z.string(),
+  ...{ year: z.string(), is_partial },
   ...monies('ingresos', 'egresos', 'iva_trasladado', 'iva_acreditable', 'iva_retenido_por_clientes', 'iva_retenido_a_terceros'),
   ...monies('isr_retenido_por_clientes', 'isr_retenido_a_terceros', 'nomina', 'nomina_isr'),
 })
 const RevenueExpenses = row('RevenueExpenses', {
-  month: z.string(),
+  ...{ month: z.string(), is_partial },
   ...monies('revenue', 'credit_notes', 'net_revenue', 'expenses', 'credit_notes_received', 'net_expenses', 'cost_of_goods', 'payroll'),
   gross_profit: money,
   gross_margin: percent,
   operating_result: money,
 })
+const lost = money.nullable().meta({ description: doc('Of cancelled documents. Null when no amount of any of them is known.') })
+const without_amount = count.meta({
+  description: doc('How many of these are in no amount: only their metadata is known, or their exchange rate is not.'),
+})
 const AnnualComparison = row('AnnualComparison', {
-  year: z.string(),
-  month: z.string(),
-  ...monies('issued', 'received', 'cancelled_issued', 'cancelled_received'),
+  ...{ year: z.string(), month: z.string(), is_partial },
+  ...monies('issued', 'received'),
+  ...{ cancelled_issued: lost, cancelled_received: lost },
   ...{ issued_count: count, received_count: count, cancelled_issued_count: count, cancelled_received_count: count },
+  ...{ cancelled_issued_without_amount: without_amount, cancelled_received_without_amount: without_amount },
   ...{ issued_change_pct: percent, received_change_pct: percent },
 })
 const CounterpartyNetwork = row('CounterpartyNetwork', {
@@ -75,7 +83,7 @@ const CounterpartyNetwork = row('CounterpartyNetwork', {
   ...{ first_day: day, last_day: day, active_months: count, blacklist: Listed },
 })
 const Cancellations = row('Cancellations', {
-  ...{ direction, reason: z.enum(['01', '02', '03', '04', 'unknown']), count, amount: money, share: percent },
+  ...{ direction, reason: z.enum(['01', '02', '03', '04', 'unknown']), count, amount: lost, without_amount, share: percent },
   lag_days: z
     .string()
     .nullable()
@@ -88,11 +96,11 @@ const PaymentBehavior = row('PaymentBehavior', {
   ...{ weighted_days_to_pay: ratio, on_time_rate: percent, average_installments: ratio, outstanding: money, overdue: money },
 })
 const Diot = row('Diot', {
-  ...{ period: z.string(), rfc: z.string(), name: z.string().nullable(), tipo_tercero: z.string(), tipo_operacion: z.string() },
+  ...{ period: z.string(), is_partial, rfc: z.string(), name: z.string().nullable(), tipo_tercero: z.string(), tipo_operacion: z.string() },
   ...monies('base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'),
 })
 const Payroll = row('Payroll', {
-  ...{ month: z.string(), headcount: count, receipts: count },
+  ...{ month: z.string(), is_partial, headcount: count, receipts: count },
   ...monies('percepciones', 'deducciones', 'otros_pagos', 'isr'),
   average_salario_diario_integrado: ratio,
 })

@@ -6,7 +6,7 @@ import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
-import type { Rules } from '../../rules/dated.ts'
+import { basisOf as basisOfRows, type RuleRow, type Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -15,22 +15,22 @@ import { worstOf } from '../common/listed.ts'
 import { REPORTS } from './catalog.ts'
 import type { Report, ReportBuilding, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
 import { withDrilldowns } from './drilldowns.ts'
-import { basisOf, isSameBasis } from './round.ts'
+import { withPartial } from './partial.ts'
+import { basisOf, FIRST_DAY, isSameBasis, type ReportRound, RULES_OF, rulesIn, TO_PLAN } from './round.ts'
 import { compliance } from './rows/compliance.ts'
 import { diot, payroll } from './rows/filings.ts'
 import { cancellations, counterpartyNetwork, paymentBehavior } from './rows/parties.ts'
 import { annualComparison, count, fiscalSummary, revenueExpenses } from './rows/sums.ts'
-import { askStatement, readReport } from './state-store.ts'
+import { askStatement, readReport, type StateRow } from './state-store.ts'
 import { wakeReports } from './work.ts'
 
 const RETRY_AFTER_SECONDS = 15
 const COOLDOWN_SECONDS = 600
-/** The first month of which the authority has documents. */
-const FIRST_DAY = '2018-01-01'
 
 const NOTES = [
   'A report covers everything that the service holds of the RFC and your own imports, up to source_watermark.',
   'Amounts are in MXN at each document’s own TipoCambio, else at the published rate; a credit note counts in its own month.',
+  'Rules are those of the day of the invoice, or of the month of a payment, as of when the report was made.',
 ]
 
 function keyOf(key: string): ReportKey {
@@ -80,8 +80,7 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageO
   const { kinds, formulas } = REPORTS[key]
   const found = await readReport(ledger, ctx.connection!.connection, [...kinds, 'quality'])
   const { state, last } = found
-  // Asked for before they are noted, so that the basis has only what the report rests on.
-  const basis = basisOf(ledger.windows, await rulesAt(ctx, today))
+  const basis = basisOf(ledger.windows, rules, today)
   const isBehind =
     state?.generated_at == null ||
     last.sequence !== state.sequence ||
@@ -103,19 +102,28 @@ export async function getReport(ctx: Ctx, name: string, { limit, cursor }: PageO
     ...{ key, generated_at: new Date(state.generated_at).toISOString(), source_watermark: new Date(state.watermark!).toISOString() },
     is_stale: isBehind || state.round !== null,
     data: {
-      basis: { rules: rules.basis(), formulas, notes: NOTES },
+      basis: { rules: key === 'compliance' ? rules.basis() : basisOfRows(rulesBehind(key, state)), formulas, notes: NOTES },
       data_quality: {
         ...{ ...counts, missing_rate: Math.max(counts.missing_rate - dof_rate, 0), dof_rate },
         unreconciled_payments: count(quality, 'unreconciled_payments'),
         other_parties: count(quality, 'other_parties'),
         drilldown: linksOf(ledger),
       },
-      rows: withDrilldowns(key, ledger.fiscal_entity_id, rows).slice(first, end) as Report['data']['rows'],
+      rows: withDrilldowns(key, ledger.fiscal_entity_id, withPartial(key, centralDayOf(state.watermark!), rows)).slice(
+        first,
+        end,
+      ) as Report['data']['rows'],
     },
     has_more,
     next_cursor: has_more ? await sealCursor(ctx, scope, [state.generated_at, end]) : null,
   }
 }
+
+/** The rules that the rows rest on, which are older than those of today while the report is behind. */
+const rulesBehind = (key: ReportKey, { basis, round }: StateRow): RuleRow[] =>
+  key === 'payment-behavior' || key === 'diot'
+    ? rulesIn([basis!, ...(round === null || round === TO_PLAN ? [] : [(JSON.parse(round) as ReportRound).basis])], RULES_OF[key])
+    : []
 
 /** What leads to documents that the report leaves out, as far as whole searches do. */
 const linksOf = ({ fiscal_entity_id }: ScopedLedger): Record<string, string> => {
@@ -143,10 +151,8 @@ async function rowsOf(ctx: Ctx, ledger: ScopedLedger, key: ReportKey, { today, r
     case 'payroll':
       return payroll(found.cellsOf('payroll'))
     case 'payment-behavior':
-      rules.get('financing.default_terms_days')
       return paymentBehavior(found.cellsOf('payments'), today)
     case 'diot':
-      for (const one of ['withholding.honorarios', 'withholding.arrendamiento'] as const) rules.find(one)
       return diot(found.cellsOf('cash'))
     case 'compliance':
       return compliance(await readFilings(ledger, today, rules), today)

@@ -1,4 +1,5 @@
-import type { Rules } from '../../rules/dated.ts'
+import type { RuleKey, RuleRow, Rules } from '../../rules/dated.ts'
+import { WITHHOLDING_KEYS } from '../../rules/withholding-classes.ts'
 import type { Windows } from '../../visibility/window.ts'
 import type { Sequences } from './state-store.ts'
 
@@ -17,27 +18,44 @@ export const TO_PLAN = 'plan'
 interface PartsBasis {
   floors: (string | null)[]
   ceilings: (number | null)[]
-  rules: string
+  /** The values of rules that were in force on days of the documents. */
+  rules: RuleRow[]
 }
 
-const RULES = [
-  ...(['withholding.autotransporte', 'withholding.resico_pf', 'withholding.arrendamiento', 'withholding.comision'] as const),
-  ...(['withholding.honorarios', 'financing.default_terms_days'] as const),
-]
+/** The first day of which the authority has documents. */
+export const FIRST_DAY = '2018-01-01'
 
-/** Formats what the parts depend on beside the documents. */
-export const basisOf = ({ issued, received }: Windows, rules: Rules): string =>
+const TERMS = ['financing.default_terms_days'] as const
+
+/** The rules behind the parts, by the report that they are for. */
+export const RULES_OF: Readonly<Record<'payment-behavior' | 'diot', readonly RuleKey[]>> = {
+  'payment-behavior': TERMS,
+  diot: WITHHOLDING_KEYS,
+}
+
+/** Formats what the parts depend on beside the documents, as of a day. */
+export const basisOf = ({ issued, received }: Windows, rules: Rules, today: string): string =>
   JSON.stringify({
     floors: [issued.floor, received.floor],
     ceilings: [issued.ceiling, received.ceiling],
-    rules: JSON.stringify(RULES.map((key) => rules.find(key))),
+    rules: rules.rowsOf([...WITHHOLDING_KEYS, ...TERMS], { first: FIRST_DAY, last: today }),
   } satisfies PartsBasis)
+
+/** The values of some rules with which parts were made: those of all of these bases, because a round makes them again month by month. */
+export function rulesIn(bases: readonly string[], keys: readonly RuleKey[]): RuleRow[] {
+  const rows = bases.flatMap((text) => (JSON.parse(text) as PartsBasis).rules).filter(({ key }) => keys.includes(key))
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
+}
 
 /** Whether parts that were made with one basis show what they would with another, but for documents of the days between their ceilings. */
 export function isSameBasis(before: string, now: string): boolean {
   const [old, next] = [before, now].map((text) => JSON.parse(text) as PartsBasis) as [PartsBasis, PartsBasis]
   const isBounded = ({ ceilings }: PartsBasis) => ceilings.map((one) => one !== null).join()
-  return old.floors.join() === next.floors.join() && old.rules === next.rules && isBounded(old) === isBounded(next)
+  return (
+    old.floors.join() === next.floors.join() &&
+    JSON.stringify(old.rules) === JSON.stringify(next.rules) &&
+    isBounded(old) === isBounded(next)
+  )
 }
 
 /** The instants, in milliseconds, of the ceilings of a basis and of another one between which they moved. Null when they did not. */

@@ -97,7 +97,7 @@ async function goOn(system: System, held: Held): Promise<boolean> {
   // What is committed from here on makes them due again.
   if (row.round === null) await save(held, sql`due_at = null, round = ${TO_PLAN}`)
   const round =
-    row.round === null || row.round === TO_PLAN ? await plan(system, held, ledger, rules) : (JSON.parse(row.round) as ReportRound)
+    row.round === null || row.round === TO_PLAN ? await plan(system, held, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
   const reading = { system, ledger, rules, today }
   for (let left = round.months; left.length > 0; ) {
     if (!system.budget.allows(STATEMENTS)) return true
@@ -132,10 +132,10 @@ const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
     sql`select 1 from sync_work where entity = ${entity} and (lease_until > ${Date.now()} or due_at <= ${Date.now() + SETTLE_MS})`,
   ).first()) !== null
 
-async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rules): Promise<ReportRound> {
+async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
   const { row } = held
   const to = await readSequences(ledger)
-  const basis = basisOf(ledger.windows, rules)
+  const basis = basisOf(ledger.windows, rules, today)
   const isKnown = row.generated_at !== null && row.basis !== null && isSameBasis(row.basis, basis)
   const changed = isKnown ? await changedMonths(ledger, row, to) : null
   const months = changed ? [...new Set([...changed, ...monthsBetween(row.basis!, basis)])].sort() : await allMonths(ledger, row.connection)

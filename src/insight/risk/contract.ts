@@ -42,10 +42,11 @@ const level = z.enum(LEVELS)
 
 const Flag = z.strictObject({
   code: z.enum(FLAG_CODES as [FlagCode, ...FlagCode[]]),
+  weight: z.int().meta({ description: doc('What the flag adds to the score: its weight in the rule risk.weights.') }),
   severity: level.meta({ description: doc('The level of the flag’s weight alone.') }),
   message: z.string(),
   rule_ref: z.string(),
-  evidence: z.record(z.string(), z.unknown()).meta({ description: doc('What the flag rests on, by its code.') }),
+  evidence: z.record(z.string(), z.unknown()).meta({ description: doc('What the flag rests on, by its code (docs/codes.md).') }),
 })
 export type Flag = z.infer<typeof Flag>
 

@@ -5,6 +5,7 @@ import type { Rules } from '../../rules/dated.ts'
 import { withholdingClassOf } from '../../rules/withholding-classes.ts'
 import { expectedOf, mainKeyOf } from './expected.ts'
 import { bitOf, FLAG_CODES, type FlagCode } from './flags.ts'
+import type { Related } from './related.ts'
 import { LISTS, type Sets } from './sets.ts'
 import type { RiskyDocument } from './store.ts'
 
@@ -14,7 +15,7 @@ export interface Known extends Pick<Sets, 'listings' | 'lapsed'> {
   today: string
 }
 
-/** The listing behind a flag: when it was published in the Diario Oficial, and whether the document is older. */
+/** The listing behind a flag: its first publication, that of its situation in the Diario Oficial, and whether the document is older. */
 const listed =
   (set: keyof typeof LISTS) =>
   ({ counterparty_rfc, fecha }: RiskyDocument, { listings }: Known): Evidence => {
@@ -23,7 +24,7 @@ const listed =
     const first = hit.history.find(({ situacion }) => situacion === 'presunto' || situacion === 'definitivo') ?? hit.history[0]
     const since = (first && publishedOn(first)) ?? hit.since
     return {
-      ...{ source: hit.source, situacion: hit.situacion, dof_at: hit.published_dof_at },
+      ...{ source: hit.source, situacion: hit.situacion, listed_at: since, dof_at: hit.published_dof_at },
       issued_before_listing: since === null ? null : fecha.slice(0, 10) < since,
     }
   }
@@ -32,6 +33,11 @@ const pick =
   <Name extends keyof RiskyDocument>(...names: Name[]) =>
   (row: RiskyDocument): Evidence =>
     Object.fromEntries(names.map((name) => [name, row[name]]))
+
+/** The UUIDs of other documents. */
+const uuids =
+  (name: string, column: keyof Related) =>
+  (row: RiskyDocument): Evidence => ({ [name]: (JSON.parse(row[column] ?? '[]') as string[]).sort() })
 
 /** What each flag says, the provision behind it, and what it rests on. */
 const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, evidence: (row: RiskyDocument, known: Known) => Evidence]> = {
@@ -53,10 +59,22 @@ const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, eviden
     ({ fecha }, { today }) => ({ age_days: (Date.parse(today) - Date.parse(fecha.slice(0, 10))) / 86_400_000 }),
   ],
   complement_late: ['The complement was stamped after its due day.', 'RMF 2.7.1.32', pick('first_paid_on', 'certified_at')],
-  complement_cancelled: ['A complement that paid the invoice was cancelled, and its balance is open again.', 'RMF 2.7.1.32', () => ({})],
+  complement_cancelled: [
+    'A complement that paid the invoice was cancelled, and its balance is open again.',
+    'RMF 2.7.1.32',
+    uuids('cancelled_complements', 'cancelled_complements'),
+  ],
   pue_forma_99: ['An invoice that is paid at once must state how.', 'Anexo 20', pick('metodo_pago', 'forma_pago')],
   ppd_forma_not_99: ['An invoice that is paid later must state the form 99.', 'Anexo 20', pick('metodo_pago', 'forma_pago')],
-  cash_over_2000: ['It was paid in cash, above the limit up to which cash can be deducted.', 'LISR 27-III', pick('forma_pago')],
+  cash_over_2000: [
+    'It was paid in cash, above the limit up to which cash can be deducted.',
+    'LISR 27-III',
+    ({ fecha, forma_pago, pesos }, { rules }) => ({
+      forma_pago,
+      total_mxn: decimal(BigInt(pesos)),
+      limit: decimal(micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!),
+    }),
+  ],
   withholding_missing: ['What is withheld differs from what its class requires.', 'LISR 106, 116; RLIVA 3', withheld],
   repse_not_valid_at_payment: [
     'The supplier had no valid REPSE registration when it was paid.',
@@ -71,13 +89,18 @@ const SAID: Record<FlagCode, readonly [message: string, rule_ref: string, eviden
     'LISR 27-XVIII',
     ({ fecha }) => ({ day: fecha.slice(0, 10) }),
   ],
-  substituted_not_cancelled: ['A newer document substitutes it, but it is not cancelled.', 'CFF 29-A', () => ({})],
+  substituted_not_cancelled: [
+    'A newer document substitutes it, but it is not cancelled.',
+    'CFF 29-A',
+    uuids('substituted_by', 'substitutes'),
+  ],
   receptor_regimen_uso_invalid: ['The use is not open to the receiver’s regime.', 'c_UsoCFDI', pick('uso_cfdi', 'receptor_regimen_fiscal')],
-  metadata_only: ['Only metadata is known: its XML was not downloaded.', 'CFF 30', () => ({})],
+  metadata_only: ['Only metadata is known: its XML was not downloaded.', 'CFF 30', pick('estatus', 'certified_at')],
 }
 
 /** What is expected to be withheld of an invoice, and what it states, in its currency. */
-function withheld(row: RiskyDocument, { rules }: Known): Evidence {
+function withheld(row: RiskyDocument, { rules: all }: Known): Evidence {
+  const rules = all.on(row.fecha.slice(0, 10))
   const clave = mainKeyOf(row.products)
   const found = withholdingClassOf(rules, { isPerson: row.emisor_rfc.length === 13, regimen: row.emisor_regimen_fiscal, clave })
   if (found === null) return {}

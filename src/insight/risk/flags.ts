@@ -1,5 +1,8 @@
-import { isSubstituted } from '../../cfdi/population/population.ts'
+import { checkSql } from '../../cfdi/checks/checks.ts'
+import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import { inlined, quoted } from '../../platform/db/fragment.ts'
+import { lastDayOf } from '../../platform/time/months.ts'
+import { ANY_DAY, anyByDay, byDay } from '../../rules/by-day.ts'
 import type { Rules, RuleValues } from '../../rules/dated.ts'
 import type { DirectionNumber, Partition, ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { isOpen, isPaid, isPaidBy } from './payments.ts'
@@ -14,6 +17,8 @@ export interface FlagReading {
   /** 1 for cancelled documents. */
   cancelled: 0 | 1
   rules: Rules
+  /** The days of the documents. */
+  days: Days
   ledger: ScopedLedger
   /** Today in central Mexico, and now in milliseconds. */
   today: string
@@ -22,8 +27,8 @@ export interface FlagReading {
   sets: ReadonlySet<string>
 }
 
-const HOUR_MS = 3_600_000
-const CENTRAL_MS = -6 * HOUR_MS
+/** How far central Mexico is behind UTC. */
+const CENTRAL_HOURS = 6
 const DAY_MS = 86_400_000
 
 /** The month in Mexico City of an instant of SQL. Months began an hour earlier under daylight saving time, which ended in 2022. */
@@ -38,6 +43,8 @@ const toldAt = ({ ledger, partition }: FlagReading): string => {
   return `max(own.updated_at, ${ledger.first_active_at}, coalesce(${reached}, 0))`
 }
 
+/** The day of a document. */
+const FECHA = 'own.fecha'
 const INVOICE = "own.tipo_comprobante = 'I'"
 const KNOWN = 'own.version is not null'
 const isCurrent = ({ partition }: FlagReading): string => `${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))}`
@@ -59,14 +66,17 @@ const onList = (set: string) =>
  * that money moved for `own`, or after a day.
  */
 export function repseNotValid(
-  { partition, direction, rules, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'sets'>,
+  { partition, direction, rules, days, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'days' | 'sets'>,
   paidAfter = (day: string | null): string => isPaid(partition, day),
 ): string | null {
   if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
-  const claves = rules.find('repse.claves') ?? []
+  const isSpecialized = anyByDay(rules, FECHA, days, (on) => {
+    const claves = on.find('repse.claves') ?? []
+    return claves.length > 0 ? `coalesce(${hasKey(claves)}, 0)` : null
+  })
   const scope = [
     ...(sets.has('repse_active') ? ['own.counterparty_rfc in repse_active'] : []),
-    ...(claves.length > 0 ? [`coalesce(${hasKey(claves)}, 0)`] : []),
+    ...(isSpecialized === null ? [] : [isSpecialized]),
   ]
   if (scope.length === 0) return null
   const until = '(select until from repse_expired where rfc = own.counterparty_rfc)'
@@ -74,22 +84,36 @@ export function repseNotValid(
     and (${scope.join(' or ')}) and iif(own.counterparty_rfc in repse_absent, ${paidAfter(null)}, ${paidAfter(until)})`
 }
 
-/** Asks the status query about a cancellation that is being decided. Nothing asks it yet, so that the column is null. */
-export const cancellationInProcess = (estatus_cancelacion = 'null'): string => `${estatus_cancelacion} = 'en_proceso'`
+/** Whether a cancellation was being decided when the organization's check was answered. */
+export const cancellationInProcess = (fiscal_entity_id: string): string =>
+  `${checkSql(fiscal_entity_id, 'estatus_cancelacion')} = 'en_proceso'`
 
-/** Whether the status query does not find a document so many hours after it was stamped. */
-export const satNotFound = (now: number, hours: number): string =>
-  `own.estatus = 'no_encontrado' and own.certified_at < ${quoted(new Date(now + CENTRAL_MS - hours * HOUR_MS).toISOString().slice(0, 19))}`
+const isNotFound = (fiscal_entity_id: string, seconds: string): string => {
+  const asked = `${checkSql(fiscal_entity_id, 'at')} / 1000 - ${seconds}`
+  return `${checkSql(fiscal_entity_id, 'estatus')} = 'no_encontrado' and own.certified_at < strftime('%Y-%m-%dT%H:%M:%S', ${asked}, 'unixepoch')`
+}
+const secondsOf = (hours: number): string => `${(CENTRAL_HOURS + hours) * 3_600}`
+
+/** Whether the authority did not find a document so many hours after it was stamped, or later. */
+export const satNotFound = (fiscal_entity_id: string, hours: number): string => isNotFound(fiscal_entity_id, secondsOf(hours))
 
 /** Which catalog entries say that a use is not open to a receiver's regime. */
-export function usoInvalid({ rules }: Pick<FlagReading, 'rules'>): string | null {
+export const usoInvalid = ({ rules, days }: Pick<FlagReading, 'rules' | 'days'>): string | null =>
+  anyByDay(rules, FECHA, days, usoInvalidUnder)
+
+function usoInvalidUnder(rules: Rules): string | null {
   const [usos, regimes] = [rules.find('catalog.uso_cfdi'), rules.find('catalog.regimen_fiscal')]
   if (usos === null || regimes === null) return null
   const known = (names: readonly string[]) => names.map(quoted).join()
-  const open = Object.entries(usos).flatMap(([uso, row]) => row.regimenes.map((regimen) => `${uso}${regimen}`))
+  const alike = Map.groupBy(Object.entries(usos), ([, row]) => row.regimenes.join(' '))
+  const open = [...alike].map(([regimenes, some]) => `when own.uso_cfdi in (${known(some.map(([uso]) => uso))}) then ${quoted(regimenes)}`)
   return `own.uso_cfdi in (${known(Object.keys(usos))}) and own.receptor_regimen_fiscal in (${known(Object.keys(regimes))})
-    and own.uso_cfdi || own.receptor_regimen_fiscal not in (${known(open)})`
+    and instr(case ${open.join(' ')} end, own.receptor_regimen_fiscal) = 0`
 }
+
+/** The total in micros of MXN above which the document `own` cannot be deducted when it is paid in cash. */
+export const cashLimit = (rules: Rules, days: Days): string =>
+  byDay(rules, FECHA, days, (on) => `${Number(on.get('cash.threshold')) * 1_000_000}`)
 
 /**
  * The flags of insights.md 8.1, each as the condition under which `own` has it; null where no document that is read can have it. The one of
@@ -107,25 +131,35 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => string | null> = 
     const isIncome = reading.direction === 0 ? ` or ${monthInMexico(at)} > substr(own.fecha, 1, 7)` : ''
     return `${INVOICE} and (own.metodo_pago = 'PUE'${isIncome} or ${isPaidBy(reading.partition, 0)})`
   },
-  cancellation_in_process: () => cancellationInProcess(),
-  sat_not_found: ({ now, rules }) => satNotFound(now, rules.find('sat.not_found_hours') ?? 0),
-  ppd_missing_complement: counted(({ partition, today, rules }) => {
-    const before = new Date(Date.parse(today) - rules.get('rep.grace_days') * DAY_MS).toISOString().slice(0, 10)
-    return `own.metodo_pago = 'PPD' and ${KNOWN} and own.fecha < ${quoted(before)} and ${isOpen(partition)}`
-  }),
-  complement_late: valid(
-    ({ rules }) => `own.tipo_comprobante = 'P' and substr(own.certified_at, 1, 10) >
-      strftime('%Y-%m-', substr(own.first_paid_on, 1, 7) || '-01', '+1 month') || ${quoted(String(rules.get('rep.due_day')).padStart(2, '0'))}`,
+  cancellation_in_process: valid(({ ledger }) => cancellationInProcess(ledger.fiscal_entity_id)),
+  sat_not_found: valid(({ ledger, rules, days }) =>
+    isNotFound(
+      ledger.fiscal_entity_id,
+      byDay(rules, FECHA, days, (on) => secondsOf(on.find('sat.not_found_hours') ?? 0)),
+    ),
   ),
+  ppd_missing_complement: counted(({ partition, today, rules, days }) => {
+    const before = byDay(rules, FECHA, days, (on) =>
+      quoted(new Date(Date.parse(today) - on.get('rep.grace_days') * DAY_MS).toISOString().slice(0, 10)),
+    )
+    return `own.metodo_pago = 'PPD' and ${KNOWN} and own.fecha < ${before} and ${isOpen(partition)}`
+  }),
+  complement_late: valid(({ rules, days: { last } }) => {
+    // What is paid in a later month than the documents are of is due after they are stamped.
+    const paid = { first: ANY_DAY, last: lastDayOf(last.slice(0, 7)) }
+    const day = byDay(rules, 'own.first_paid_on', paid, (on) => quoted(String(on.get('rep.due_day')).padStart(2, '0')), 'month')
+    return `own.tipo_comprobante = 'P' and substr(own.certified_at, 1, 10) >
+      strftime('%Y-%m-', substr(own.first_paid_on, 1, 7) || '-01', '+1 month') || ${day}`
+  }),
   complement_cancelled: counted(
     ({ partition }) => `own.metodo_pago = 'PPD' and ${KNOWN} and ${isOpen(partition)} and ${isPaidBy(partition, 1)}`,
   ),
   pue_forma_99: counted(() => "own.metodo_pago = 'PUE' and own.forma_pago = '99'"),
   ppd_forma_not_99: counted(() => "own.metodo_pago = 'PPD' and own.forma_pago <> '99'"),
-  cash_over_2000: counted(({ direction, rules }) =>
-    direction === 0 ? null : `own.forma_pago = '01' and own.total_mxn + 0 > ${Number(rules.get('cash.threshold')) * 1_000_000}`,
+  cash_over_2000: counted(({ direction, rules, days }) =>
+    direction === 0 ? null : `own.forma_pago = '01' and own.total_mxn + 0 > ${cashLimit(rules, days)}`,
   ),
-  withholding_missing: counted(({ rules }) => withholdingMissing(rules)),
+  withholding_missing: counted(({ rules, days }) => anyByDay(rules, FECHA, days, withholdingMissing)),
   repse_not_valid_at_payment: counted((reading) => {
     const condition = repseNotValid(reading)
     return condition && `${KNOWN} and ${condition}`

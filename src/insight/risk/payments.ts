@@ -13,9 +13,12 @@ const applied = (partition: Partition, conditions: string): string =>
 
 const SAME_CURRENCY = "coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')"
 
-/** The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency. */
-export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = '1'): string =>
-  `exists (select 1 ${applied(
+/**
+ * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency; with `what`, that of
+ * these complements, the aliases `p` and `source`.
+ */
+export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = '1', what: string | null = null): string =>
+  `${what === null ? 'exists (select 1' : `(select ${what}`} ${applied(
     partition,
     `p.kind = 'P' and source.cancelled = ${cancelled} and ${SAME_CURRENCY} and ${more}${cancelled === 0 ? ` and not ${inlined(isSubstituted(partition, 'source'))}` : ''}`,
   )})`
@@ -38,6 +41,14 @@ const isPaidBeyond = (partition: Partition): string | null => {
 export function paidOf(partition: Partition): string {
   const isBeyond = isPaidBeyond(partition)
   return isBeyond === null ? 'own.paid' : `case when ${isBeyond} then ${appliedUpTo(partition, "p.kind = 'P'")} else own.paid end`
+}
+
+/** What credit notes take off the PPD invoice `own`, in micros of its currency. */
+export function creditedOf(partition: Partition): string {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null
+    ? 'own.credited'
+    : `case when ${isBeyond} then cast(round(${appliedUpTo(partition, "p.kind = 'E'")}) as integer) else own.credited end`
 }
 
 const STORED_OPEN = "own.payment_status in ('unpaid', 'partially_paid')"

@@ -21,7 +21,8 @@ const BASIS: Omit<Basis, 'rules'> = {
   formulas: { score: 'min(most of risk.levels, Σ risk.weights of its flags)', level: 'by the least scores of risk.levels' },
   notes: [
     'Weights and levels are proposed. Lists and the REPSE registry are read as they are today.',
-    'cancellation_in_process and sat_not_found need the authority’s status service, which is not queried yet.',
+    'Cancelled documents are among the rows: metadata_only is said of them too, while data_quality.without_xml counts valid ones alone.',
+    'cancellation_in_process and sat_not_found rest on what the authority last answered to your status checks.',
   ],
 }
 
@@ -55,13 +56,14 @@ async function rated({ ctx, rules }: Insight, rows: readonly RiskyDocument[]): P
     ctx,
     unrated.map(({ currency, fecha }) => ({ currency: currency!, day: fecha.slice(0, 10) })),
   )
-  const limit = micros(rules.get('cash.threshold'))!
+  const limitOn = (fecha: string) => micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!
   let dof_rate = 0
   const found = unrated.map((row, n): RiskyDocument => {
     const pesos = inPesos(BigInt(row.total_micros ?? 0), rates[n] ?? null)
     if (pesos === null) return row
     dof_rate += row.counts
-    const isCash = row.counts === 1 && row.direction === 1 && row.tipo_comprobante === 'I' && row.forma_pago === '01' && pesos > limit
+    const isCash =
+      row.counts === 1 && row.direction === 1 && row.tipo_comprobante === 'I' && row.forma_pago === '01' && pesos > limitOn(row.fecha)
     const mask = row.mask | (isCash ? bitOf('cash_over_2000') : 0)
     return { ...row, mask, pesos: padded(pesos.toString()), score: scoreOf(mask, rules.get('risk.weights'), rules.get('risk.levels').most) }
   })
@@ -104,7 +106,10 @@ function rowOf(row: RiskyDocument, known: Known): RiskRow {
     ...{ uuid, direction: DIRECTIONS[direction], tipo_comprobante, issued_at: `${local}${offsetText(utc_offset)}`, counterparty_rfc },
     counterparty_name: direction === 0 ? row.receptor_nombre : row.emisor_nombre,
     ...{ total, currency, total_mxn: pesos === '' ? null : decimal(BigInt(pesos)), score, level: levelOf(levels, score) },
-    flags: saidOf(row, known).map(({ code, ...said }) => ({ code, severity: levelOf(levels, weights[code]), ...said })),
+    flags: saidOf(row, known).map(({ code, ...said }) => ({
+      ...{ code, weight: weights[code], severity: levelOf(levels, weights[code]) },
+      ...said,
+    })),
   }
 }
 

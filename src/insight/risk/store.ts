@@ -6,6 +6,7 @@ import { boundsOf, partitionsToRead, type ScopedLedger } from '../../visibility/
 import type { Insight } from '../common/insight.ts'
 import { IS_UNRATED } from '../common/unrated.ts'
 import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type FlagReading } from './flags.ts'
+import { type Related, relatedColumns } from './related.ts'
 import type { Sets } from './sets.ts'
 
 /** The position of a row: score and total_mxn (24 digits, or nothing) descending, UUID ascending. */
@@ -31,12 +32,10 @@ const SHOWN = [
     'currency',
   ] as const),
   ...(['metodo_pago', 'forma_pago', 'uso_cfdi', 'certified_at', 'first_paid_on', 'cancelled_at', 'cancellation_reason'] as const),
-  ...(['folio_sustitucion', 'subtotal', 'descuento', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'products'] as const),
+  ...(['estatus', 'folio_sustitucion', 'subtotal', 'descuento', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'products'] as const),
 ]
-export type RiskyDocument = { uuid: string; mask: number; score: number; pesos: string; unrated: 0 | 1; counts: 0 | 1 } & Pick<
-  ReadRow & { products: string | null; first_paid_on: string | null; cancelled: 0 | 1 },
-  (typeof SHOWN)[number]
->
+export type RiskyDocument = { uuid: string; mask: number; score: number; pesos: string; unrated: 0 | 1; counts: 0 | 1 } & Related &
+  Pick<ReadRow & { products: string | null; first_paid_on: string | null; cancelled: 0 | 1 }, (typeof SHOWN)[number]>
 
 const DIGITS = 24
 export const padded = (micros: string): string => micros.padStart(DIGITS, '0')
@@ -94,7 +93,7 @@ export function riskStatements(
 ): Fragment[] {
   const [weights, { most }] = [rules.get('risk.weights'), rules.get('risk.levels')]
   const points = FLAG_CODES.map((code) => `iif(mask & ${bitOf(code)}, ${weights[code]}, 0)`).join(' + ')
-  const reading = { rules, ledger, today, now: ctx.now.getTime(), sets }
+  const reading = { rules, days: span, ledger, today, now: ctx.now.getTime(), sets }
   return ([0, 1] as const).flatMap((cancelled) => {
     const selects = partitionsToRead(ledger).flatMap((partition) =>
       span.directions.flatMap((direction) => flagged({ ...reading, partition, direction, cancelled }, span) ?? []),
@@ -110,8 +109,9 @@ export function riskStatements(
         flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from documents),
         scored as (select *, min(${raw(String(most))}, ${raw(points)}) as score from flagged),
         page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${raw(String(take + MOST_UNRATED))})
-        select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts, ${raw(SHOWN.map((name) => `c.${name}`).join(', '))}
-        from page cross join cfdi c on c.entity = page.entity and c.uuid = page.uuid
+        select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts,
+          ${raw(`${SHOWN.map((name) => `own.${name}`).join(', ')}, ${relatedColumns(partitionsToRead(ledger))}`)}
+        from page cross join cfdi own on own.entity = page.entity and own.uuid = page.uuid
         order by ${order('page')} limit ${raw(String(take))} + (select coalesce(sum(unrated), 0) from page)`,
     ]
   })

@@ -121,8 +121,7 @@ async function measureAll({ name, insight, exclusions }: Figure, items: readonly
  */
 export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<EntriesPage> {
   const insight = await openInsight(ctx, rangeOf(query))
-  const { rules } = insight
-  const exclusions = exclusionsOf(rules)
+  const exclusions = exclusionsOf(insight.rules, insight.span)
   const { figure: name, rfc, limit, cursor } = query
   const page = { figure: name, rfc, from: insight.span.from, to: insight.span.to, limit, cursor }
   if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })

@@ -1,5 +1,7 @@
 import type { EventSource } from '../../cfdi/cash/measure.ts'
-import { micros, times } from '../../cfdi/money.ts'
+import { type Micros, micros, times } from '../../cfdi/money.ts'
+import type { Days } from '../../cfdi/population/population.ts'
+import { ANY_DAY, byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { Odd } from './odd.ts'
 
@@ -14,42 +16,49 @@ export interface Exclusions {
   isInScope: string
   /** It was paid in cash, so that it depends on its total. */
   isCash: string
-  /** The total in MXN above which cash is not deductible. */
-  limit: string
+  /** The total in micros of MXN above which cash is not deductible on a day. */
+  limitOn: (day: string) => Micros
 }
 
 const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key}'`).join()})`
 const hasKey = (prefixes: readonly string[]): string =>
   `(${prefixes.map((prefix) => `(',' || products) like '%,${prefix}%'`).join(' or ') || '0'})`
 
-/** The conditions of the rules in force. Their values are digits (rules/shapes.ts). */
-export function exclusionsOf(rules: Rules): Exclusions {
-  const { cash, electronic, review } = rules.get('payment_forms')
-  const limit = rules.get('cash.threshold')
-  const isInvoice = "tipo <> 'E'"
-  const isCash = `(${isInvoice} and forma in ${among(cash)})`
+const IS_INVOICE = "tipo <> 'E'"
+const isCashUnder = (rules: Rules): string => `(${IS_INVOICE} and forma in ${among(rules.get('payment_forms').cash)})`
+
+function isExcludedUnder(rules: Rules): string {
+  const { electronic, review } = rules.get('payment_forms')
   const isUnelectronic = `forma is not null and forma not in ${among([...electronic, ...review, '99'])}`
-  const isFuel = `${isInvoice} and ${isUnelectronic} and ${hasKey(rules.get('deduction.fuel').claves)}`
-  return {
-    isExcluded: `coalesce((${isCash} and total_mxn + 0 > ${limit} * 1000000) or (${isFuel}) or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`,
-    isInScope: `coalesce(${hasKey(rules.find('repse.claves') ?? [])}, 0)`,
-    ...{ isCash, limit },
-  }
+  const isFuel = `${IS_INVOICE} and ${isUnelectronic} and ${hasKey(rules.get('deduction.fuel').claves)}`
+  const isOver = `${isCashUnder(rules)} and total_mxn + 0 > ${rules.get('cash.threshold')} * 1000000`
+  return `coalesce((${isOver}) or (${isFuel}) or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`
 }
+
+/**
+ * The conditions of the rules in force on the days of the events; whether services are specialized depends on the day of the invoice. The
+ * values of these rules are digits (rules/shapes.ts).
+ */
+export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
+  isExcluded: byDay(rules, 'day', days, isExcludedUnder),
+  isInScope: byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`),
+  isCash: byDay(rules, 'day', days, isCashUnder),
+  limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
+})
 
 /**
  * Whether an event that was paid in cash is of an invoice over the limit whose total in MXN had to be left to us, because the invoice states
  * no exchange rate.
  */
 export function isOverLimit(
-  { cash_of, source }: Pick<Odd, 'cash_of' | 'source'>,
-  { limit }: Exclusions,
+  { cash_of, day, source }: Pick<Odd, 'cash_of' | 'day' | 'source'>,
+  { limitOn }: Exclusions,
   rateOfDay: (currency: string, day: string) => string | null,
 ): boolean {
   if (cash_of === null) return false
   const [, , , , currency, , total] = JSON.parse(source) as EventSource
   const rate = currency === null ? null : rateOfDay(currency, cash_of)
-  return rate !== null && times(BigInt(total), rate) > micros(limit)!
+  return rate !== null && times(BigInt(total), rate) > limitOn(day)
 }
 
 /** The rate that `isOverLimit` needs of an event. */

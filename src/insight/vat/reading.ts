@@ -39,7 +39,7 @@ export function statementsOf(
   suppliers: KnownSuppliers,
 ): { statements: Fragment[]; parse: (found: readonly unknown[][]) => VatReading } {
   const { ledger, span, rules } = insight
-  const exclusions = exclusionsOf(rules)
+  const exclusions = exclusionsOf(rules, span)
   const ends = monthsOf(insight).map(({ end }) => end)
   const through = { first: ends[0] ?? '', last: ends.at(-1) ?? '' }
   const days = { first: `${addMonths(span.first.slice(0, 7), -1)}-01`, last: span.last }

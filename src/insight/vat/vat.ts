@@ -95,8 +95,8 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   const acreditable = credited - of('pagado.retenido_a_terceros') + sums.of('pagado.retenido_a_terceros', addMonths(period, -1))
   const saldo = ivas('cobrado') - acreditable - of('cobrado.retenido_por_clientes')
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
-  // Zeros of a month of which nothing was downloaded would be taken for its position.
-  const isUnknown = (direction: 0 | 1) => data_status[DIRECTIONS[direction]] === 'missing' && !sums.isSeen(period, direction)
+  // Zeros of a month of which nothing is known yet would be taken for its position.
+  const isUnknown = (direction: 0 | 1) => data_status[DIRECTIONS[direction]] !== 'complete' && !sums.isSeen(period, direction)
   const result = isUnknown(0) || isUnknown(1) ? null : saldo
   const declarado = declaredIn(returns, period)
   const declared = declarado === null ? null : micros(declarado.iva_a_cargo)! - micros(declarado.iva_a_favor)!
@@ -125,10 +125,15 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     data_status,
     ...shownOf(insight, period),
     drilldown: Object.fromEntries(
-      VAT_FIGURES.map((figure) => [figure, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),
+      VAT_FIGURES.flatMap((figure) =>
+        namesOf(figure).map((name) => [name, `/v1/${PATH}/entries?${new URLSearchParams({ fiscal_entity_id, period, figure })}`]),
+      ),
     ),
   }
 }
+
+/** The members of a row that the entries of a figure add up to. */
+const namesOf = (figure: VatFigure): string[] => (figure === 'pagos_sin_conciliar' ? [`${figure}.count`, `${figure}.iva`] : [figure])
 
 /** How far the windows show a month. */
 function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<VatMonth, 'is_partial' | 'through_date'> {

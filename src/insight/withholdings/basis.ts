@@ -11,6 +11,6 @@ export const BASIS: Omit<Basis, 'rules'> = {
   },
   notes: [
     'The class follows from the issuer’s regime and the product key with the largest amount. It is proposed by this service.',
-    'due_date is the day of the next month by law, without the extension by the sixth digit of the RFC.',
+    'due_date is the day of the next month by law, or the next business day after a weekend or holiday, as that of an obligation; without the extension by the sixth digit of the RFC.',
   ],
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
+import { WITHHOLDING_CLASSES } from '../../rules/contract.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, money, OMITTED, Range } from '../common/contract.ts'
 
@@ -12,6 +13,8 @@ const Impuesto = z.enum(['ISR', 'IVA', 'IEPS'])
 const Source = z.enum(['cfdi', 'pago', 'retencion_cfdi']).meta({
   description: doc('An invoice, credit note or payroll receipt; what a payment complement pays; a CFDI de retenciones.'),
 })
+/** The classes of the rules, what is in none of them, and payroll. */
+const CONCEPT_CLASSES = [...WITHHOLDING_CLASSES, 'otros', 'sueldos'] as const
 const rate = z.string().nullable()
 
 export const WithholdingsQuery = z
@@ -19,7 +22,7 @@ export const WithholdingsQuery = z
     ...Range,
     role: Role.optional(),
     impuesto: Impuesto.optional(),
-    concept_class: z.string().max(40).optional(),
+    concept_class: z.enum(CONCEPT_CLASSES).optional(),
     source: Source.optional(),
     missing: z
       .literal('true')
@@ -53,7 +56,7 @@ export const Withholding = z
     role: Role,
     impuesto: Impuesto,
     concept_class: z
-      .string()
+      .enum(CONCEPT_CLASSES)
       .nullable()
       .meta({
         description: doc(
@@ -86,7 +89,7 @@ const WithholdingTotals = z
     iva_a_favor: money,
     isr_por_enterar: money,
     iva_por_enterar: money,
-    missing_count: z.int(),
+    missing_count: z.int().meta({ description: doc('How many rows of the month are missing; its drilldown lists them.') }),
     missing_amount: money.meta({ description: doc('Σ expected − withheld, where less is withheld than expected.') }),
     drilldown: Drilldown,
   })

@@ -46,12 +46,11 @@ export async function listWithholdingEntries(ctx: Ctx, query: WithholdingEntries
       const rows = withheld(partition, direction, days, rules)
       return rows === null ? [] : [rowsOf(rows, figure as Figure)]
     })
-  const tolerance = rules.get('withholding.tolerance')
   const measureAll = async (odds: readonly WithheldRow[]) => {
     const { outcomeOf } = await measurer(ctx, odds.filter(({ tipo }) => tipo !== 'N' && tipo !== 'R') as never)
     return (odd: WithheldRow) => {
       if (isUnmatched(figure)) return unmatchedAmount(odd as never, outcomeOf(odd as never))
-      const lines = linesOf(odd, rules, tolerance, outcomeOf) ?? []
+      const lines = linesOf(odd, rules, outcomeOf) ?? []
       return figure === 'missing_amount'
         ? lines.reduce((sum, line) => sum + missingOf(line), 0n)
         : lines.reduce((sum, { impuesto, amount }) => (impuesto.toLowerCase() === figure.slice(0, 3) ? sum + amount : sum), 0n)

@@ -1,7 +1,7 @@
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import { fixed } from '../../cfdi/decimal.ts'
 import { dividedBy, type Micros, decimal as money } from '../../cfdi/money.ts'
-import { addMonths } from '../../platform/time/months.ts'
+import { withholdingsDueOn } from '../../documents/obligations/due-rule.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { ivaOf, type Outcome } from '../common/measured.ts'
 import type { Withholding } from './contract.ts'
@@ -14,7 +14,7 @@ export interface Line {
   source: Withholding['source']
   role: Withholding['role']
   impuesto: Withholding['impuesto']
-  concept_class: string | null
+  concept_class: Withholding['concept_class']
   base: Micros
   amount: Micros
   expected: Micros | null
@@ -48,8 +48,9 @@ function statedLines(row: WithheldRow): Line[] {
  * The lines of an event: one for each tax with an amount or an expectation. Null when it is no cash event, because its exchange rate is not
  * known.
  */
-export function linesOf(row: WithheldRow, rules: Rules, tolerance: string, outcomeOf: (row: Measurable) => Outcome): Line[] | null {
+export function linesOf(row: WithheldRow, all: Rules, outcomeOf: (row: Measurable) => Outcome): Line[] | null {
   if (row.tipo === 'N' || row.tipo === 'R') return statedLines(row)
+  const rules = all.on(row.day)
   const measured = row.is_odd === 1 ? outcomeOf(row as Measurable) : null
   if (typeof measured === 'string') return measured === 'missing_rate' && row.tipo === 'P' ? null : []
   const amount = (name: 'isr_retenido' | 'iva_retenido' | 'ieps_retenido') => measured?.[name] ?? BigInt(row[name])
@@ -61,7 +62,7 @@ export function linesOf(row: WithheldRow, rules: Rules, tolerance: string, outco
   return TAXES.flatMap((impuesto) => {
     const expected = impuesto === 'IEPS' ? null : due[impuesto]
     if (amounts[impuesto] === 0n && expected === null) return []
-    const missing = isMissing(amounts[impuesto], expected, tolerance)
+    const missing = isMissing(amounts[impuesto], expected, rules.get('withholding.tolerance'))
     return [{ ...common, impuesto, concept_class: found?.class ?? 'otros', base: net, amount: amounts[impuesto], expected, missing }]
   })
 }
@@ -74,7 +75,7 @@ const ratio = (amount: Micros, base: Micros): string | null =>
     ? null
     : fixed(base < 0n ? dividedBy(-amount * 1_000_000n, (-base).toString()) : dividedBy(amount * 1_000_000n, base.toString()), 6)
 
-export function viewOf({ row, base, amount, expected, missing, ...line }: Line, due_day: number): Withholding {
+export function viewOf({ row, base, amount, expected, missing, ...line }: Line, rules: Rules): Withholding {
   const period = row.day.slice(0, 7)
   return {
     uuid: row.uuid,
@@ -85,7 +86,7 @@ export function viewOf({ row, base, amount, expected, missing, ...line }: Line, 
     concept_class: line.concept_class,
     date: row.day,
     period,
-    due_date: line.role === 'withheld_by_us' ? `${addMonths(period, 1)}-${String(due_day).padStart(2, '0')}` : null,
+    due_date: line.role === 'withheld_by_us' ? withholdingsDueOn(rules, period) : null,
     base: money(base),
     rate: ratio(amount, base),
     amount: money(amount),

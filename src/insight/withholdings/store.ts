@@ -3,6 +3,7 @@ import { withheldDocuments } from '../../cfdi/cash/withheld.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import { expectationSql } from './expectation.ts'
@@ -49,8 +50,9 @@ const ANY = 'isr_retenido <> 0 or iva_retenido <> 0 or ieps_retenido <> 0 or due
 
 /** Selects what withholds, or should, in a partition and direction on some days of cash, and the paid parts that are no events. */
 export function withheld(partition: Partition, direction: DirectionNumber, days: Days, rules: Rules): Fragment | null {
-  const { name, isr, iva } = expectationSql(rules)
-  const tolerance = `${Math.round(Number(rules.get('withholding.tolerance')) * 1_000_000)}`
+  const expected = (which: 'name' | 'isr' | 'iva') => byDay(rules, 'day', days, (on) => expectationSql(on)[which])
+  const [name, isr, iva] = [expected('name'), expected('isr'), expected('iva')]
+  const tolerance = byDay(rules, 'day', days, (on) => `${Math.round(Number(on.get('withholding.tolerance')) * 1_000_000)}`)
   const tolerated = (due: string) => `(${due} * ${tolerance} * 2 + 1000000) / 2000000`
   const cash = cashEvents(partition, direction, days, MORE)
   const documents = withheldDocuments(partition, direction, days)

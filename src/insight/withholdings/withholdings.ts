@@ -3,6 +3,7 @@ import { decimal as money } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, sql, withLiterals } from '../../platform/db/fragment.ts'
 import { openCursor, sealCursor } from '../../platform/paging/cursor.ts'
+import { lastDayOf } from '../../platform/time/months.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { UNMATCHED } from '../common/contract.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
@@ -67,8 +68,6 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   const filters = { ...asked, from: span.from, to: span.to }
   const scope = { list: 'withholdings', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const position = (await openCursor(ctx, scope, cursor)) as LinePosition | undefined
-  const tolerance = rules.get('withholding.tolerance')
-  const due_day = rules.get('obligation.due_day')
   const reads = statementsOf(insight, sql`${conditionOf(asked)} and ${fromOn(position)}`, limit + 2)
   const { envelope, found: answers } = await aggregateOf(insight, reads.statements)
   const found = reads.parse(answers)
@@ -77,11 +76,11 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   for (const group of found.groups) totals.addGroup(group)
   const lines: Line[] = []
   for (const row of found.odd) {
-    const some = linesOf(row, rules, tolerance, outcomeOf)
+    const some = linesOf(row, rules, outcomeOf)
     totals.addOdd(row, some)
     lines.push(...(some ?? []))
   }
-  lines.push(...found.page.flatMap((row) => linesOf(row, rules, tolerance, outcomeOf) ?? []))
+  lines.push(...found.page.flatMap((row) => linesOf(row, rules, outcomeOf) ?? []))
   const rows = lines
     .filter((line) => isMatch(line, asked) && (position === undefined || after(positionOf(line), position)))
     .sort((a, b) => (after(positionOf(a), positionOf(b)) ? 1 : -1))
@@ -97,16 +96,26 @@ export async function listWithholdings(ctx: Ctx, query: WithholdingsQuery): Prom
   const has_more = rows.length > limit
   return {
     ...envelope(BASIS, rules, omitted),
-    data: data.map((line) => viewOf(line, due_day)),
+    data: data.map((line) => viewOf(line, rules)),
     has_more,
     next_cursor: has_more ? await sealCursor(ctx, scope, positionOf(data.at(-1)!)) : null,
     totals: totals.months().map(({ period, ...sums }) => ({
       period,
       ...{ isr_a_favor: money(sums.isr_a_favor), iva_a_favor: money(sums.iva_a_favor), isr_por_enterar: money(sums.isr_por_enterar) },
       ...{ iva_por_enterar: money(sums.iva_por_enterar), missing_count: sums.missing_count, missing_amount: money(sums.missing_amount) },
-      drilldown: Object.fromEntries(FIGURES.map((figure) => [figure, links.entries(figure, { period })])),
+      drilldown: {
+        ...Object.fromEntries(FIGURES.map((figure) => [figure, links.entries(figure, { period })])),
+        missing_count: missingRows(insight, period),
+      },
     })),
   }
+}
+
+/** The rows of a month that `missing_count` counts. */
+function missingRows({ ledger: { fiscal_entity_id }, span }: Insight, period: string): string {
+  const [first, last] = [`${period}-01`, lastDayOf(period)]
+  const days = { from: first > span.first ? first : span.first, to: last < span.last ? last : span.last }
+  return `/v1/${PATH}?${new URLSearchParams({ fiscal_entity_id, ...days, missing: 'true' })}`
 }
 
 const isMeasurable = ({ tipo }: WithheldRow): boolean => tipo !== 'N' && tipo !== 'R'

@@ -257,7 +257,7 @@ export const returnsRanges = (...contentTypes: string[]) =>
     pass(),
   )
 
-type Refusal = 400 | 402 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503
+type Refusal = 400 | 401 | 402 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
 export const refuses = (status: Refusal, description: Doc) => refusesAny({ [status]: description })

@@ -58,7 +58,7 @@ const RETRY_AFTER_SECONDS = '30'
 
 const LOCKED = [
   'account_locked',
-  'The tax authority has locked the account of this RFC, so it does not say whether the CIEC is right. Try again when the account is ' +
+  'The tax authority has locked the account of this RFC, so it does not say whether the login is right. Try again when the account is ' +
     'unlocked.',
 ] as const
 

@@ -70,7 +70,7 @@ export async function answerOnce(
 }
 
 /**
- * Keyed hashes of a request, so that a stored fingerprint does not allow a CIEC to be guessed. The prefix separates them from other uses of
+ * Keyed hashes of a request, so that a stored fingerprint does not allow a CIEC or a password to be guessed. The prefix separates them from other uses of
  * the keys.
  */
 const fingerprintsOf = ({ settings }: System, content: readonly string[]): Promise<string[]> =>

@@ -32,8 +32,15 @@ function wallClock(at: number, zone: string): number {
   return Date.UTC(part['year']!, part['month']! - 1, part['day'], part['hour'], part['minute'], part['second'])
 }
 
+/** Returns the local time of an instant in an IANA time zone, `YYYY-MM-DDTHH:mm:ss`. */
+export const localTimeOf = (instant: Date, zone: string): string => new Date(wallClock(instant.getTime(), zone)).toISOString().slice(0, 19)
+
 /** Returns the calendar day of an instant in an IANA time zone. */
 export const localDayOf = (instant: Date, zone: string): Day => dayOfEpoch(Math.floor(wallClock(instant.getTime(), zone) / MS))
+
+/** Calendar days from the day of `now` to that of an instant in an IANA time zone; negative when that day is over. */
+export const daysLeft = (instant: Date, now: Date, zone: string): number =>
+  epochDayOf(localDayOf(instant, zone)) - epochDayOf(localDayOf(now, zone))
 
 /**
  * Returns the first instant of a day in an IANA time zone: 00:00, the earlier of two where it occurs twice, or the instant of the change

@@ -1,5 +1,5 @@
-import { isPesos } from '../../cfdi/money.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
+import { isForeignCurrency } from './currencies.ts'
 
 export interface LoadedRate {
   currency: string
@@ -72,17 +72,23 @@ const plainReader =
   (header: readonly string[]): Reader =>
   (cells, date, line) => [{ currency: cells[header.indexOf('currency')] ?? '', date, rate: cells[header.indexOf('rate')] ?? '', line }]
 
-/** Dates the rates of a currency, which are in order, by their publication: the next determination. */
-const published = (determined: readonly LoadedRate[]): LoadedRate[] =>
-  determined.map((one, n) => ({ ...one, date: determined[n + 1]?.date ?? nextWeekday(one.date) }))
+/**
+ * Dates rates by their publication, the banking day after their determination (CFF 20). A banking day is one on which any series of the file
+ * has a value: the bank writes N/E in all of them when there is none.
+ */
+function published(determined: readonly LoadedRate[]): LoadedRate[] {
+  const days = [...new Set(determined.map(({ date }) => date))].sort()
+  const next = new Map(days.map((day, n) => [day, days[n + 1] ?? nextWeekday(day)]))
+  return determined.map((one) => ({ ...one, date: next.get(one.date)! }))
+}
 
 /** Adds what is wrong with a rate, and with two of one currency and day. */
 function check(rates: readonly Read[], faults: string[]): void {
   const known = new Map<string, Read>()
   for (const one of rates) {
     const { currency, date, rate, line } = one
-    if (!/^[A-Z]{3}$/.test(currency) || isPesos(currency))
-      faults.push(`Line ${line}: “${currency}” is not a foreign currency (three capitals, as in c_Moneda).`)
+    if (!isForeignCurrency(currency))
+      faults.push(`Line ${line}: “${currency}” is not a foreign currency of ISO 4217 (three capitals, as in c_Moneda).`)
     if (!RATE.test(rate) || Number(rate) === 0) faults.push(`Line ${line}: “${rate}” is not a rate (pesos for one unit, such as 17.4215).`)
     const before = known.get(currency + date)
     if (before && before.rate !== rate) faults.push(`Line ${line}: ${currency} of ${date} has another rate on line ${before.line}.`)
@@ -135,5 +141,5 @@ export function ratesIn(
   const unique = new Map(found.map(({ currency, date, rate }) => [currency + date, { currency, date, rate }]))
   const rates = [...unique].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rate]) => rate)
   if (isPlain(header)) return { rates, source: 'operator' }
-  return { rates: [...Map.groupBy(rates, ({ currency }) => currency).values()].flatMap(published), source: 'banxico' }
+  return { rates: published(rates), source: 'banxico' }
 }

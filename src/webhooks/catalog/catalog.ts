@@ -15,8 +15,8 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'A sync job ended successfully. Sent once for each RFC, period and document type, so the download of a long period sends many.',
   'sync.failed': 'A sync job failed and is not attempted again; error_class gives the reason.',
   'connection.ciec_invalid':
-    'The tax authority rejected the stored CIEC, at a login or when it was verified. Downloads stop until the CIEC is updated. Sent once ' +
-    'for each rejected CIEC, not for each failed login, also while the connection is paused.',
+    'The tax authority rejected the stored CIEC or e.firma, at a login or when it was verified, or the e.firma has expired, and the connection ' +
+    'has no other. Downloads stop until one is sent. Sent once for each, not for each failed login, also while the connection is paused.',
   'cfdi.issued': 'A new CFDI was ingested.',
   'document.csf.updated':
     'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before. The ' +

@@ -109,6 +109,7 @@ const SyncFailed = z
         'undefined',
       ])
       .meta({ description: 'Why the last attempt of the job failed.' }),
+    last_code: z.string().meta({ description: 'error_class with a sentence, as in the coverage of the month.' }),
     will_retry: z.boolean().meta({
       description: 'Whether the job is attempted again. If false, the next run that covers the period requests it again.',
     }),
@@ -119,7 +120,9 @@ const CiecInvalid = z
   .strictObject({
     ...head('connection.ciec_invalid'),
     ...fiscalEntity,
-    rejected_at: Instant.meta({ description: 'When the tax authority rejected the CIEC.' }),
+    rejected_at: Instant.meta({
+      description: 'When the tax authority rejected the CIEC or e.firma, or the e.firma was found to have expired.',
+    }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
 const document = {

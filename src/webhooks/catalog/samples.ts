@@ -48,6 +48,7 @@ export const SAMPLES = {
     ...job,
     created_count: 0,
     error_class: 'sat_unavailable',
+    last_code: 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.',
     will_retry: false,
     next_attempt_at: null,
   },

@@ -1,3 +1,4 @@
+import { errorInWords } from '../../authority/port/error-words.ts'
 import { severityOf } from '../../blacklists/catalog.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
 import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
@@ -98,7 +99,15 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
       return { event: kind, ...head, ...syncOf(body as SyncOfRecipient) }
     case 'sync.failed': {
       const error_class = (body as SyncBody).error_class ?? 'undefined'
-      return { event: kind, ...head, ...syncOf(body as SyncOfRecipient), error_class, will_retry: false, next_attempt_at: null }
+      return {
+        event: kind,
+        ...head,
+        ...syncOf(body as SyncOfRecipient),
+        error_class,
+        last_code: errorInWords(error_class),
+        will_retry: false,
+        next_attempt_at: null,
+      }
     }
     case 'connection.ciec_invalid':
       return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }

@@ -6,6 +6,7 @@ import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { DOCUMENTS } from '../support/documents.ts'
 import { kindsOf, monthsBetween, worldOf } from '../support/kinds.ts'
+import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'
 
 const ALL = monthsBetween('2018-01', '2026-12')
@@ -62,7 +63,7 @@ describe("the demonstration's RFCs", () => {
     let [twice, apart] = [0, 0]
     for (const month of monthsBetween('2025-01', '2025-12')) {
       const packs: string[][] = []
-      for await (const { kind, bytes } of authority.download({
+      for await (const { kind, bytes } of downloadFrom(authority, {
         login,
         direction: 'issued',
         month,

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { type Login, LoginRejected, type Package } from '../../../src/authority/port/authority.ts'
+import { type Login, LoginRejected } from '../../../src/authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
+import { loginValue } from '../../../src/authority/port/login.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { CancellationOverride, SandboxOverrides } from '../../../src/authority/sandbox/overrides.ts'
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
 import { DOCUMENTS } from '../support/documents.ts'
+import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'
 
 const COMPANY = 'EKU9003173C9'
@@ -15,7 +17,7 @@ const LATE = new Date('2026-06-20T18:00:00Z')
 type Direction = 'issued' | 'received'
 
 const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): SandboxOverrides => ({
-  isRefused: async (_rfc, ciec) => ciec === refused,
+  isRefused: async (login) => loginValue(login) === refused,
   cancellations: async () => told,
   mailbox: async () => ({ sent: [], opened: new Map() }),
   open: async (_rfc, _notification, at) => at,
@@ -23,9 +25,14 @@ const stateOf = (told = new Map<string, CancellationOverride>(), refused = ''): 
 const authority = sandboxAuthority(stateOf(), DOCUMENTS)
 const login = (rfc: string, ciec = 'Abcd1234'): Login => ({ rfc, ciec })
 
+interface Package {
+  kind: string
+  bytes: Uint8Array
+}
+
 async function packagesOf(rfc: string, direction: Direction, month: string, until = LATE, from = authority): Promise<Package[]> {
   const packages: Package[] = []
-  for await (const pack of from.download({ login: login(rfc), direction, month, until }))
+  for await (const pack of downloadFrom(from, { login: login(rfc), direction, month, until }))
     packages.push({ ...pack, bytes: pack.bytes.slice() })
   return packages
 }
@@ -325,7 +332,7 @@ describe('what testers tell the sandbox', () => {
     for (const ciec of ['rejected', 'rejected-anything', 'expired1']) {
       const request = { login: login(COMPANY, ciec), direction: 'issued', month: '2025-03', until: LATE } as const
       expect(await stateful.verify(request.login)).toBe(false)
-      await expect(stateful.download(request)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(LoginRejected)
+      await expect(downloadFrom(stateful, request).next()).rejects.toBeInstanceOf(LoginRejected)
       await expect(stateful.documents(request.login, 'sat_csf', LATE)).rejects.toBeInstanceOf(LoginRejected)
     }
     expect(await stateful.verify(login(COMPANY))).toBe(true)
@@ -336,7 +343,7 @@ describe('what testers tell the sandbox', () => {
     const locked = expect.objectContaining({ isLocked: true, error_class: 'login_failed' })
     for (const asked of [
       () => authority.verify(request.login),
-      () => authority.download(request)[Symbol.asyncIterator]().next(),
+      () => downloadFrom(authority, request).next(),
       () => authority.documents(request.login, 'sat_csf', LATE),
     ])
       await expect(asked()).rejects.toEqual(locked)
@@ -352,7 +359,7 @@ describe('what testers tell the sandbox', () => {
       const seen: Package[] = []
       const run = async () => {
         const request = { login: login(COMPANY, ciec), direction: 'issued', month: '2025-03', until: LATE } as const
-        for await (const pack of authority.download(request)) seen.push(pack)
+        for await (const pack of downloadFrom(authority, request)) seen.push(pack)
       }
       await expect(run()).rejects.toBeInstanceOf(Unavailable)
       expect(seen).toHaveLength(packages)

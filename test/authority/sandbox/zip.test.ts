@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { ZipWriter } from '../../../src/authority/sandbox/package/zip.ts'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflate } from '../../../src/cfdi/package/package.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
 /** Names and contents; long lists of bytes are slow to compare. */
 type Texts = Record<string, string>

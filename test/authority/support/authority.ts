@@ -9,9 +9,9 @@ import { markReadersDue } from '../../../src/storage/due.ts'
 /** The sandbox with somebody at the port: `fetching` is told of every fetch before it begins, and may hold it up. */
 export function watchAuthority(fetching: (rfc: string, source: string, month: string) => unknown) {
   const real = adapters.authorityOf
-  const watched = async function* (download: () => AsyncIterable<Package>, { login, direction, month }: DownloadRequest) {
+  const watched = async function* (packages: AsyncIterable<Package>, { login, direction, month }: DownloadRequest) {
     let isFirst = true
-    for await (const one of download()) {
+    for await (const one of packages) {
       if (isFirst) await fetching(login.rfc, `sat_cfdi_${direction}`, month)
       isFirst = false
       yield one
@@ -22,7 +22,10 @@ export function watchAuthority(fetching: (rfc: string, source: string, month: st
     const authority = real(system)
     return {
       ...authority,
-      download: (request) => watched(() => authority.download(request), request),
+      async step(request) {
+        const step = await authority.step(request)
+        return step.state === 'ready' ? { ...step, packages: watched(step.packages, request) } : step
+      },
       async documents(login, source, now) {
         await fetching(login.rfc, source, '')
         return authority.documents(login, source, now)

@@ -2,13 +2,13 @@ import { RpcStub, RpcTarget } from 'cloudflare:workers'
 import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
-import { ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
+import type { SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { releaseLease, takeLease } from '../../../src/downloads/lease-store.ts'
 import { requestStatements } from '../../../src/downloads/request-store.ts'
 import { claimJob, commitJob, finishJobStatements, type Job, progressStatements } from '../../../src/downloads/store.ts'
 import { type Dispatch, evaluateCadences, planPage } from '../../../src/extractors/ticks/ticks.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { keyring } from '../../../src/platform/crypto/keyring.ts'
 import { Budget } from '../../../src/platform/db/budget.ts'
@@ -22,6 +22,7 @@ import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 
 interface Work {
   DB: D1Database
@@ -154,7 +155,7 @@ const routes: Record<string, Route> = {
         : [...progressStatements(LEDGER_0, job, { ...outcome, counts: countSlice(outcome.changes, job.as_of, []), rejected_files: [] })]
     const target = { ledger: LEDGER_0, files: FILES, entity, rfc, now: new Date(), provenance: 'authority' as const, sideStatements }
     const slices = []
-    for await (const { created, unchanged, rejected } of ingestXmlPackage(target, packages.get(name)!))
+    for await (const { created, unchanged, rejected } of ingestZip(target, packages.get(name)!))
       slices.push({ created, unchanged, rejected })
     return slices
   },

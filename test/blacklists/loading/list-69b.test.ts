@@ -345,6 +345,9 @@ describe('where an RFC stands on a day', () => {
         )
         expect(found?.since ?? null).toBe(last === undefined ? null : steps[0]!.sat)
         expect(found?.until ?? null).toBe(last?.name === 'sentencia' ? last.sat : null)
+        // Nobody knows on a day of a publication after it.
+        const known = steps.filter(({ sat }) => sat <= as_of).map(({ sat, dof }) => [sat, dof <= as_of ? dof : null])
+        expect(found?.history.map(({ sat_at, dof_at }) => [sat_at, dof_at]) ?? []).toEqual(known)
       }),
     )
   })

@@ -151,6 +151,13 @@ describe('a look-up', () => {
       hits: [{ is_active: true, until: null, published_sat_at: '2019-01-01' }],
     })
     expect(body.hits[0].history.length).toBe(1)
+    // It came onto the authority's page before it was in the Diario Oficial.
+    const published = async (day: string) => {
+      const [hit] = hitsOf(await one(DEFINITIVE, `&as_of=${day}`))
+      return [hit!.published_sat_at, hit!.published_dof_at, hit!.history.at(-1)!.dof_at]
+    }
+    expect(await published('2020-02-19')).toEqual(['2020-02-01', null, null])
+    expect(await published('2020-02-20')).toEqual(['2020-02-01', '2020-02-20', '2020-02-20'])
   })
 
   it('reads an RFC as people type it', async () => {
@@ -165,6 +172,7 @@ describe('a look-up', () => {
     ['rfc=AAA019901AAA', 'rfc'],
     [`rfc=${DEFINITIVE}&as_of=2026-02-30`, 'as_of'],
     [`rfc=${DEFINITIVE}&as_of=ayer`, 'as_of'],
+    [`rfc=${DEFINITIVE}&as_of=2100-01-01`, 'as_of'],
     [`rfc=${DEFINITIVE}&sources=sat_69b`, 'sources'],
   ])('that asks %j is 422', async (query, path) => {
     const { status, body } = await api(ours, 'GET', `${LOOKUP}?${query}`)
@@ -238,6 +246,7 @@ describe('a look-up of many', () => {
     [{ rfcs: [DEFINITIVE], sources: ['sat_69b', 'sat_70'] }, 'sources[1]'],
     [{ rfcs: [DEFINITIVE], sources: ['custom:No'] }, 'sources[0]'],
     [{ rfcs: [DEFINITIVE], as_of: '31/12/2019' }, 'as_of'],
+    [{ rfcs: [DEFINITIVE], as_of: '2100-01-01' }, 'as_of'],
   ])('that asks %j is 422', async (body, path) => {
     const reply = await api(ours, 'POST', LOOKUP, body)
     expect([reply.status, reply.body.errors.map((error: { path: string }) => error.path)]).toEqual([422, [path]])

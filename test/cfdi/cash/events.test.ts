@@ -2,7 +2,6 @@ import { env } from 'cloudflare:workers'
 import { expect, it } from 'vitest'
 import { cashEvents } from '../../../src/cfdi/cash/events.ts'
 import { type Measurable, measure } from '../../../src/cfdi/cash/measure.ts'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { parseSum, sumOf } from '../../../src/cfdi/population/sums.ts'
 import { prepared, sql } from '../../../src/platform/db/fragment.ts'
 import { openLedger, partitionsToRead } from '../../../src/visibility/scoped-ledger.ts'
@@ -10,6 +9,7 @@ import { contextOf, reaching } from '../../support/context.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, newBook } from '../support/book.ts'
 import { CUSTOMERS, type Plain, packageOf, plainOf, RFC } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 const random = randomOf(16)
 const MONTH = { first: '2025-03-01', last: '2025-03-31' }
@@ -38,7 +38,7 @@ const complement = (
 /** The events of a book: those that count with their amounts, and why the others do not. */
 async function eventsOf(documents: readonly Plain[]) {
   const book = newBook()
-  const [outcome] = await all(ingestXmlPackage(book, packageOf(documents)))
+  const [outcome] = await all(ingestZip(book, packageOf(documents)))
   expect(outcome).toMatchObject({ created: documents.length, rejected: 0 })
   const ledger = openLedger(contextOf({ entity: book.entity, rfc: RFC, ...reaching(null) }, { extractor_count: 0 }))
   const [partition] = partitionsToRead(ledger)

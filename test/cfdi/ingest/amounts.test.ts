@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
-import { ingestMetadata, ingestXmlPackage, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
+import { ingestMetadata, type SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { MonthlySummary, MonthlySummaryQuery } from '../../../src/cfdi/summary/contract.ts'
@@ -15,6 +15,7 @@ import { contextOf, FISCAL_ENTITY } from '../../support/context.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, newBook, reported } from '../support/book.ts'
 import { type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 // The largest amounts of the schema: 18 digits before the point.
 const LARGEST = '999999999999999999.99'
@@ -51,7 +52,7 @@ it('a total below zero is stored, shown and found as what it is', async () => {
   const ctx = contextOf({ entity: target.entity }, { now: new Date('2026-03-10T18:00:00Z') })
   const totals = ['-1000.00', '-5.00', '0.00', '5.00', '1000.00']
   const documents = totals.map((total) => plainOf(random, MONTH, { tipo: 'I', metodo: 'PUE', subtotal: total, iva: '0', total }))
-  expect((await all(ingestXmlPackage(target, packageOf(documents)))).map(({ created }) => created)).toEqual([5])
+  expect((await all(ingestZip(target, packageOf(documents)))).map(({ created }) => created)).toEqual([5])
   const found = async (query: Record<string, string>) =>
     (await searchCfdi(ctx, CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query }))).data
       .map(({ total, total_mxn }) => (total === total_mxn ? total : 'another'))
@@ -74,7 +75,7 @@ describe('1,000 documents of the largest amounts', () => {
 
   it('are all ingested', async () => {
     expect(documents).toHaveLength(1_000)
-    outcomes = await all(ingestXmlPackage(target, packageOf(documents)))
+    outcomes = await all(ingestZip(target, packageOf(documents)))
     expect(outcomes.map(({ created, rejected }) => [created, rejected])).toEqual([[1_000, 0]])
   })
 

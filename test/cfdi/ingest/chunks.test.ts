@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { CfdiDetail } from '../../../src/cfdi/detail/contract.ts'
 import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
-import { ingestMetadata, ingestXmlPackage, replaceDocuments } from '../../../src/cfdi/ingest/ingest.ts'
+import { ingestMetadata, replaceDocuments } from '../../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
@@ -12,9 +12,10 @@ import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, chunksIn, commitsOf, contentsOf, monthsOf, newBook, productsOf, reported, rowsOf } from '../support/book.ts'
 import { type Plain, packageOf, paymentOf, plainOf, RFC, thousand, xmlOf } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 const random = randomOf(14)
-const bring = (target: ReturnType<typeof newBook>, documents: readonly Plain[]) => all(ingestXmlPackage(target, packageOf(documents)))
+const bring = (target: ReturnType<typeof newBook>, documents: readonly Plain[]) => all(ingestZip(target, packageOf(documents)))
 const ORGANIZATION = { extractor_count: 0 }
 
 describe('the details and lines of a slice', () => {

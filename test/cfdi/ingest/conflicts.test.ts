@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { readXml } from '../../../src/cfdi/xml/xml-store.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, monthsOf, newBook, reported, rowsOf } from '../support/book.ts'
 import { type Plain, plainOf, xmlOf } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 import { expectedMonths } from '../support/oracle.ts'
 
 /** One UUID with two contents: the first is kept, and the other is rejected as `cfdi.conflict` (issue 13, part 9). */
@@ -18,7 +19,7 @@ const forged = (document: Plain): Plain => ({ ...document, total: '1160.00', sub
 const file = (name: string, document: Plain, more = '') => ({ name, bytes: encoded(xmlOf(document) + more) })
 
 const resultsOf = async (target: IngestTarget, ...files: { name: string; bytes: Uint8Array }[]) =>
-  (await all(ingestXmlPackage(target, zipOf(files)))).flatMap(({ entries }) => entries.map(({ code, status }) => code ?? status))
+  (await all(ingestZip(target, zipOf(files)))).flatMap(({ entries }) => entries.map(({ code, status }) => code ?? status))
 
 async function expectKept(target: IngestTarget, document: Plain): Promise<void> {
   const rows = await rowsOf(target)

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
 import { all, monthsOf, newBook, productsOf, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { CUSTOMERS, creditOf, type Plain, packageOf, paymentOf, plainOf, RFC } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 import { expectedBalance, expectedMonths, expectedProducts, expectedSuppliers, type Seen } from '../support/oracle.ts'
 
 /** Documents of two months, issued and received, with payments and credit notes in all directions. */
@@ -71,7 +72,7 @@ describe.each([1, 2, 3, 4, 5, 6])('random downloads %i', (seed) => {
         else seen.set(document.uuid, { document, hasXml: true, isCancelled: cancelled.has(document.uuid) })
       }
       const rows = new Map(list.map((document) => [document.uuid, reported(document, cancelled.has(document.uuid))]))
-      return (it: IngestTarget) => all(ingestXmlPackage(it, packageOf(list), rows))
+      return (it: IngestTarget) => all(ingestZip(it, packageOf(list), rows))
     }
     const metadata = (list: readonly Plain[]) => {
       for (const document of list) {

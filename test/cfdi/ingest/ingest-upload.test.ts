@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { EntryResult, IngestTarget } from '../../../src/cfdi/ingest/ingest.ts'
 import { ingestUpload } from '../../../src/cfdi/ingest/upload.ts'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { MonthMetadata } from '../../../src/cfdi/package/month-metadata.ts'
 import { startOf } from '../../../src/cfdi/package/package.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { contentsOf, newBook, rowsOf } from '../support/book.ts'
@@ -187,7 +187,7 @@ describe('the size of an upload', () => {
     expect([...(await rowsOf(target)).keys()]).toEqual([documents[2]!.uuid])
     const rowsIn = async (bytes: Uint8Array) => {
       const metadata = new MonthMetadata()
-      await metadata.add(bytes)
+      await metadata.add(bytesInMemory(bytes))
       const rows: string[] = []
       for await (const some of metadata.rowsLeft()) rows.push(...some.map(({ uuid }) => uuid))
       return rows

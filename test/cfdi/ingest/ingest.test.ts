@@ -1,16 +1,17 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { readXml } from '../../../src/cfdi/xml/xml-store.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, contentsOf, monthsOf, newBook, reported, rowsOf } from '../support/book.ts'
 import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, xmlOf } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 import { expectedMonths } from '../support/oracle.ts'
 
 const random = randomOf(11)
 const deferred = (given: Partial<Plain> = {}) => plainOf(random, '2025-01', { metodo: 'PPD', ...given })
-const bring = async (target: IngestTarget, documents: readonly Plain[]) => (await all(ingestXmlPackage(target, packageOf(documents))))[0]!
+const bring = async (target: IngestTarget, documents: readonly Plain[]) => (await all(ingestZip(target, packageOf(documents))))[0]!
 const report = async (target: IngestTarget, rows: Parameters<typeof reported>[]) =>
   (await all(ingestMetadata(target, () => [rows.map(([document, cancelled]) => reported(document, cancelled))])))[0]!
 const encoded = (text: string) => new TextEncoder().encode(text)
@@ -65,7 +66,7 @@ describe('a package', () => {
       { name: '__MACOSX/._good.xml', bytes: encoded('junk') },
       { name: `${nil.uuid}.xml`, bytes: encoded(xmlOf(nil)) },
     ])
-    const [outcome] = await all(ingestXmlPackage(target, zip))
+    const [outcome] = await all(ingestZip(target, zip))
     expect(outcome!.entries.map(({ n, name, status, code }) => [n, name, status, code])).toEqual([
       [0, 'good.xml', 'created', null],
       [1, 'foreign.xml', 'rejected', 'cfdi.foreign_rfc'],
@@ -86,7 +87,7 @@ describe('a package', () => {
     const target = newBook()
     const [known, other] = [deferred(), deferred()]
     await bring(target, [known])
-    const [outcome] = await all(ingestXmlPackage(target, zipOf([{ name: `${known.uuid}.xml`, bytes: encoded(xmlOf(other)) }])))
+    const [outcome] = await all(ingestZip(target, zipOf([{ name: `${known.uuid}.xml`, bytes: encoded(xmlOf(other)) }])))
     expect(outcome).toMatchObject({ created: 1, unchanged: 0 })
     expect([...(await rowsOf(target)).keys()].sort()).toEqual([known.uuid, other.uuid].sort())
   })
@@ -243,7 +244,7 @@ describe('metadata', () => {
     const [withXml, without] = [deferred(), deferred()]
     const rows = new Map([withXml, without].map((document) => [document.uuid, reported(document, true)]))
     const outcomes = [
-      ...(await all(ingestXmlPackage(target, packageOf([withXml]), rows))),
+      ...(await all(ingestZip(target, packageOf([withXml]), rows))),
       ...(await all(ingestMetadata(target, () => [[...rows.values()]]))),
     ]
     expect(outcomes.flatMap(({ cancellations }) => cancellations)).toEqual([])

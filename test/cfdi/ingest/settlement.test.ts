@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CfdiPayments } from '../../../src/cfdi/detail/contract.ts'
 import { getCfdi, listPayments } from '../../../src/cfdi/detail/detail.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { MonthlySummaryQuery } from '../../../src/cfdi/summary/contract.ts'
 import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import { sumSuppliers } from '../../../src/cfdi/suppliers/suppliers.ts'
@@ -12,6 +12,7 @@ import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'
 import { all, monthsOf, newBook, reported, rowsOf, suppliersOf } from '../support/book.ts'
 import { creditOf, type Plain, packageOf, paymentOf, plainOf, RFC, substituteOf } from '../support/documents.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 const random = randomOf(13)
 const [CUSTOMER, OTHER] = ['BBB020202BB1', 'CCC030303CC2']
@@ -41,7 +42,7 @@ const paid = (invoice: Plain, pagado: string, more: Partial<Plain> = {}, moneda 
 const credited = (invoice: Plain, more: Partial<Plain> = {}): Plain =>
   creditOf(random, '2026-01', [invoice], { fecha: '2026-01-21T12:00:00', subtotal: '100.00', iva: '16.00', total: '116.00', ...more })
 
-const bring = (target: IngestTarget, ...documents: Plain[]) => all(ingestXmlPackage(target, packageOf(documents)))
+const bring = (target: IngestTarget, ...documents: Plain[]) => all(ingestZip(target, packageOf(documents)))
 const cancel = (target: IngestTarget, ...documents: Plain[]) =>
   all(ingestMetadata(target, () => [documents.map((document) => reported(document, true))]))
 

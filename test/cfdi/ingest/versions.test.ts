@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { getCfdi } from '../../../src/cfdi/detail/detail.ts'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import { contextOf, FISCAL_ENTITY } from '../../support/context.ts'
 import { zipOf } from '../../support/zip.ts'
 import { all, newBook } from '../support/book.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 // A document of each version as its own XSD has it, all issued by one RFC, and what the service should answer of each.
 
@@ -91,7 +91,7 @@ describe('a document of each version', () => {
 
   it('is ingested', async () => {
     const files = DOCUMENTS.map(({ xml }, n) => ({ name: `${uuidOf(n + 1)}.xml`, bytes: new TextEncoder().encode(xml) }))
-    const [outcome] = await all(ingestXmlPackage(target, zipOf(files)))
+    const [outcome] = await all(ingestZip(target, zipOf(files)))
     expect(outcome!.entries.map(({ status, code }) => [status, code])).toEqual(files.map(() => ['created', null]))
   })
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { type MetadataLine, MetadataReader, type MetadataRow } from '../../../src/cfdi/package/metadata.ts'
 import { openMetadata } from '../../../src/cfdi/package/metadata-files.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
 const HEADER =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'

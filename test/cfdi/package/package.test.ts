@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { EntryRejected, PackageRejected, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { inflatedParts, kindOf, shownName, uuidOfName } from '../../../src/cfdi/package/package.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { runs } from '../../support/fuzz.ts'
 import { contentOf, entriesIn } from '../support/entries.ts'
 

@@ -1,9 +1,9 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import type { ZipEntry } from '../../../src/cfdi/package/directory.ts'
 import { inflate, inflatedParts, startOf } from '../../../src/cfdi/package/package.ts'
 import { MAX_XML_BYTES } from '../../../src/cfdi/xml/parse.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { runs, sample } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
 import { kindOf, startOf } from '../../../src/cfdi/package/package.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { randomOf } from '../../support/random.ts'
 import { zipOf } from '../../support/zip.ts'
 

@@ -1,6 +1,6 @@
-import { bytesInMemory } from '../../../src/cfdi/package/bytes.ts'
 import { entriesOf, readDirectory, type ZipEntry } from '../../../src/cfdi/package/directory.ts'
 import { inflate } from '../../../src/cfdi/package/package.ts'
+import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
 /** The entries of a ZIP in the order of its directory. */
 export async function entriesIn(bytes: Uint8Array): Promise<ZipEntry[]> {

@@ -6,7 +6,7 @@ import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addProducts, type Products, writeProducts } from '../../../src/cfdi/products.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
-import { addTo, type Cells, type Countable, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
+import { addTo, type Cells, type Countable, cellOf, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
 import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
@@ -127,12 +127,11 @@ export function monthsOf(rows: readonly Row[]) {
   const months = new Map<string, { cells: Cells; products: Products }>()
   for (const row of rows) {
     const adds = contribution(row as Countable)
-    if (!adds) continue
-    const key = `${row.entity}|${adds.month}|${row.direction}`
+    const key = `${row.entity}|${row.fecha.slice(0, 7)}|${row.direction}`
     const month = months.get(key) ?? { cells: new Map(), products: new Map() }
     months.set(key, month)
-    addTo(month.cells, adds, 1)
-    addProducts(month.products, { ...(row as Countable), products: row.products ?? null }, adds, 1)
+    addTo(month.cells, adds ?? cellOf(row as Countable), 1)
+    if (adds) addProducts(month.products, { ...(row as Countable), products: row.products ?? null }, adds, 1)
   }
   return [...months].map(([key, { cells, products }]) => {
     const [entity, month, direction] = key.split('|')

@@ -50,8 +50,15 @@ export function expectedMonths(seen: readonly Seen[]): Record<string, Record<str
   const months: Record<string, Record<string, [number, number, number, number, ...bigint[]]>> = {}
   const counted = countedAmong(seen)
   for (const { document, hasXml, isCancelled } of seen) {
-    if (document.emisor === document.receptor) continue
     const key = `${document.fecha.slice(0, 7)}|${document.emisor === RFC ? 0 : 1}`
+    const [day, status] = [document.fecha.slice(8, 10), isCancelled ? 'cancelado' : 'vigente']
+    if (document.emisor === document.receptor) {
+      // It is in no sum, and counted all the same.
+      months[key] ??= {}
+      const [n = 0, known = 0] = months[key][`${day}|-||${status}`] ?? []
+      months[key][`${day}|-||${status}`] = [n + 1, known + (hasXml ? 1 : 0), 0, 0, 0n, 0n, 0n, 0n, 0n, 0n, 0n]
+      continue
+    }
     const cell = `${document.fecha.slice(8, 10)}|${document.tipo}|${hasXml ? (document.metodo ?? '') : ''}|${isCancelled ? 'cancelado' : counted.has(document.uuid) ? 'vigente' : 'sustituido'}`
     // Metadata does not say in which currency.
     const rate = hasXml ? rateOf(document) : null

@@ -230,9 +230,8 @@ describe('GET /fiscal-entities/{id}/obligations', () => {
         ...{ status: 'unknown', declaration_id: null },
       },
     ])
-    expect(basis.rules.map(({ key }) => key)).toEqual(
-      expect.arrayContaining(['obligation.due_day', 'obligation.extension_days', 'obligation.annual_due']),
-    )
+    // None of them is annual.
+    expect(basis.rules.map(({ key }) => key)).toEqual(['obligation.due_day', 'obligation.extension_days'])
     at('2026-03-18T18:00:00Z')
     expect((await listed(one)).data[1]).toMatchObject({ period: '2026-02', status: 'overdue' })
   })
@@ -244,7 +243,7 @@ describe('GET /fiscal-entities/{id}/obligations', () => {
       await runsOn(day, rfc, [one, other])
       const returns = (await one.documents('&kind=declaracion')).map((row) => ({ ...row, period_end: row.period_end! }))
       const { self } = circleOf(rfc)
-      const asked = { rfc, today: day, rules: DEFAULT_RULES, obligations: obligationsAt(self, day) as never }
+      const asked = { rfc, today: day, rules: () => DEFAULT_RULES, obligations: obligationsAt(self, day) as never }
       expect((await listed(one)).data).toEqual(obligationsOf({ ...asked, returns, downloaded: { monthly: true, annual: true } }))
       const seen = await listed(other)
       expect(seen.source!.data_source_key).toBe('sat_csf')

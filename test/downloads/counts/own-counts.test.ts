@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { cancelInSandbox, refuseCiec } from '../../../src/authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseLogin } from '../../../src/authority/sandbox/overrides.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
@@ -78,7 +78,7 @@ const cancel = async (rfc: string, { uuid }: { uuid: string }): Promise<void> =>
 /** The authority refuses the CIECs with which subscribers connect, from now on. */
 const refuse = async (rfc: string): Promise<void> => {
   const { db, settings } = system()
-  await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, 'secreta1')) as D1PreparedStatement])
+  await env.DB.batch([(await refuseLogin(db, settings.ciecKeys, { rfc, ciec: 'secreta1' })) as D1PreparedStatement])
 }
 
 let drawn = 0

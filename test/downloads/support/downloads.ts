@@ -50,10 +50,10 @@ export const cfdiOf = (scope_months: number, more: object = {}) => ({
 export const sinceWatermark = (more: object = {}) => cfdiOf(1, { scope: 'since_watermark', scope_months: null, ...more })
 
 /** An organization with one extractor that does not run by itself on connecting, and a connection to the RFC. */
-export async function subscriber(rfc: string, extractor: object, ciec: string | null = 'secreta1') {
+export async function subscriber(rfc: string, extractor: object, ciec: string | null = 'secreta1', more: object = {}) {
   const of = await organization('enterprise_gold')
   const { extractor_id } = await created(of, { ...extractor, trigger_kind: 'connection_reactivated' })
-  const { status, body } = await of.ask('POST', '/v1/fiscal-entities', { rfc, ...(ciec !== null && { ciec }) })
+  const { status, body } = await of.ask('POST', '/v1/fiscal-entities', { rfc, ...(ciec !== null && { ciec }), ...more })
   expect(status).toBe(201)
   const path = `/v1/fiscal-entities/${body.fiscal_entity_id}`
   return {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { EARLIEST, gapStart, monthsOf, rangeOf } from '../../../src/extractors/runs/scope.ts'
+import { EARLIEST, gapStart, monthsOf, rangeOf, sweptMonths } from '../../../src/extractors/runs/scope.ts'
 import { localDayOf } from '../../../src/platform/time/calendar.ts'
 
 const MEXICO = 'America/Mexico_City'
@@ -80,5 +80,40 @@ describe('the gap before a range', () => {
     ['2025-11-20T18:00:00Z', null, '2026-02-08', null],
   ])('after %s, active again since %s, with a range from %s, begins on %s', (ceiling, since, from, expected) => {
     expect(gapStart({ from, to: now }, ceiling === null ? null : new Date(ceiling), since)).toBe(expected)
+  })
+})
+
+describe('the months that a run downloads again each week', () => {
+  const HOUR = 3_600_000
+  const range = (to: Date) => ({ from: '2025-12-10', to })
+
+  it('are those before its range, of the last thirteen, that the connection has reached', () => {
+    const before = new Date(now.getTime() - 7 * 24 * HOUR)
+    const months = ['2025-02', '2025-03', '2025-04', '2025-05', '2025-06', '2025-07', '2025-08', '2025-09', '2025-10', '2025-11']
+    expect(sweptMonths(range(now), '2023-03-26', before, 0)).toEqual(months)
+    expect(sweptMonths(range(now), '2025-09-15', before, 0)).toEqual(['2025-09', '2025-10', '2025-11'])
+    expect(sweptMonths(range(now), '2025-12-10', before, 0)).toEqual([])
+    expect(sweptMonths(range(now), null, null, 0)).toEqual([])
+  })
+
+  it('come with one run a week, whenever the runs are, and with none of a day twice', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 20, maxLength: 80 }),
+        fc.integer({ min: 0, max: 6 }),
+        (waits, turn) => {
+          let since = now
+          let swept = now.getTime()
+          for (const wait of waits) {
+            const to = new Date(since.getTime() + wait * HOUR)
+            if (sweptMonths(range(to), '2023-03-26', since, turn).length > 0) swept = to.getTime()
+            // A week, and as long as no run came after it.
+            expect(to.getTime() - swept).toBeLessThan(7 * 24 * HOUR + wait * HOUR)
+            expect(sweptMonths(range(to), '2023-03-26', to, turn)).toEqual([])
+            since = to
+          }
+        },
+      ),
+    )
   })
 })

@@ -150,6 +150,8 @@ export interface EfosHeader {
     iva_acreditado: Money
     isr_effect: Money | null
   }[]
+  /** Of presunto and definitivo. */
+  active_amount: Money
   total_purchases: Money | null
   share_of_purchases: Percent
   total_sales: Money | null
@@ -161,6 +163,8 @@ export interface FxRow {
   currency: string
   issued_amount: Money
   received_amount: Money
+  issued_mxn: Money
+  received_mxn: Money
   share_of_sales: Percent
   share_of_purchases: Percent
   open_receivable: Money
@@ -176,7 +180,7 @@ export interface FxRow {
   sensitivity: Record<'plus_1pct' | 'plus_5pct' | 'plus_10pct', Money> | null
   drilldown: Drilldown
 }
-export type FxAnswer = Envelope & { data: FxRow[]; missing_rates: string[] }
+export type FxAnswer = Envelope & { data: FxRow[]; missing_rates: string[]; total_sales: Money; total_purchases: Money }
 
 export interface Indicator {
   key: string

@@ -1,7 +1,7 @@
 import { type Micros, micros, over, quotient, sum, times } from './amounts.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, rateOf } from './counting.ts'
 import type { Day, Direction } from './shapes.ts'
-import { addDays, type Document, dayOf, daysBetween, type World } from './world.ts'
+import { addDays, type Document, dayOf, daysBetween, rulesOf, type World } from './world.ts'
 
 /** Less than half a cent is nothing. */
 export const LEAST_OPEN = 5_000n
@@ -128,7 +128,7 @@ export function termsOf(condiciones: string | null): number | null {
 
 export function dueOf(world: World, invoice: Document): { due: Day; isParsed: boolean } {
   const terms = termsOf(invoice.condiciones_pago)
-  return { due: addDays(dayOf(invoice.fecha), terms ?? world.rules.default_terms_days), isParsed: terms !== null }
+  return { due: addDays(dayOf(invoice.fecha), terms ?? rulesOf(world, invoice).default_terms_days), isParsed: terms !== null }
 }
 
 /** The PPD invoices of a direction that count and are open as of a day. */

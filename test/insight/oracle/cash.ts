@@ -1,5 +1,5 @@
 import { isZero, type Micros, micros, over, part, sum, times } from './amounts.ts'
-import { countedAt, isToItself, isTooLarge, netOf, populationOf, rateOf, signOf } from './counting.ts'
+import { countedAt, isToItself, isTooLarge, isVigenteAt, netOf, populationOf, rateOf, signOf } from './counting.ts'
 import type { Day, Direction } from './shapes.ts'
 import { IVA, ivaFigures, statedTaxes, type Tax, taxesOf, taxSum } from './taxes.ts'
 import { type Document, dayOf, type World } from './world.ts'
@@ -50,10 +50,10 @@ export function converter(world: World, pago: Pago, docto: Docto): ((amount: Mic
   return (amount) => times(over(amount, equivalence), rate)
 }
 
-function reasonOf(payment: Document, docto: Docto, invoice: Document | undefined): Reason | null {
+function reasonOf(world: World, payment: Document, docto: Docto, invoice: Document | undefined, asOf: Day | null): Reason | null {
   if (invoice?.tipo_comprobante !== 'I' || !invoice.has_xml || isToItself(invoice)) return 'unknown'
-  if (invoice.estatus === 'cancelado') return 'cancelled'
-  if (invoice.is_substituted) return 'substituted'
+  if (!isVigenteAt(invoice, asOf)) return 'cancelled'
+  if (dayOf(invoice.fecha) <= (asOf ?? world.today) && !countedAt(world, asOf).has(invoice.uuid)) return 'substituted'
   if (invoice.emisor_rfc !== payment.emisor_rfc) return 'other_parties'
   return docto.moneda_dr === invoice.currency ? null : 'currency_mismatch'
 }
@@ -61,6 +61,8 @@ function reasonOf(payment: Document, docto: Docto, invoice: Document | undefined
 interface Movements {
   events: CashEvent[]
   unreconciled: Unreconciled[]
+  /** The invoices that complements pay. */
+  paidByComplements: Set<string>
 }
 
 const kept = new WeakMap<World, Movements>()
@@ -69,10 +71,16 @@ const kept = new WeakMap<World, Movements>()
 export function movementsOf(world: World): Movements {
   const known = kept.get(world)
   if (known) return known
-  const movements: Movements = { events: [], unreconciled: [] }
+  const movements = paidLater(world, null)
   kept.set(world, movements)
-  const counted = countedAt(world, null)
-  const paidByComplements = new Set<string>()
+  addPaidAtOnce(world, movements)
+  return movements
+}
+
+/** What complements pay, as they and the invoices stand at the end of a past day, or now. */
+export function paidLater(world: World, asOf: Day | null): Movements {
+  const movements: Movements = { events: [], unreconciled: [], paidByComplements: new Set() }
+  const counted = countedAt(world, asOf)
   const byUuid = new Map(world.documents.map((one) => [`${one.origin}|${one.uuid}`, one]))
   const find = (uuid: string, { origin }: Document) => byUuid.get(`${origin}|${uuid}`)
   for (const payment of world.documents) {
@@ -81,8 +89,8 @@ export function movementsOf(world: World): Movements {
       for (const docto of pago.documentos) {
         const invoice = find(docto.uuid, payment)
         const convert = converter(world, pago, docto)
-        const reason = reasonOf(payment, docto, invoice) ?? (convert === null ? 'missing_rate' : null)
-        if (reason === null || reason === 'missing_rate') paidByComplements.add(docto.uuid)
+        const reason = reasonOf(world, payment, docto, invoice, asOf) ?? (convert === null ? 'missing_rate' : null)
+        if (reason === null || reason === 'missing_rate') movements.paidByComplements.add(docto.uuid)
         const common = { uuid: payment.uuid, applies_to: docto.uuid, day: dayOf(pago.fecha_pago) }
         const own = statedTaxes(docto.impuestos_dr)
         if (reason !== null || convert === null) {
@@ -97,11 +105,15 @@ export function movementsOf(world: World): Movements {
         movements.events.push({ ...common, ...eventOf(pago, docto, invoice!, own, convert) })
       }
   }
+  return movements
+}
+
+function addPaidAtOnce(world: World, { events, paidByComplements }: Movements): void {
   for (const document of populationOf(world, null, ['I', 'E'])) {
     if (document.metodo_pago !== 'PUE' || (document.tipo_comprobante === 'I' && paidByComplements.has(document.uuid))) continue
     const rate = rateOf(world, document)!
     const f = (amount: Micros) => times(amount, rate) * signOf(document)
-    movements.events.push({
+    events.push({
       ...{ uuid: document.uuid, applies_to: null, source: 'cfdi', direction: document.direction, day: dayOf(document.fecha), document },
       ...{
         forma: document.forma_pago,
@@ -112,7 +124,6 @@ export function movementsOf(world: World): Movements {
       taxes: taxesOf(document).map((tax) => scaled(tax, f)),
     })
   }
-  return movements
 }
 
 function eventOf(pago: Pago, docto: Docto, invoice: Document, own: Tax[], convert: (amount: Micros) => Micros) {

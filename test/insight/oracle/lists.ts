@@ -1,5 +1,5 @@
 import type { Day, Listing, Situacion } from './shapes.ts'
-import type { Document, ListEntry, World } from './world.ts'
+import { type Document, type ListEntry, rulesOf, type World } from './world.ts'
 
 type Step = ListEntry['history'][number]
 
@@ -35,8 +35,10 @@ export const hitsAt = (world: World, rfc: string, day: Day): { source: string; s
       const step = stepAt(entry, day)
       return step === undefined || isCleared(step.situacion) ? [] : [{ source: entry.source, situacion: step.situacion }]
     })
-    .sort((a, b) => severity(b) - severity(a) || (a.source < b.source ? -1 : 1))
+    .sort((a, b) => severity(b) - severity(a) || own(a) - own(b) || (a.source < b.source ? -1 : 1))
 
+/** An organization's own lists come after the public ones. */
+const own = ({ source }: { source: string }): number => Number(source.startsWith('custom:'))
 const severity = ({ source, situacion }: { source: string; situacion: Situacion | null }): number => SEVERITY[situacion ?? source] ?? 2
 
 export const worstAt = (world: World, rfc: string, day: Day): Listing => hitsAt(world, rfc, day)[0] ?? null
@@ -45,9 +47,10 @@ export const hasPrefix = (clave: string | null, prefixes: readonly string[]): bo
   clave !== null && prefixes.some((prefix) => clave.startsWith(prefix))
 
 /** Whether the registry says that a supplier of specialized services had no valid registration on a day. Never asked is not absent. */
-export function isRepseInvalid(world: World, { emisor_rfc, conceptos }: Document, day: Day): boolean {
+export function isRepseInvalid(world: World, document: Document, day: Day): boolean {
+  const { emisor_rfc, conceptos } = document
   const known = world.repse.get(emisor_rfc)
   if (!known) return false
-  const isInScope = known.has_activities || conceptos.some((line) => hasPrefix(line.clave_prod_serv, world.rules.claves.repse))
+  const isInScope = known.has_activities || conceptos.some((line) => hasPrefix(line.clave_prod_serv, rulesOf(world, document).claves.repse))
   return isInScope && (!known.is_registered || (known.vigencia_hasta !== null && known.vigencia_hasta < day))
 }

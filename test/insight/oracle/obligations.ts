@@ -6,7 +6,8 @@ import { addMonths, compare, daysBetween, isCompany, lastDayOf, monthOf, type Re
 export interface Registry {
   rfc: string
   today: Day
-  rules: Rules
+  /** The rules of a day. */
+  rules: (day: Day) => Rules
   /** The obligations of the latest visible document. */
   obligations: readonly { description: string; due_rule: string | null; from: Day | null; to: Day | null }[]
   returns: readonly Return[]
@@ -16,6 +17,9 @@ export interface Registry {
 
 /** Holidays of article 12 of the CFF, and days off that were published and are no general vacation, of the years that tests use. */
 const CLOSED = [
+  ...['2020-11-16', '2021-02-01', '2021-03-15', '2021-11-15', '2022-02-07', '2022-03-21', '2022-11-21', '2023-02-06', '2023-03-20'],
+  ...['2023-11-20', '2024-02-05', '2024-03-18', '2024-10-01', '2024-11-18'],
+  ...[2020, 2021, 2022, 2023, 2024].flatMap((year) => ['01-01', '05-01', '05-05', '09-16', '12-25'].map((day) => `${year}-${day}`)),
   ...['2025-01-01', '2025-02-03', '2025-03-17', '2025-04-17', '2025-04-18', '2025-05-01', '2025-05-05', '2025-09-16', '2025-11-17'],
   ...['2025-12-25', '2026-01-01', '2026-02-02', '2026-03-16', '2026-04-02', '2026-04-03', '2026-05-01', '2026-05-05', '2026-09-16'],
   ...['2026-11-02', '2026-11-16', '2026-12-25', '2027-01-01', '2027-02-01', '2027-03-15', '2027-05-05', '2027-09-16', '2027-11-15'],
@@ -23,7 +27,7 @@ const CLOSED = [
 const isOpen = (day: Day): boolean => !CLOSED.includes(day) && ![0, 6].includes(new Date(`${day}T00:00:00Z`).getUTCDay())
 const next = (day: Day): Day => new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
 /** The day itself, or the first after it on which the authority takes returns. */
-const openFrom = (day: Day): Day => (isOpen(day) ? day : openFrom(next(day)))
+export const openFrom = (day: Day): Day => (isOpen(day) ? day : openFrom(next(day)))
 const after = (day: Day, count: number): Day => (count === 0 ? day : after(openFrom(next(day)), count - 1))
 
 /** What a description or a return names. */
@@ -42,7 +46,7 @@ interface Due {
   periodicity: ObligationRow['periodicity']
   /** The last day for a period; null when the text says none that is known. */
   dueOf: ((period: string) => Day) | null
-  isExtended: boolean
+  isExtended: (period: string) => boolean
 }
 
 const plain = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
@@ -54,19 +58,19 @@ function dueRuleOf({ rfc, rules }: Registry, text: string | null): Due {
     return {
       periodicity: 'monthly',
       dueOf: (period) => `${addMonths(period, 1)}-${day.padStart(2, '0')}`,
-      isExtended: Number(day) === rules.obligations.due_day,
+      isExtended: (period) => Number(day) === rules(lastDayOf(period)).obligations.due_day,
     }
   if (/ultimo dia del mes inmediato posterior/.test(rule))
-    return { periodicity: 'monthly', dueOf: (period) => lastDayOf(addMonths(period, 1)), isExtended: false }
+    return { periodicity: 'monthly', dueOf: (period) => lastDayOf(addMonths(period, 1)), isExtended: () => false }
   const annual = (monthDay: string): Due => ({
     periodicity: 'annual',
     dueOf: (year) => `${Number(year) + 1}-${monthDay}`,
-    isExtended: false,
+    isExtended: () => false,
   })
   if (/tres meses siguientes al cierre/.test(rule)) return annual('03-31')
   if (/30 de abril/.test(rule)) return annual('04-30')
   if (/conjuntamente con la declaracion anual/.test(rule)) return annual(isCompany(rfc) ? '03-31' : '04-30')
-  return { periodicity: 'unknown', dueOf: null, isExtended: false }
+  return { periodicity: 'unknown', dueOf: null, isExtended: () => false }
 }
 
 const PERIODS = { monthly: 12, annual: 3 }
@@ -110,7 +114,7 @@ export function obligationsOf(registry: Registry): ObligationRow[] {
       const late = isMissing ? 'overdue' : 'unknown'
       return {
         ...{ ...common, period, due_date },
-        extended_due_date: isExtended ? after(dueOf(period), rules.obligations.extension[digit]!) : null,
+        extended_due_date: isExtended(period) ? after(dueOf(period), rules(lastDayOf(period)).obligations.extension[digit]!) : null,
         status: filing ? 'filed' : due_date >= today ? 'pending' : late,
         declaration_id: filing?.document_id ?? null,
       }

@@ -1,14 +1,17 @@
 import { micros } from './amounts.ts'
-import { movementsOf } from './cash.ts'
-import { isOfTable, isToItself, isTooLarge, rateOf } from './counting.ts'
-import type { DataQuality, Direction } from './shapes.ts'
+import { paidLater } from './cash.ts'
+import { countedAt, isOfTable, isToItself, isTooLarge, rateOf } from './counting.ts'
+import type { DataQuality, Day, Direction } from './shapes.ts'
 import { newTally, type Tally } from './tally.ts'
 import { dayOf, directionsOf, type Range, type World, within } from './world.ts'
 
 type Counts = Record<Exclude<keyof DataQuality, 'months_missing' | 'months_downloading' | 'drilldown'>, number>
 
-/** data_quality of an aggregate, without its months, and what each of its counts can be listed as. */
-export function qualityOf(world: World, range: Range, direction?: Direction): { counts: Counts; tally: Tally } {
+/**
+ * data_quality of an aggregate, without its months, and what each of its counts can be listed as. What payments leave out is as of `past`, a
+ * past day, where there is one.
+ */
+export function qualityOf(world: World, range: Range, direction?: Direction, past: Day | null = null): { counts: Counts; tally: Tally } {
   const tally = newTally()
   const directions = directionsOf(direction)
   const documents = world.documents.filter(
@@ -30,14 +33,17 @@ export function qualityOf(world: World, range: Range, direction?: Direction): { 
     add('missing_rate', counts && rateOf(world, one) === null)
     add('dof_rate', counts && isOfTable(world, one))
     add('not_counted', counts && isTooLarge(world, one))
-    if (one.tipo_comprobante !== 'E' || !counts) continue
+  }
+  for (const one of world.documents) {
+    const isInRange = directions.includes(one.direction) && within(range, dayOf(one.fecha)) && !isToItself(one)
+    if (one.tipo_comprobante !== 'E' || !one.has_xml || !isInRange || !countedAt(world, past).has(one.uuid)) continue
     for (const { tipo_relacion, uuid } of one.relacionados) {
       const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
       const isOther = invoice !== undefined && (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc)
-      add('other_parties', ['01', '03'].includes(tipo_relacion) && isOther, uuid)
+      if (['01', '03'].includes(tipo_relacion) && isOther) tally.add('other_parties', one.uuid, micros(one.total), uuid)
     }
   }
-  for (const { uuid, applies_to, day, direction: side, reason, pagado } of movementsOf(world).unreconciled) {
+  for (const { uuid, applies_to, day, direction: side, reason, pagado } of paidLater(world, past).unreconciled) {
     if (!directions.includes(side) || !within(range, day)) continue
     tally.add('unreconciled_payments', uuid, micros(pagado), applies_to)
     if (reason === 'other_parties') tally.add('other_parties', uuid, micros(pagado), applies_to)

@@ -87,7 +87,7 @@ export interface RiskRow {
   total_mxn: Money | null
   score: number
   level: Level
-  flags: { code: string; severity: Level; message: string; rule_ref: string; evidence: Record<string, unknown> }[]
+  flags: { code: string; weight: number; severity: Level; message: string; rule_ref: string; evidence: Record<string, unknown> }[]
 }
 export type RiskAnswer = Envelope & Page<RiskRow>
 

@@ -35,7 +35,8 @@ export interface World {
   /** The day in America/Mexico_City, and the instant in milliseconds. */
   today: Day
   now: number
-  rules: Rules
+  /** The rules of a day. */
+  rules: (day: Day) => Rules
   rates: RateTable
   lists: readonly ListEntry[]
   repse: ReadonlyMap<string, Registration>
@@ -58,6 +59,11 @@ export const monthOf = (time: string): Month => time.slice(0, 7)
 export const within = ({ from, to }: Range, day: Day): boolean => from <= day && day <= to
 
 const EPOCH_DAY = 86_400_000
+/** The rules that judge a document: those of its day. */
+export const rulesOf = (world: World, document: Document): Rules => world.rules(dayOf(document.fecha))
+/** Those of what the law counts by year. */
+export const rulesOfYear = (world: World, document: Document): Rules => world.rules(`${document.fecha.slice(0, 4)}-12-31`)
+
 export const daysBetween = (from: Day, to: Day): number => (Date.parse(to) - Date.parse(from)) / EPOCH_DAY
 export const addDays = (day: Day, days: number): Day => new Date(Date.parse(day) + days * EPOCH_DAY).toISOString().slice(0, 10)
 export function addMonths(month: Month, months: number): Month {

@@ -1,11 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { sweepReports, workOnReports } from '../../../src/insight/reports/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { Budget } from '../../../src/platform/db/budget.ts'
-import { all } from '../../cfdi/support/book.ts'
+import { all, reported } from '../../cfdi/support/book.ts'
 import { CUSTOMERS, type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { cfdiOf, losingMessages, subscriber } from '../../downloads/support/downloads.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
@@ -13,6 +14,7 @@ import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { expectAddedUp, linksIn } from '../support/added-up.ts'
 import type { Ask } from '../support/compare.ts'
+import { setOwnRules } from '../support/facts.ts'
 
 const random = randomOf(1_616)
 const NOW = '2026-06-20T18:00:00Z'
@@ -60,12 +62,7 @@ const rowsOf = async (of: Subscriber, key: string) => (await ask(of, key)).body.
 
 /** What the authority delivers, committed as a download does. */
 const ingest = (rfc: string, entity: number, documents: readonly Plain[]) =>
-  all(
-    ingestXmlPackage(
-      { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' },
-      packageOf(documents),
-    ),
-  )
+  all(ingestZip({ ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' }, packageOf(documents)))
 const work = ({ connection }: { connection: number }, budget?: Budget) => workOnReports(system(budget), { shard: 0, connection })
 
 const sold = (rfc: string, day: string, subtotal: number, more: Partial<Plain> = {}): Plain =>
@@ -126,6 +123,8 @@ describe('a report', () => {
       ...[
         bought('2026-05-12', 300),
         bought('2026-06-01', 90, { metodo: 'PPD' }),
+        // Dated after today: nothing of it is owed yet.
+        sold(rfc, '2026-06-25', 33, { metodo: 'PPD' }),
         sold(rfc, '2026-04-01', 10, { receptor: 'CCC030303CC2' }),
       ],
     ])
@@ -143,6 +142,42 @@ describe('a report', () => {
     expect(links).toBeGreaterThan(50)
   })
 
+  it('says of a year and month that they are not over, and knows no amount of a cancelled document without XML', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    const target = {
+      ledger: env.LEDGER_0,
+      files: env.FILES,
+      entity: one.entity_number,
+      rfc,
+      now: new Date(),
+      provenance: 'authority' as const,
+    }
+    // 1,000 of May, 70 of June: a purchase and two sales of May were cancelled before their XML was downloaded, a third after it.
+    const known = sold(rfc, '2026-05-13', 50)
+    const lost = [
+      sold(rfc, '2026-05-11', 500),
+      sold(rfc, '2026-05-12', 90),
+      sold(rfc, '2026-05-14', 8, { emisor: 'DDD040404DD3', receptor: rfc }),
+    ]
+    await ingest(rfc, one.entity_number, [sold(rfc, '2026-05-10', 1_000), known, sold(rfc, '2026-06-11', 70)])
+    await all(ingestMetadata(target, () => [[known, ...lost].map((document) => reported(document, true))]))
+    await ask(one, 'cancellations')
+    await work(one)
+    expect(await rowsOf(one, 'cancellations')).toMatchObject([
+      { direction: 'issued', reason: '02', count: 3, amount: '58.00', without_amount: 2, share: '100.00' },
+      { direction: 'received', reason: '02', count: 1, amount: null, without_amount: 1 },
+    ])
+    expect(await rowsOf(one, 'annual-comparison')).toMatchObject([
+      {
+        ...{ month: '05', is_partial: false, cancelled_issued: '58.00', cancelled_issued_count: 3, cancelled_issued_without_amount: 2 },
+        ...{ cancelled_received: null, cancelled_received_count: 1, cancelled_received_without_amount: 1 },
+      },
+      { month: '06', is_partial: true, cancelled_issued: '0.00', cancelled_issued_without_amount: 0, cancelled_received: '0.00' },
+    ])
+    expect(await rowsOf(one, 'fiscal-summary')).toMatchObject([{ year: '2026', is_partial: true }])
+  })
+
   it('is a table for who accepts text/csv, whole or page by page, of one state', async () => {
     const rfc = freshRfc()
     const one = await everything(rfc)
@@ -156,10 +191,10 @@ describe('a report', () => {
     const whole = await table('')
     expect([whole.status, whole.type, whole.next]).toEqual([200, 'text/csv; charset=utf-8; header=present', null])
     expect(whole.lines[0]).toBe(
-      'month,revenue,credit_notes,net_revenue,expenses,credit_notes_received,net_expenses,cost_of_goods,payroll,gross_profit,gross_margin,operating_result',
+      'month,is_partial,revenue,credit_notes,net_revenue,expenses,credit_notes_received,net_expenses,cost_of_goods,payroll,gross_profit,gross_margin,operating_result',
     )
-    expect(whole.lines.slice(1).map((line) => line.split(',').slice(0, 4).join())).toEqual([
-      ...['2025-05,1000.00,0.00,1000.00', '2026-05,500.00,0.00,500.00', '2026-06,70.00,0.00,70.00', ''],
+    expect(whole.lines.slice(1).map((line) => line.split(',').slice(0, 5).join())).toEqual([
+      ...['2025-05,false,1000.00,0.00,1000.00', '2026-05,false,500.00,0.00,500.00', '2026-06,true,70.00,0.00,70.00', ''],
     ])
     const page = await table('&limit=2')
     expect([page.lines.length, page.next]).toEqual([
@@ -179,6 +214,47 @@ describe('a report', () => {
     expect([late.status, late.body.code]).toEqual([409, 'report.changed'])
     for (const key of ['compliance', 'diot', 'payroll', 'cancellations', 'payment-behavior', 'counterparty-network'])
       expect((await csv(one.owner, `/v1/reports/${key}?fiscal_entity_id=${one.fiscal_entity_id}`)).status).toBe(200)
+  })
+
+  it('has rows by the rules of each invoice’s day, and cites those that it was made with, also when they have changed since', async () => {
+    const rfc = freshRfc()
+    const one = await everything(rfc)
+    // 1,160 of 20 April are due on 20 May; 2,320 of 5 May on 4 June, and under a rule of May on 4 July.
+    await ingest(rfc, one.entity_number, [
+      sold(rfc, '2026-04-20', 1_000, { metodo: 'PPD' }),
+      sold(rfc, '2026-05-05', 2_000, { metodo: 'PPD', receptor: CUSTOMERS[1]! }),
+    ])
+    const terms = async () => {
+      const { is_stale, data } = (await ask(one, 'payment-behavior')).body
+      return {
+        is_stale,
+        cited: data.basis.rules.map(({ value }: { value: number }) => value),
+        overdue: data.rows.map((row: { rfc: string; overdue: string }) => [row.rfc, row.overdue]).sort(),
+      }
+    }
+    const overdue = (first: string, second: string) => [
+      [CUSTOMERS[0], first],
+      [CUSTOMERS[1], second],
+    ]
+    await ask(one, 'payment-behavior')
+    await work(one)
+    const before = { is_stale: false, cited: [30], overdue: overdue('1160.00', '2320.00').sort() }
+    expect(await terms()).toEqual(before)
+    const rule = { rule_ref: 'Own', source: 'An operator', confidence: 'proposed', valid_to: null } as const
+    await setOwnRules([{ ...rule, key: 'financing.default_terms_days', value: 60, valid_from: '2026-05-01' }])
+    expect(await terms()).toEqual({ ...before, is_stale: true })
+    await work(one)
+    expect(await terms()).toEqual({ is_stale: false, cited: [30, 60], overdue: overdue('1160.00', '0.00').sort() })
+    // What begins tomorrow changes nothing today.
+    await setOwnRules([{ ...rule, key: 'financing.default_terms_days', value: 60, valid_from: '2026-06-21' }])
+    await terms()
+    await work(one)
+    expect(await terms()).toEqual(before)
+    expect((await ask(one, 'diot')).body.data.basis.rules.map(({ key }: { key: string }) => key)).toEqual(
+      ['arrendamiento', 'autotransporte', 'comision', 'honorarios', 'resico_pf'].map((name) => `withholding.${name}`),
+    )
+    expect((await ask(one, 'fiscal-summary')).body.data.basis.rules).toEqual([])
+    await setOwnRules([])
   })
 
   it('reads only the months that a download changed', async () => {

@@ -113,7 +113,14 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
       exportacion: '01',
       lugar_expedicion: '06600',
     },
-    ...{ estatus: 'vigente', cancelled_at: null, cancellation_reason: null, folio_sustitucion: null, es_cancelable: null },
+    ...{
+      estatus: 'vigente',
+      cancelled_at: null,
+      cancellation_reason: null,
+      folio_sustitucion: null,
+      status_answer: null,
+      es_cancelable: null,
+    },
     ...{ estatus_cancelacion: null, status_checked_at: null, is_substituted: false, substituted_not_cancelled: false },
     ...{ payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, last_payment_at: null },
     ...{ fully_paid_at: null, has_xml: true, has_pdf: false, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
@@ -167,7 +174,7 @@ const noRates: RateTable = () => null
 
 /** All that an organization reads, on a day. */
 export const worldOf = (documents: readonly Document[], rest: Partial<World> = {}): World => ({
-  ...{ rfc: SELF, documents, today: '2026-06-30', now: Date.parse('2026-07-01T00:00:00Z'), rules: DEFAULT_RULES, rates: noRates },
+  ...{ rfc: SELF, documents, today: '2026-06-30', now: Date.parse('2026-07-01T00:00:00Z'), rules: () => DEFAULT_RULES, rates: noRates },
   ...{ lists: [], repse: new Map(), intercompany: [], returns: [], opinions: [], isComplete: true },
   ...rest,
 })

@@ -1,4 +1,8 @@
 import { env } from 'cloudflare:workers'
+import type { RuleRow } from '../../../src/rules/dated.ts'
+import { rulesAt } from '../../../src/rules/rules.ts'
+import { at } from '../../support/clock.ts'
+import { contextOf } from '../../support/context.ts'
 import type { Registration } from '../oracle/world.ts'
 import type { Year } from '../years/year.ts'
 
@@ -33,4 +37,23 @@ export async function loadFacts({ rates, lists, repse }: Pick<Year, 'rates' | 'l
     ),
     insertRegistrations(repse),
   ])
+}
+
+const LONG_AGO = '2000-01-01'
+
+/** Sets the own values of the deployment, as `npm run rules -- set` does. The clock is faked. */
+export async function setOwnRules(rows: readonly RuleRow[]): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare('delete from rules'),
+    insert(
+      `insert into rules (key, valid_from, valid_to, value, rule_ref, source, confidence)
+       select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6 from json_each(?)`,
+      rows.map((one) => [one.key, one.valid_from, one.valid_to, JSON.stringify(one.value), one.rule_ref, one.source, one.confidence]),
+    ),
+  ])
+  // An isolate goes on with what it has read for a minute.
+  const now = new Date().toISOString()
+  at(`${LONG_AGO}T00:00:00Z`)
+  await rulesAt(contextOf(), LONG_AGO)
+  at(now)
 }

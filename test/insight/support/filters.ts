@@ -37,7 +37,11 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
   const risk: Partial<RiskQuery> = someOf(draws, {
     direction,
     level: [pick(['low', 'medium', 'high', 'critical'] as const), 'high' as const],
-    code: [pick(Object.keys(world.rules.risk_weights)), pick(Object.keys(world.rules.risk_weights)), 'metadata_only'],
+    code: [
+      pick(Object.keys(world.rules(world.today).risk_weights)),
+      pick(Object.keys(world.rules(world.today).risk_weights)),
+      'metadata_only',
+    ],
     min_total: `${int(1, 20_000)}.${int(10, 99)}`,
   })
   const withheld: Partial<WithholdingQuery> = someOf(draws, {
@@ -93,7 +97,7 @@ export function filteredOf(world: World, range: Range, seed: number): Asked[] {
       tally: efos.tally,
     },
     {
-      ...{ path: '/analytics/fx-exposure', query: textOf({ ...range, as_of }), head: { missing_rates: fx.missing_rates } },
+      ...{ path: '/analytics/fx-exposure', query: textOf({ ...range, as_of }), head: fx.header },
       ...{ rows: fx.rows, tally: fx.tally },
     },
   ]

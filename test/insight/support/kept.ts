@@ -65,7 +65,7 @@ export async function keptYear(seed: number): Promise<{ ctx: Ctx; world: World; 
       ...worldOfYear({ ...year, documents: [] }),
       documents,
       rates: rateTable(year.rates),
-      rules: rulesFrom(rules, today),
+      rules: rulesFrom(rules),
       today,
     }
     kept.push({ ctx, world, year })

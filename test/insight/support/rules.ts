@@ -1,14 +1,13 @@
-import { Rules as DatedRules, type RuleRow, type RuleValues } from '../../../src/rules/dated.ts'
+import type { RuleKey, RuleRow, RuleValues } from '../../../src/rules/dated.ts'
 import type { Rules } from '../oracle/rules.ts'
 import type { Day } from '../oracle/shapes.ts'
+import { addDays } from '../oracle/world.ts'
 
 const decimal = ({ numerator, denominator }: { numerator: number; denominator: number }): string =>
   (numerator / denominator).toFixed(6).replace(/0+$/, '')
 
 const YEARS = Array.from({ length: 12 }, (_, n) => String(2018 + n))
 const CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
-/** Before the class had a rule. */
-const NO_CLASS = { detection: [], isr: null, iva: null } as Pick<RuleValues['withholding.honorarios'], 'detection' | 'isr' | 'iva'>
 const USES = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
 const INDICATORS = [
@@ -27,10 +26,39 @@ const OTHERS = [
   'supplier_concentration',
 ] as const
 
-/** The service's dated rules on a day, in the oracle's form. Annual UMAs are those of the 31st of December. */
-export function rulesFrom(rows: readonly RuleRow[], day: Day): Rules {
-  const rules = DatedRules.of([], rows, day)
-  const classes = CLASSES.map((name) => [name, rules.find(`withholding.${name}`) ?? NO_CLASS] as const)
+/** The value of a day: of the own rows, else of the defaults, the one that began last; before all defaults the next that begins. */
+function valueOn(own: readonly RuleRow[], defaults: readonly RuleRow[], key: RuleKey, day: Day): unknown {
+  const byDay = (list: readonly RuleRow[]) => list.filter((row) => row.key === key).sort((a, b) => (a.valid_from < b.valid_from ? -1 : 1))
+  const [mine, given] = [byDay(own), byDay(defaults)]
+  const holds = ({ valid_from, valid_to }: RuleRow) => valid_from <= day && (valid_to === null || valid_to >= day)
+  const found = mine.findLast(holds) ?? given.findLast(holds)
+  if (found) return found.value
+  const next = byDay([...mine, ...given]).find(({ valid_from }) => day < valid_from)
+  if (!next || given[0]!.valid_from <= day) throw new Error(`${key} has no value on ${day}`)
+  return next.value
+}
+
+/** The service's dated rules by day, in the oracle's form, with an operator's own values. */
+export function rulesFrom(defaults: readonly RuleRow[], own: readonly RuleRow[] = []): (day: Day) => Rules {
+  const rows = [...own, ...defaults]
+  const changes = [
+    ...new Set(rows.flatMap(({ valid_from, valid_to }) => [valid_from, valid_to === null ? [] : addDays(valid_to, 1)].flat())),
+  ].sort()
+  const known = new Map<number, Rules>()
+  return (day) => {
+    const since = changes.findLastIndex((change) => change <= day)
+    const rules = known.get(since) ?? rulesOnDay((key, on = day) => valueOn(own, defaults, key, on) as never)
+    known.set(since, rules)
+    return rules
+  }
+}
+
+type Get = <Key extends RuleKey>(key: Key, day?: Day) => RuleValues[Key]
+
+/** Annual UMAs are those of the 31st of December. */
+function rulesOnDay(get: Get): Rules {
+  const rules = { get }
+  const classes = CLASSES.map((name) => [name, rules.get(`withholding.${name}`)] as const)
   const claveOf = (name: (typeof CLASSES)[number]) =>
     classes.find(([one]) => one === name)![1].detection.flatMap(({ claves }) => claves ?? [])
   const deductions = USES.map((uso) => [uso, rules.get(`deduction.${uso}`)] as const)
@@ -69,9 +97,9 @@ export function rulesFrom(rows: readonly RuleRow[], day: Day): Rules {
     donation_income: donation!.prior_income!,
     retirement: { income: voluntary!.income!, uma: Number(voluntary!.uma), fixed: fixed!.amount! },
     tuition: rules.get('deduction.tuition'),
-    uma: Object.fromEntries(YEARS.map((year) => [year, rules.on(`${year}-12-31`).get('uma').annual])),
+    uma: Object.fromEntries(YEARS.map((year) => [year, get('uma', `${year}-12-31`).annual])),
     investment_rates: Object.fromEntries(INVESTMENTS.map((uso) => [uso, rules.get(`investment.${uso}`).annual_rate])),
-    uso_regimes: Object.fromEntries(Object.entries(rules.find('catalog.uso_cfdi') ?? {}).map(([uso, { regimenes }]) => [uso, regimenes])),
+    uso_regimes: Object.fromEntries(Object.entries(rules.get('catalog.uso_cfdi')).map(([uso, { regimenes }]) => [uso, regimenes])),
     hhi: rules.get('concentration.levels'),
     outlier: { mad: Number(rules.get('concepts.outlier_mad')), least: rules.get('concepts.outlier_least') },
     default_terms_days: rules.get('financing.default_terms_days'),

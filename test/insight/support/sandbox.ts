@@ -5,7 +5,7 @@ import { daily } from '../../support/crons.ts'
 import { connect, organization, synced } from '../../support/tenants.ts'
 import type { Document, ListEntry, Registration, Return, World } from '../oracle/world.ts'
 import { insertRegistrations } from './facts.ts'
-import { askerOf, documentsOf, ratesWith, rulesOn, type Served } from './served.ts'
+import { askerOf, documentsOf, ratesWith, rulesByDay, type Served } from './served.ts'
 
 const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_opinion_32d', 'sat_declaracion_mensual']
 
@@ -58,7 +58,7 @@ export async function sandboxRfcs(rfcs: readonly string[], months: number): Prom
     ...{ name: 'Alta', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: months, data_source_keys: SOURCES },
   })
   const today = centralDayOf(Date.now())
-  const rules = await rulesOn(today)
+  const rules = await rulesByDay()
   const connected = []
   for (const rfc of rfcs) connected.push(await connect(owner, rfc))
   const lists = await listsOf()

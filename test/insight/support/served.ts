@@ -13,7 +13,7 @@ import { worldOfYear } from '../years/readable.ts'
 import type { Sight } from '../years/sights.ts'
 import type { Year } from '../years/year.ts'
 import type { Ask } from './compare.ts'
-import { loadFacts } from './facts.ts'
+import { loadFacts, setOwnRules } from './facts.ts'
 import { rulesFrom } from './rules.ts'
 import { ingestYear } from './service.ts'
 
@@ -52,9 +52,10 @@ export const ratesWith =
     return known && { source: 'sandbox', ...known }
   }
 
-export const rulesOn = async (day: string) => {
+/** The rules of each day: the defaults, and an operator's own values. */
+export const rulesByDay = async (own: readonly RuleRow[] = []) => {
   const response = await env.ASSETS.fetch('https://assets.invalid/rules.json')
-  return rulesFrom((await response.json()) as RuleRow[], day)
+  return rulesFrom((await response.json()) as RuleRow[], own)
 }
 
 export interface Served {
@@ -65,15 +66,12 @@ export interface Served {
 
 const UNUSED = { name: 'Uno', trigger_kind: 'connection_reactivated', scope: 'full_history', data_source_keys: ['sat_csf'] }
 
-/** The rules say nothing of days before: RESICO is not older. */
-const FIRST_DAY = '2022-01-02'
-
 /** A seeded year in the service on its last day, as a new organization sees it. Queues must be silent. */
-export async function serve(seeded: Year, sight: Sight): Promise<Served> {
-  const year = { ...seeded, today: seeded.today < FIRST_DAY ? FIRST_DAY : seeded.today }
+export async function serve(year: Year, sight: Sight): Promise<Served> {
   const plain = worldOfYear({ ...year, documents: [] })
   at(new Date(plain.now).toISOString())
   await loadFacts(year)
+  await setOwnRules(year.rules)
   const { owner, ask: send } = await organization('enterprise_gold')
   if (sight !== null) await send('POST', '/v1/extractors', UNUSED)
   const { fiscal_entity_id } = await connect(owner, year.rfc)
@@ -88,5 +86,5 @@ export async function serve(seeded: Year, sight: Sight): Promise<Served> {
   await ingestYear({ ...ledger, entity, rfc: year.rfc, now: new Date() }, year)
   const ask = askerOf(owner, fiscal_entity_id)
   const rates = ratesWith(rateTable(year.rates))
-  return { ask, world: { ...plain, rates, rules: await rulesOn(year.today), documents: await documentsOf(ask) } }
+  return { ask, world: { ...plain, rates, rules: await rulesByDay(year.rules), documents: await documentsOf(ask) } }
 }

@@ -1,10 +1,11 @@
 import type { Cfdi } from '../../../src/cfdi/contract.ts'
 import { getCfdi } from '../../../src/cfdi/detail/detail.ts'
-import { type IngestTarget, ingestMetadata, ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
+import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
 import { CfdiSearch } from '../../../src/cfdi/search/contract.ts'
 import { searchCfdi } from '../../../src/cfdi/search/search.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { all } from '../../cfdi/support/book.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { FISCAL_ENTITY } from '../../support/context.ts'
 import { zipOf } from '../../support/zip.ts'
 import type { Document } from '../oracle/world.ts'
@@ -17,7 +18,7 @@ export async function ingestYear(target: IngestTarget, year: Year): Promise<void
   const withXml = year.documents.filter(({ isMetadataOnly }) => !isMetadataOnly)
   const statuses = new Map(year.documents.map(({ uuid, listed }) => [uuid, listed]))
   const files = withXml.map(({ uuid, xml }) => ({ name: `${uuid.toLowerCase()}.xml`, bytes: utf8.encode(xml) }))
-  await all(ingestXmlPackage({ ...target, rfc: year.rfc }, zipOf(files), statuses))
+  await all(ingestZip({ ...target, rfc: year.rfc }, zipOf(files), statuses))
   await all(ingestMetadata({ ...target, rfc: year.rfc }, () => [[...statuses.values()]]))
 }
 

@@ -103,7 +103,7 @@ export function surfacesOf(world: World, range: Range): Asked[] {
     {
       path: '/analytics/fx-exposure',
       query: { ...query, as_of },
-      head: { missing_rates: fx.missing_rates },
+      head: fx.header,
       rows: fx.rows,
       tally: fx.tally,
     },

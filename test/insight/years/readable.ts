@@ -51,7 +51,7 @@ export function worldOfYear(year: Year): World {
   for (const one of valid) one.is_substituted = !counted.has(one.uuid)
   const { rfc, today, lists, repse, intercompany, rates } = year
   return {
-    ...{ rfc, documents, today, now: Date.parse(`${today}T23:00:00-06:00`), rules: DEFAULT_RULES, rates: rateTable(rates) },
+    ...{ rfc, documents, today, now: Date.parse(`${today}T22:00:00-06:00`), rules: () => DEFAULT_RULES, rates: rateTable(rates) },
     ...{ lists, repse, intercompany, returns: [], opinions: [] },
   }
 }

@@ -5,11 +5,13 @@ import { pacOf, stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { decimal, money } from '../../../src/authority/sandbox/xml/markup.ts'
 import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
+import type { RuleRow } from '../../../src/rules/dated.ts'
 import type { Day, Situacion } from '../oracle/shapes.ts'
 import { addDays, addMonths, type ListEntry, type Registration } from '../oracle/world.ts'
 import { type Draws, drawsOf } from './draws.ts'
 import { cancel, creditOn, paymentsOn, substituteOf } from './followers.ts'
 import { advanceIn, invoiceIn } from './invoices.ts'
+import { ownRulesIn } from './own-rules.ts'
 import { cfdi32Xml } from './xml32.ts'
 
 /** A document of a seeded year: its XML, what the authority's metadata says of it, and whether only that is ever delivered. */
@@ -34,6 +36,8 @@ export interface Year {
   repse: Map<string, Registration>
   rates: { currency: string; date: Day; rate: string; source: string }[]
   intercompany: string[]
+  /** The values of rules that the operator sets. */
+  rules: RuleRow[]
 }
 
 /** The documents of a year as they are issued, in months that follow each other. */
@@ -84,18 +88,21 @@ const STEPS: readonly (readonly Situacion[])[] = [
   ['presunto', 'sentencia_favorable'],
 ]
 
-function listsOf({ circle, chance, pick, int }: Draws, from: Day): ListEntry[] {
+function listsOf({ circle, chance, pick, int }: Draws, from: Day, today: Day): ListEntry[] {
   const parties = [...circle.suppliers, ...circle.clients].map(({ rfc, nombre }) => ({ rfc, name: nombre }))
   const efos = parties
     .filter(() => chance(0.2))
     .map((one) => {
       let day = addDays(from, int(-100, 250))
-      const history = pick(STEPS).map((situacion) => {
+      const history = pick(STEPS).flatMap((situacion) => {
         day = addDays(day, int(20, 150))
-        return { situacion, sat_at: addDays(day, -int(0, 9)), dof_at: day, oficio: '500-05' }
+        const step = { situacion, sat_at: addDays(day, -int(0, 9)), dof_at: day, oficio: '500-05' }
+        // No list names what is published later.
+        return step.sat_at <= today ? step : []
       })
       return { source: 'sat_69b', ...one, history }
     })
+    .filter(({ history }) => history.length > 0)
   const sources = ['sat_69b_bis', 'sat_csd_sin_efectos', 'sat_69_firmes', 'sat_69_no_localizados', 'sat_69_condonados']
   return [...efos, ...parties.filter(() => chance(0.08)).map((one) => ({ source: pick(sources), ...one, history: [] }))]
 }
@@ -141,5 +148,16 @@ export function yearOf(seed: number): Year {
       }),
   )
   const intercompany = [...circle.clients, ...circle.suppliers].filter(() => chance(0.1)).map((one) => one.rfc)
-  return { seed, rfc, months, today, documents, lists: listsOf(draws, from), repse, rates: ratesOf(draws, from, today), intercompany }
+  return {
+    seed,
+    rfc,
+    months,
+    today,
+    documents,
+    lists: listsOf(draws, from, today),
+    repse,
+    rates: ratesOf(draws, from, today),
+    intercompany,
+    rules: ownRulesIn(draws, from, today),
+  }
 }

@@ -61,11 +61,16 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
     for (const one of list) answers.push(await read(one))
     return answers
   }
+  const coverage = await pages(player, `${entity}/coverage`)
   return {
     entity: await get(entity),
     entities: await pages(player, '/v1/fiscal-entities'),
     sync: await get(`${entity}/sync`),
     sync_jobs: await pages(player, `${entity}/sync-jobs`),
+    coverage,
+    lacking: await each(coverage.filter(({ source }) => source).slice(0, 8), ({ source, month }) =>
+      pages(player, `${entity}/coverage/${source}/${month}`),
+    ),
     cfdi,
     details: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}?fiscal_entity_id=${fe}`)),
     payments: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}/payments?fiscal_entity_id=${fe}`)),

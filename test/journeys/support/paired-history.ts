@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { cancelInSandbox, refuseCiec } from '../../../src/authority/sandbox/overrides.ts'
+import { cancelInSandbox, refuseLogin } from '../../../src/authority/sandbox/overrides.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { api, request } from '../../support/client.ts'
@@ -161,7 +161,7 @@ async function happen({ rfc, messages }: World, what: Act): Promise<void> {
   if (what.do === 'change-ciec') {
     // The sandbox accepts whatever it was not told to refuse.
     for (let old = 1; old < what.to; old++)
-      await env.DB.batch([(await refuseCiec(db, settings.ciecKeys, rfc, ciecOf(old))) as D1PreparedStatement])
+      await env.DB.batch([(await refuseLogin(db, settings.ciecKeys, { rfc, ciec: ciecOf(old) })) as D1PreparedStatement])
   } else if (what.do === 'cancel') {
     const documents = documentsOf(rfc, what.direction, what.month)
     const document = documents[what.nth % Math.max(1, documents.length)]

@@ -44,6 +44,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/storage-connectors/:connector_id/test': 'storage_connector.tested',
   'POST /v1/storage-connectors/:connector_id/backfill': 'storage_connector.backfill_requested',
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': 'repse.refresh_requested',
+  'POST /v1/cfdi/:uuid/status-check': 'cfdi.status_checked',
   // Refused here, because the windows are bounded. What it leaves is tested with the reports.
   'POST /v1/reports/:key/refresh': null,
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
@@ -58,6 +59,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/test-helpers/organization': 'test_helper.organization',
   'POST /v1/test-helpers/cfdi/:uuid/cancel': 'test_helper.cfdi_cancelled',
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': 'test_helper.ciec_expired',
+  'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-efirma': 'test_helper.efirma_expired',
 }
 
 const closed = TABLE.filter(({ row }) => row.may !== 'public')

@@ -77,8 +77,10 @@ it('no field is a formula, quotes are doubled, and lists are one value', () => {
     { a: ' @sum', of: null },
     { a: '|cmd', of: null },
     { a: '\u200b｜cmd', of: null },
+    ...['\u202a=1', '\u2066\u061c+1', '\u00ad@x', '\ufeff\u200b =1'].map((a) => ({ a, of: null })),
   ]
   expect(csvOf(columnsOf(row), rows)).toBe(
-    'a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n\'\u200b＝1+1,,\r\n\' @sum,,\r\n\'|cmd,,\r\n\'\u200b｜cmd,,\r\n',
+    'a,of.b,of.list\r\n\'=1+1,-12.50,x y\r\n\'-cmd,"two\r\nlines ""quoted""",\r\n"a,b",,\r\n\'\u200b＝1+1,,\r\n\' @sum,,\r\n\'|cmd,,\r\n\'\u200b｜cmd,,\r\n' +
+      "'\u202a=1,,\r\n'\u2066\u061c+1,,\r\n'\u00ad@x,,\r\n'\ufeff\u200b =1,,\r\n",
   )
 })

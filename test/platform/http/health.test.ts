@@ -35,6 +35,25 @@ describe('/health', () => {
     expect([cost.d1_calls, cost.d1_statements, cost.rows_written]).toEqual([1 + shards, 1 + shards, 0])
   })
 
+  it('says which authority a deployment has', async () => {
+    for (const ENVIRONMENT of ['test', 'live'])
+      expect(await health(withEnv({ ENVIRONMENT, TAX_AUTHORITY: 'sat' }))).toEqual({
+        status: 200,
+        body: { status: 'ok', environment: ENVIRONMENT, tax_authority: 'sat' },
+      })
+  })
+
+  it('says that a live deployment cannot serve invented documents, nor those of a stand-in', async () => {
+    const { status, body } = await health(withEnv({ ENVIRONMENT: 'live', TAX_AUTHORITY: 'sandbox', SAT_STAND_IN: 'http://127.0.0.1:9000' }))
+    expect([status, body.missing]).toEqual([
+      503,
+      [
+        'TAX_AUTHORITY must be sat, because ENVIRONMENT is live.',
+        'SAT_STAND_IN must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.',
+      ],
+    ])
+  })
+
   it('names every setting that cannot be used, and no value of one', async () => {
     const bindings = withEnv({ SPREAD_SECONDS: 'soon', CIEC_KEYS: 'a secret that is no keyring', BILLING_PROVIDER: 'stripe' })
     const { status, body } = await health(bindings)

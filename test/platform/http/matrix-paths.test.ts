@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic, type Caller } from '../../support/client.ts'
 import { absent, TABLE } from '../../support/matrix.ts'
-import { essence, made, meant, metered, pathOf, ROUTES, send } from '../../support/wire.ts'
+import { essence, json, made, meant, metered, pathOf, ROUTES, send } from '../../support/wire.ts'
 import { organizationWith } from '../../support/world.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
@@ -185,8 +185,38 @@ describe('what a proxy or a caller says of itself', () => {
   })
 })
 
+describe('a deployment of `test` with the real authority', () => {
+  const real = { ...env, TAX_AUTHORITY: 'sat' } as Env
+  const helpers = ROUTES.filter(({ path }) => path.startsWith('/v1/test-helpers/'))
+  const OF_SANDBOX = [
+    'cfdi/:uuid/cancel',
+    ...['ciec', 'efirma'].map((kind) => `fiscal-entities/:fiscal_entity_id/expire-${kind}`),
+    'mailbox',
+  ]
+  const isOfSandbox = (path: string) => OF_SANDBOX.includes(path.slice('/v1/test-helpers/'.length))
+
+  it.each(helpers.filter(({ path }) => isOfSandbox(path)))(
+    'has nothing at $path, which changes what the sandbox answers',
+    async ({ path }) => {
+      const nothing = essence(await send('GET', '/v1/nothing', { env: real }))
+      for (const method of METHODS.filter((one) => one !== 'HEAD'))
+        for (const authorization of [undefined, basic(owner)]) {
+          const { answer, d1 } = await metered(method, pathOf(path, PARAMS), { env: real, authorization })
+          expect([method, essence(answer), d1]).toEqual([method, nothing, 0])
+        }
+    },
+  )
+
+  it('has the other test helpers', async () => {
+    const others = helpers.filter(({ path }) => !isOfSandbox(path))
+    expect([others.length, helpers.length - others.length]).toEqual([4, OF_SANDBOX.length])
+    for (const { method, path } of others)
+      expect([path, (await send(method, pathOf(path, PARAMS), { env: real, ...json({}) })).status]).toEqual([path, 401])
+  })
+})
+
 describe('live', () => {
-  const live = { ...env, ENVIRONMENT: 'live' } as Env
+  const live = { ...env, ENVIRONMENT: 'live', TAX_AUTHORITY: 'sat' } as Env
   const helpers = ROUTES.filter(({ path }) => path.startsWith('/v1/test-helpers/'))
 
   it.each(helpers)('has nothing at $path, whoever asks and however', async ({ path }) => {
@@ -212,7 +242,7 @@ describe('live', () => {
 
   it('refuses a credential of test, and says what it is', async () => {
     expect((await send('GET', '/v1/organization', { env: live, authorization: basic(owner) })).status).toBe(401)
-    expect((await send('GET', '/health', { env: live })).body).toEqual({ status: 'ok', environment: 'live', tax_authority: 'sandbox' })
+    expect((await send('GET', '/health', { env: live })).body).toEqual({ status: 'ok', environment: 'live', tax_authority: 'sat' })
   })
 })
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { doc } from '#doc'
-import { openApiOf } from '../../../src/openapi.ts'
+import { fetcherApi, openApiOf } from '../../../src/openapi.ts'
 import { CATALOG } from '../../../src/webhooks/catalog/catalog.ts'
 import { request } from '../../support/client.ts'
 import { isPublic, nameOf, ROUTES, send, shapeOf } from '../../support/wire.ts'
@@ -75,11 +75,31 @@ describe('the document', () => {
       'public, max-age=300',
     ])
     expect(document.info.version).toMatch(/^\d+\.\d+\.\d+$/)
-    expect(operations.map(({ name }) => name).sort()).toEqual(ROUTES.map(nameOf).sort())
+    const ofCustomers = ROUTES.filter(({ path }) => !path.startsWith('/fetcher/'))
+    expect(operations.map(({ name }) => name).sort()).toEqual(ofCustomers.map(nameOf).sort())
+  })
+
+  it('leaves the contract of the fetcher to a document of its own, whose every request is signed', () => {
+    const { openapi, paths, security, components } = fetcherApi()
+    expect([openapi, Object.keys(security[0]!), Object.keys(components.securitySchemes)]).toEqual([
+      '3.1.0',
+      ['timestamp', 'digest', 'signature'],
+      ['timestamp', 'digest', 'signature'],
+    ])
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]) => ({ path, method, one })),
+    )
+    const names = described.map(({ path, method }) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`)
+    expect(names.sort()).toEqual(
+      ROUTES.filter(({ path }) => path.startsWith('/fetcher/'))
+        .map(nameOf)
+        .sort(),
+    )
+    expect(described.every(({ one }) => !('security' in (one as object)))).toBe(true)
   })
 
   it.each(['test', 'live'] as const)('of %s says what the routes say', async (ENVIRONMENT) => {
-    const { body } = await send('GET', '/v1/openapi.json', { env: { ...env, ENVIRONMENT } })
+    const { body } = await send('GET', '/v1/openapi.json', { env: { ...env, ENVIRONMENT, TAX_AUTHORITY: 'sat' } })
     expect(withoutTexts(body)).toEqual(withoutTexts(openApiOf(ENVIRONMENT)))
   })
 

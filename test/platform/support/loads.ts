@@ -11,7 +11,9 @@ import { settingsOf } from '../../../src/platform/settings.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import { DAILY, type TASKS } from '../../../src/tasks.ts'
+import { type LoginHolder, sealLogin } from '../../../src/taxpayers/sealed-login.ts'
 import { newSecret, wrapDigests } from '../../../src/webhooks/endpoints/secret.ts'
+import { delivering, packed } from '../../authority/support/packages.ts'
 import { type Listed, listOf, manyRows } from '../../blacklists/support/list-csv.ts'
 import { forgetLists, systemAt } from '../../blacklists/support/lists.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
@@ -24,6 +26,7 @@ import type { Platform } from '../../support/invocations.ts'
 import { randomOf } from '../../support/random.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 import { zipOf } from '../../support/zip.ts'
+import { efirmaLogin } from '../../taxpayers/support/efirmas.ts'
 import { countOf, idSql, multiply } from './rows.ts'
 
 /** Full loads, each far more than one invocation may do, and what must have become of them in the end. */
@@ -52,16 +55,17 @@ async function manyConnections(count: number, extractor: object) {
 
 /** The month of a busy taxpayer: packages of a few documents, each of which is a slice. */
 const packages = (rfc: string, count: number): Package[] =>
-  Array.from({ length: count }, () => ({ kind: 'xml', bytes: packageOf([1, 2].map(() => plainOf(random, '2026-05', { emisor: rfc }))) }))
+  Array.from({ length: count }, () => packed('xml', packageOf([1, 2].map(() => plainOf(random, '2026-05', { emisor: rfc })))))
 
 function deliverPackages(all: readonly Package[]): void {
   const real = adapters.authorityOf
   vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
     ...real(system),
-    async *download() {
-      yield* all
-    },
+    step: async (request) => delivering(request, deliver()),
   }))
+  async function* deliver() {
+    yield* all
+  }
 }
 
 const metadataOf = (rfc: string, count: number): Uint8Array => {
@@ -339,6 +343,26 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     expect(await sweptBy(platform, 'sweepJobs', 'downloads')).toHaveProperty('size', LEDGERS)
   },
 
+  async sweepConversations(platform) {
+    Object.assign(platform.env, { TAX_AUTHORITY: 'sat' })
+    bindLedgers(platform)
+    await env.LEDGER_0.prepare('insert into authority_conversations (entity, due_at) values (1, 1)').run()
+    expect(await sweptBy(platform, 'sweepConversations', 'downloads-spread')).toHaveProperty('size', LEDGERS)
+  },
+
+  async sweepFetches(platform) {
+    Object.assign(platform.env, { TAX_AUTHORITY: 'sat', FETCHER_KEYS: `1:${btoa('k'.repeat(32))}` })
+    bindLedgers(platform)
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 1 union all select i + 1 from n where i < 300)
+       insert into fetches (entity, source, month, asked_at, state, files)
+       select i, 'sat_cfdi_issued', '2026-04', 1, 'complete', '{"xml-0":{"key":"fetcher/' || i || '","size":1}}' from n`,
+    ).run()
+    at('2026-05-20T09:10:00Z')
+    await finish(platform, 'sweepFetches')
+    expect(await env.LEDGER_0.prepare('select count(*) as n from fetches').first('n')).toBe(Math.max(0, 300 - 50 * LEDGERS))
+  },
+
   async sweepImports(platform) {
     bindLedgers(platform)
     const of = await organization('enterprise_gold')
@@ -360,6 +384,15 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     } as const
     await env.LEDGER_0.batch(insertOutboxEvents(env.LEDGER_0, [fact], 0))
     expect(await sweptBy(platform, 'sweepOutboxes', 'webhooks')).toHaveProperty('size', LEDGERS)
+  },
+
+  async sweepDoubts(platform) {
+    bindLedgers(platform)
+    await env.LEDGER_0.prepare("insert into status_doubts (entity, uuid, due_at, doubt) values (1, 'u', 0, 'asked')").run()
+    at('2026-05-20T09:10:00Z')
+    platform.sent.splice(0)
+    await finish(platform, 'sweepDoubts')
+    expect(new Set((platform.of('downloads') as { shard: number }[]).map(({ shard }) => shard))).toHaveProperty('size', LEDGERS)
   },
 
   async sweepReports(platform) {
@@ -528,12 +561,45 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
 
   async verifyIdle(platform) {
     await manyConnections(5_000, {})
-    const ours = "verify_at is null and state = 'active' and ciec is not null"
+    const ours = "ciec_verify_at is null and state = 'active' and ciec is not null"
     const trusted = await countOf('connections', ours)
     expect(trusted).toBeGreaterThanOrEqual(5_000)
     await finish(platform, 'verifyIdle', Date.now() + 8 * DAY_MS)
     expect(await countOf('connections', ours)).toBe(0)
-    await env.DB.exec('update connections set verify_at = null')
+    await env.DB.exec('update connections set ciec_verify_at = null')
+  },
+
+  async rewrapLogins(platform) {
+    await manyConnections(600, {})
+    const { results } = await env.DB.prepare('select connection, organization_id, fiscal_entity_id, rfc from connections').all<
+      LoginHolder & { connection: number }
+    >()
+    const { ciecKeys } = settingsOf(env)
+    const signer = await efirmaLogin(freshRfc(), '0001')
+    const sealed = []
+    for (const { connection, ...of } of results)
+      sealed.push([connection, await sealLogin(ciecKeys, of, { rfc: of.rfc, ciec: 'empty' }), await sealLogin(ciecKeys, of, signer)])
+    await env.DB.prepare(
+      `update connections set ciec = j.value->>1, efirma = j.value->>2, efirma_number = 'x', efirma_valid_to = 9e12
+       from json_each(?) j where connection = j.value->>0`,
+    )
+      .bind(JSON.stringify(sealed))
+      .run()
+    platform.env.CIEC_KEYS = `9:${new Uint8Array(32).fill(9).toBase64()},${env.CIEC_KEYS}`
+    await finish(platform, 'rewrapLogins')
+    expect(await countOf('connections', "ciec not like '9:%' or efirma not like '9:%'")).toBe(0)
+    await env.DB.exec('update connections set efirma = null, efirma_number = null, efirma_valid_to = null')
+  },
+
+  async alertEfirmas(platform) {
+    const { id } = await manyConnections(16_000, {})
+    const at = Date.parse('2026-05-20T10:00:00Z')
+    await env.DB.prepare("update connections set efirma_number = 'x', efirma_valid_to = ?1 where organization_id = ?2")
+      .bind(at + 9 * DAY_MS, id)
+      .run()
+    await finish(platform, 'alertEfirmas', at)
+    expect(await countOf('alerts', `kind = 'efirma.expiring' and organization_id = '${id}'`, env.EVENTS_0)).toBe(16_000)
+    await env.DB.exec('update connections set efirma_number = null, efirma_valid_to = null')
   },
 
   async readPending(platform) {
@@ -596,6 +662,16 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.DB.prepare('update organizations set extractor_count = 0 where id = ?').bind(of.id).run()
     await finish(platform, 'tellDueSoon', Date.parse('2026-06-12T10:00:00Z'))
     expect(await countOf('outbox', "kind = 'obligation.due_soon'", env.LEDGER_0)).toBe(3_999)
+  },
+
+  async pruneUploads(platform) {
+    for (let n = 0; n < 16; n++) await env.FILES.put(`fetcher/${n}`, 'x')
+    await finish(platform, 'pruneUploads')
+    expect((await env.FILES.list({ prefix: 'fetcher/' })).objects).toHaveLength(16)
+    // The bucket's clock is the real one.
+    at('2099-01-01T10:00:00Z')
+    await finish(platform, 'pruneUploads')
+    expect((await env.FILES.list({ prefix: 'fetcher/' })).objects).toEqual([])
   },
 
   async sweepUploadObjects(platform) {

@@ -28,8 +28,9 @@ const faultsOf = (text: string): readonly string[] => {
   return []
 }
 
-it('dates the FIX of Banco de México by its publication, the next day that has one', () => {
-  // Thursday to Wednesday, with a weekend and a holiday (16 November 2026), which the bank writes as N/E.
+it('dates the FIX of Banco de México by its publication, the next banking day', () => {
+  // Thursday to Wednesday, with a weekend and a holiday (16 November 2026), which the bank writes as N/E. On 13 November the
+  // euro alone has no value: it is a banking day, on which the rate of 12 November is published.
   const file = sie(
     '"Fecha","SF43718","SF46410"',
     '"12/11/2026","18.1001","21.5000"',
@@ -43,7 +44,7 @@ it('dates the FIX of Banco de México by its publication, the next day that has 
   const { rates, source } = ratesIn(file, SERIES, TODAY)
   expect(source).toBe('banxico')
   expect(rates.map((rate) => Object.values(rate).join(' '))).toEqual([
-    'EUR 2026-11-17 21.5000',
+    'EUR 2026-11-13 21.5000',
     'EUR 2026-11-20 21.5001',
     // After the last one of the file: the next weekday, a Monday.
     'EUR 2026-11-23 21.5002',
@@ -90,11 +91,11 @@ it.each([
   ],
   [
     'currencies that are none, pesos among them',
-    'currency,date,rate\nusd,2026-01-02,17\nMXN,2026-01-02,1\n,2026-01-02,17',
+    'currency,date,rate\nusd,2026-01-02,17\nMXN,2026-01-02,1\n,2026-01-02,17\nUDS,2026-01-02,17\nXXX,2026-01-02,1',
     [
-      'Line 2: “usd” is not a foreign currency (three capitals, as in c_Moneda).',
-      'Line 3: “MXN” is not a foreign currency (three capitals, as in c_Moneda).',
-      'Line 4: “” is not a foreign currency (three capitals, as in c_Moneda).',
+      ...['usd', 'MXN', '', 'UDS', 'XXX'].map(
+        (code, n) => `Line ${n + 2}: “${code}” is not a foreign currency of ISO 4217 (three capitals, as in c_Moneda).`,
+      ),
     ],
   ],
   [

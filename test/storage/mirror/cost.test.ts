@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { packageOf, thousand } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { type Cost, costOf } from '../../support/meter.ts'
@@ -51,7 +51,7 @@ describe('mirroring costs', () => {
     for (let slice = 0; slice < 2; slice++) {
       at(`2026-05-20T1${slice}:00:00Z`)
       const documents = thousand(random, '2026-04', []).map((document) => ({ ...document, emisor: one.rfc }))
-      await all(ingestXmlPackage(one.target, packageOf(documents)))
+      await all(ingestZip(one.target, packageOf(documents)))
       const { fiscal_entity } = (await env.EVENTS_0.prepare('select fiscal_entity from storage_mirrors where connector = ?')
         .bind(connector)
         .first<{ fiscal_entity: string }>())!

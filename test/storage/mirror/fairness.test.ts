@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { consume } from '../../../src/queues.ts'
 import { sweepConnectors } from '../../../src/storage/mirror/sweep.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -40,7 +40,7 @@ async function waiting(documents: number, connectors: number): Promise<Mirrored[
   const { entity } = await callOf(rfc)
   const target = { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' } as const
   const content = Array.from({ length: documents }, () => plainOf(random, '2026-04', { emisor: rfc }))
-  await all(ingestXmlPackage(target, packageOf(content)))
+  await all(ingestZip(target, packageOf(content)))
   const made: Mirrored[] = []
   for (let n = 0; n < connectors; n++) {
     const { connector, connector_id } = await connectorOf({ organization_id: of.id })

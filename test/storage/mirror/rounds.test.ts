@@ -1,6 +1,5 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
 import { DestinationError } from '../../../src/storage/drivers/port.ts'
@@ -10,6 +9,7 @@ import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { beforeBatch } from '../../authority/support/authority.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { reader } from '../../mailbox/support/mailbox.ts'
 import { at } from '../../support/clock.ts'
@@ -398,7 +398,7 @@ describe('a connector', () => {
     await bounds('2026-05-01', [[first, '2026-05-01']])
     const documents = Array.from({ length: 5 }, () => plainOf(random, '2026-04', { emisor: rfc }))
     const target = { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' } as const
-    await all(ingestXmlPackage(target, packageOf(documents)))
+    await all(ingestZip(target, packageOf(documents)))
     at(new Date(first + 60_000).toISOString())
     const { connector, connector_id } = await connectorOf({ organization_id: of.id })
     at(new Date(first + 120_000).toISOString())

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { packageOf, thousand } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { created, draft } from '../../extractors/support/extractors.ts'
 import { countOf, idSql, multiply } from '../../platform/support/rows.ts'
 import type { Platform } from '../../support/invocations.ts'
@@ -37,7 +37,7 @@ export async function storageLoad(platform: Platform): Promise<void> {
   }>())!
   const documents = thousand(randomOf(16), '2026-04', []).map((document) => ({ ...document, emisor: one.rfc }))
   const target = { ledger: env.LEDGER_0, files: env.FILES, entity, rfc: one.rfc, now: new Date(), provenance: 'authority' } as const
-  await all(ingestXmlPackage(target, packageOf(documents)))
+  await all(ingestZip(target, packageOf(documents)))
   // A backfill of all of them would only take longer.
   await env.EVENTS_0.prepare(
     'delete from storage_mirrors where fiscal_entity in (select fiscal_entity from storage_mirrors order by 1 limit 950)',

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
-import { ingestXmlPackage } from '../../../src/cfdi/ingest/ingest.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { all } from '../../cfdi/support/book.ts'
 import { type Plain, packageOf, plainOf } from '../../cfdi/support/documents.ts'
+import { ingestZip } from '../../cfdi/support/ingest-zip.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
 import { randomOf } from '../../support/random.ts'
@@ -31,10 +31,7 @@ export async function mirroredTo(shelfOf: (key: string) => Shelf, scope = {}) {
       at(new Date(Date.parse('2026-05-20T09:00:00Z') + ++minutes * 60_000).toISOString())
       const documents: Plain[] = Array.from({ length: count }, () => plainOf(random, '2026-04', { emisor: rfc }))
       await all(
-        ingestXmlPackage(
-          { ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' },
-          packageOf(documents),
-        ),
+        ingestZip({ ledger: env.LEDGER_0, files: env.FILES, entity, rfc, now: new Date(), provenance: 'authority' }, packageOf(documents)),
       )
       return documents.map(({ uuid }) => uuid)
     },

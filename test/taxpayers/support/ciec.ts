@@ -6,20 +6,28 @@ import type { Login } from '../../../src/authority/port/authority.ts'
 import { Unavailable } from '../../../src/failures.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { Logins } from '../../../src/taxpayers/login.ts'
-import { ciecVersionOf, rejectCiec } from '../../../src/taxpayers/verification.ts'
+import { loginVersionOf, rejectLogin } from '../../../src/taxpayers/login-answers.ts'
 import { callOf } from '../../downloads/support/downloads.ts'
 
 export const systemNow = (): System => systemOf(env, new Date(), 'req_test')
 
 /** The authority refuses this CIEC now, at the login of a consumer. */
-export async function refusedNow(rfc: string, ciec: string, system = systemNow()): Promise<void> {
-  const asked = { login: { rfc, ciec }, version: await ciecVersionOf(system, rfc) }
-  await rejectCiec(system, (await callOf(rfc)).entity, asked)
+export const refusedNow = (rfc: string, ciec: string, system = systemNow()): Promise<void> => refusedLogin({ rfc, ciec }, system)
+
+/** The authority refuses this login now, at the login of a consumer. */
+export async function refusedLogin(login: Login, system = systemNow()): Promise<void> {
+  const asked = { login, version: await loginVersionOf(system, login) }
+  await rejectLogin(system, (await callOf(login.rfc)).entity, asked)
 }
 
-/** The CIEC with which jobs of these organizations are downloaded; null when they wait. */
-export const ciecFor = async (rfc: string, organizations: readonly string[], system = systemNow()): Promise<string | null> =>
-  (await new Logins(system, (await callOf(rfc)).entity).of(organizations))?.login.ciec ?? null
+/** The CIEC of a login, or the number of its certificate. */
+export const secretOf = (login: Login): string => ('ciec' in login ? login.ciec : login.efirma.certificate.number)
+
+/** The CIEC, or the number of the certificate, with which jobs of these organizations are downloaded; null when they wait. */
+export const ciecFor = async (rfc: string, organizations: readonly string[], system = systemNow()): Promise<string | null> => {
+  const found = await new Logins(system, (await callOf(rfc)).entity).of(organizations)
+  return found && secretOf(found.login)
+}
 
 /**
  * The logins about which the authority is asked from here on, and those with which something is downloaded. `answer` may answer instead of
@@ -42,9 +50,9 @@ export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' |
     const authority = real(system)
     return {
       ...authority,
-      download(request) {
+      step(request) {
         used.push(request.login)
-        return authority.download(request)
+        return authority.step(request)
       },
       documents(login, source, now) {
         used.push(login)
@@ -55,4 +63,4 @@ export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' |
   return { asked, used }
 }
 
-export const ciecsOf = (asked: readonly Login[]): string[] => asked.map(({ ciec }) => ciec)
+export const ciecsOf = (asked: readonly Login[]): string[] => asked.map(secretOf)

@@ -370,16 +370,16 @@ describe('what a fact says', () => {
   })
 
   it.each([
-    ['sat_unavailable', 'sat_unavailable'],
-    [null, 'undefined'],
-  ])('sync.failed: with the class %s', async (error_class, told) => {
+    ['sat_unavailable', 'sat_unavailable', 'The tax authority was not available, or did not deliver what it was asked for.'],
+    [null, 'undefined', 'The download failed.'],
+  ])('sync.failed: with the class %s', async (error_class, told, sentence) => {
     const { organization_id, entity, head } = await reader()
     await tellJob(entity, organization_id, { ...JOB, error_class }, 'sync.failed')
     await relayAll()
     const [body] = bodies(await feedOf([organization_id]))
     expect(body).toEqual({
       ...{ event: 'sync.failed', ...EVENT, ...head, ...OF_JOB, ...COUNTS },
-      ...{ error_class: told, will_retry: false, next_attempt_at: null },
+      ...{ error_class: told, last_code: `${told}: ${sentence}`, will_retry: false, next_attempt_at: null },
     })
     expect(PAYLOADS['sync.failed'].safeParse(body).error).toBeUndefined()
   })

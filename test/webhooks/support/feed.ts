@@ -42,7 +42,12 @@ export async function happened(of: Organization, all: readonly Happened[]): Prom
     const job = {
       ...{ job_id: 'job_01kabcdefghjkmnpqrstvwxyz0', data_source_key: 'sat_csf', period: null, document_type: 'csf', direction: null },
       ...{ created_count: created, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
-      ...(key === 'sync.failed' && { error_class: 'sat_unavailable', will_retry: false, next_attempt_at: null }),
+      ...(key === 'sync.failed' && {
+        error_class: 'sat_unavailable',
+        last_code: 'sat_unavailable: The authority gives no answer.',
+        will_retry: false,
+        next_attempt_at: null,
+      }),
     }
     const body = key !== 'connection.ciec_invalid' ? { ...head, ...job } : { ...head, rejected_at: at }
     return [of.id, seq, storedOf(JSON.stringify(body)), isLate ? event_id : null, event_id]

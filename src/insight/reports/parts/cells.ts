@@ -2,6 +2,7 @@ import { jsonChunks } from '../../../platform/db/commit.ts'
 
 const DOCUMENTS = [
   ...(['direction', 'rfc', 'tipo', 'cancelled', 'reason', 'newest', 'first', 'last', 'n', 'lag', 'dated', 'after'] as const),
+  'without_amount' as const,
   ...(['net', 'goods', 'iva', 'iva_retenido', 'isr_retenido', 'total'] as const),
 ] as const
 
@@ -16,7 +17,7 @@ const MEMBERS = {
     ...(['rfc', 'operacion', 'newest', 'base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras'] as const),
     ...(['iva_otras', 'iva_retenido'] as const),
   ],
-  /** PPD invoices by counterparty, with what was paid of them, and what is open by the day when it is due. */
+  /** PPD invoices by counterparty, with what was paid of them, and what is open by the day when it is due, `[due, micros, day]`: with its day if that was still to come. */
   payments: ['direction', 'rfc', 'newest', 'invoices', 'count', 'invoices_paid', 'paid', 'weighted', 'on_time', 'open'] as const,
   /** Receipts by the month of their payment and receiver. */
   payroll: ['month', 'rfc', 'receipts', 'percepciones', 'deducciones', 'otros_pagos', 'isr', 'wages', 'wage_count'] as const,

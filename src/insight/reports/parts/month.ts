@@ -78,7 +78,7 @@ export async function readMonth(reading: MonthReading, month: string): Promise<R
   cells.documents = cellsOf(documents)
   cells.sums = cellsOf(withoutCounterparties(documents))
   cells.cash = cashCells(read, reading, month, rate, quality)
-  cells.payments = paymentCells(read, reading.rules, rate)
+  cells.payments = paymentCells(read, reading, rate)
   for (const { reasons } of read) for (const { reason, n } of reasons) countReason(quality, reason, n)
   const { payroll, wages } = await readReceipts(
     ledger,
@@ -135,7 +135,7 @@ function amountsOf(row: DocumentsRow, rate: RateOfDay, quality: Quality): Record
 }
 
 type Head = Pick<DocumentsRow, 'rfc' | 'tipo' | 'cancelled' | 'reason' | 'first' | 'last'> & { direction: DirectionNumber; newest: string }
-const COUNTS = ['n', 'lag', 'dated', 'after'] as const
+const COUNTS = ['n', 'lag', 'dated', 'after', 'without_amount'] as const
 const newGrouping = () => new Grouping<Head, (typeof COUNTS)[number], (typeof AMOUNTS)[number]>(COUNTS, AMOUNTS)
 type DocumentSums = ReturnType<ReturnType<typeof newGrouping>['rows']>
 
@@ -154,7 +154,8 @@ function groupedDocuments(read: readonly Read[], rate: RateOfDay, quality: Quali
         if (last > into.last) into.last = last
         if (cancelled === 0) into.newest = newestOf(into.newest, row.newest)
         for (const name of COUNTS) into[name] += row[name]
-        if (amounts !== null) for (const name of AMOUNTS) into[name] += amounts[name]
+        if (amounts === null) into.without_amount += row.n
+        else for (const name of AMOUNTS) into[name] += amounts[name]
       }
   return groups.rows()
 }
@@ -178,7 +179,7 @@ function cashCells(
   rate: RateOfDay,
   quality: Quality,
 ): Cell<'cash'>[] {
-  const dated = rules.on(`${month}-01`)
+  const dated = rules.in('month', `${month}-01`)
   const groups = new Grouping<{ rfc: string; operacion: string; newest: string }, never, (typeof CASH_FIGURES)[number]>([], CASH_FIGURES)
   for (const row of read.flatMap(({ cash }) => cash)) {
     if (row.reason !== null) {
@@ -203,7 +204,7 @@ function cashCells(
 /** Less than half a cent is nothing. */
 const LEAST_OPEN = 5_000n
 
-function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cell<'payments'>[] {
+function paymentCells(read: readonly Read[], { rules, today }: MonthReading, rate: RateOfDay): Cell<'payments'>[] {
   type Head = { direction: DirectionNumber; rfc: string; newest: string; due: Map<string, bigint> }
   const groups = new Grouping<Head, 'invoices' | 'count' | 'invoices_paid', 'paid' | 'weighted' | 'on_time'>(
     ['invoices', 'count', 'invoices_paid'],
@@ -218,7 +219,7 @@ function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cel
         const into = groups.at(`${direction}|${rfc}`, () => ({ direction, rfc, newest: '', due: new Map() }))
         into.invoices++
         into.newest = newestOf(into.newest, newest)
-        const due = dayOfEpoch(epochDayOf(day) + (termDaysOf(terms) ?? rules.get('financing.default_terms_days')))
+        const due = dayOfEpoch(epochDayOf(day) + (termDaysOf(terms) ?? rules.on(day).get('financing.default_terms_days')))
         const parts = JSON.parse(payments ?? '[]') as [string, string][]
         if (parts.length > 0) into.invoices_paid++
         into.count += parts.length
@@ -229,9 +230,13 @@ function paymentCells(read: readonly Read[], rules: Rules, rate: RateOfDay): Cel
           if (on <= due) into.on_time += pesos
         }
         const left = BigInt(total) - BigInt(paid) - BigInt(credited)
-        if (left >= LEAST_OPEN) into.due.set(due, (into.due.get(due) ?? 0n) + inMxn(left, mxn)!)
+        // What is dated after today is owed from its day on.
+        const key = day > today ? `${due}|${day}` : due
+        if (left >= LEAST_OPEN) into.due.set(key, (into.due.get(key) ?? 0n) + inMxn(left, mxn)!)
       }
-  return cellsOf(
-    groups.rows().map(({ due, ...row }) => ({ ...row, open: JSON.stringify([...due].map(([day, amount]) => [day, `${amount}`])) })),
-  )
+  const openOf = ([key, amount]: [string, bigint]): string[] => {
+    const [due = '', from = ''] = key.split('|')
+    return from === '' ? [due, `${amount}`] : [due, `${amount}`, from]
+  }
+  return cellsOf(groups.rows().map(({ due, ...row }) => ({ ...row, open: JSON.stringify([...due].map(openOf)) })))
 }

@@ -52,7 +52,7 @@ export async function readReceipts(
       : [
           {
             ...{ direction: 0, rfc: '', tipo: 'N', cancelled: 0, reason: '', newest: '', first: '', last: '' },
-            ...{ n, lag: 0, dated: 0, after: 0, ...sums },
+            ...{ n, lag: 0, dated: 0, after: 0, without_amount: 0, ...sums },
           },
         ]
   return { payroll: cellsOf(groups.rows()), wages }

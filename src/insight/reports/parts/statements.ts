@@ -34,6 +34,8 @@ export interface DocumentsRow {
   lag: number
   dated: number
   after: number
+  /** Those of which only metadata is known. */
+  without_amount: number
   net: string
   goods: string
   iva: string
@@ -57,7 +59,7 @@ export function documentsStatement(partition: Partition, direction: DirectionNum
       `max(${day}) as day, max(own.uso_cfdi is 'G01') as is_goods, ${newest('own', direction)} as newest`,
       `min(${day}) as first, max(${day}) as last, count(*) as n`,
       `cast(coalesce(sum(julianday(${at}) - julianday(${day})), 0) as integer) as lag, count(own.cancelled_at) as dated`,
-      `coalesce(sum(substr(own.cancelled_at, 1, 7) > substr(own.fecha, 1, 7)), 0) as after`,
+      `coalesce(sum(substr(own.cancelled_at, 1, 7) > substr(own.fecha, 1, 7)), 0) as after, count(iif(own.version is null, 1, null)) as without_amount`,
     ].join(', ')
     const sums = Object.entries({
       net: 'own.net_mxn',

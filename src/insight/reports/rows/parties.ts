@@ -1,7 +1,7 @@
 import { decimal } from '../../../cfdi/money.ts'
 import type { WorstListing } from '../../common/contract.ts'
 import { percentOf, quotientText } from '../../common/figures.ts'
-import { addUp, count, type Of } from './sums.ts'
+import { addUp, cancelledTotal, count, type Of } from './sums.ts'
 
 /** Digits of issued_at and a UUID before a name. */
 const POSITION = 10 + 36
@@ -67,7 +67,7 @@ export const cancellations = (cells: readonly Of<'sums'>[]) =>
       const [found, dated] = [count(list, 'n'), addUp(list, 'dated')]
       return [
         {
-          ...{ direction, reason, count: found, amount: decimal(addUp(list, 'total')) },
+          ...{ direction, reason, count: found, amount: cancelledTotal(list), without_amount: count(list, 'without_amount') },
           share: percentOf(BigInt(found), addUp(all, 'n')),
           lag_days: quotientText(addUp(list, 'lag'), dated, 2),
           after_month_close: count(list, 'after'),
@@ -87,7 +87,9 @@ export const paymentBehavior = (cells: readonly Of<'payments'>[], today: string)
       .map(([rfc, list]) => ({ rfc, list, paid: addUp(list, 'paid') }))
       .sort((a, b) => (a.paid === b.paid ? byKey(a.rfc, b.rfc) : a.paid > b.paid ? -1 : 1))
       .map(({ rfc, list, paid }) => {
-        const open = list.flatMap((cell) => (JSON.parse(String(cell.open)) as [string, string][]).map(([due, amount]) => ({ due, amount })))
+        const open = list
+          .flatMap((cell) => JSON.parse(String(cell.open)) as [due: string, amount: string, from?: string][])
+          .flatMap(([due, amount, from = '']) => (from > today ? [] : [{ due, amount }]))
         return {
           ...{ direction, rfc, name: nameOf(list), paid: decimal(paid), payment_count: count(list, 'count') },
           ...{ invoice_count: count(list, 'invoices'), weighted_days_to_pay: quotientText(addUp(list, 'weighted'), paid, 2) },

@@ -51,6 +51,12 @@ export const revenueExpenses = (cells: readonly Sums[]) =>
     }
   })
 
+/** The total of cancelled documents; null when no amount of any of them is known. */
+export const cancelledTotal = (cells: readonly Sums[]): string | null => {
+  const documents = count(cells, 'n')
+  return documents > 0 && documents === count(cells, 'without_amount') ? null : decimal(addUp(cells, 'total'))
+}
+
 export function annualComparison(cells: readonly Sums[]) {
   const months = new Map(
     groups(
@@ -70,8 +76,10 @@ export function annualComparison(cells: readonly Sums[]) {
     return {
       ...{ year, month, issued: decimal(net(at, 0)), received: decimal(net(at, 1)) },
       ...{ issued_count: count(trade(list, 0), 'n'), received_count: count(trade(list, 1), 'n') },
-      ...{ cancelled_issued: decimal(addUp(lost(0), 'total')), cancelled_received: decimal(addUp(lost(1), 'total')) },
+      ...{ cancelled_issued: cancelledTotal(lost(0)), cancelled_received: cancelledTotal(lost(1)) },
       ...{ cancelled_issued_count: count(lost(0), 'n'), cancelled_received_count: count(lost(1), 'n') },
+      cancelled_issued_without_amount: count(lost(0), 'without_amount'),
+      cancelled_received_without_amount: count(lost(1), 'without_amount'),
       ...{ issued_change_pct: change(0), received_change_pct: change(1) },
     }
   })

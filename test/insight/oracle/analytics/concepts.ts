@@ -74,7 +74,8 @@ function medianOf(values: readonly Micros[]): Micros {
 const size = (value: Micros): Micros => (value < 0n ? -value : value)
 
 /** Lines whose unit price is far from what the counterparty usually asks for the key. */
-function outliersAmong({ rules: { outlier } }: World, lines: readonly Line[]): Set<Line> {
+function outliersAmong({ rules, today }: World, lines: readonly Line[]): Set<Line> {
+  const { outlier } = rules(today)
   const priced = lines.filter(({ price, clave }) => price !== null && clave !== null)
   const groups = Map.groupBy(priced, ({ document, clave }) => `${document.counterparty.rfc}|${clave}`)
   return new Set(
@@ -120,7 +121,7 @@ export function conceptsOf(
     return [
       ...['total', row, `${row}|${monthOf(line.document.fecha)}`],
       ...(line.document.tipo_comprobante === 'I' ? [`invoice_count|${line.key ?? ''}`] : []),
-      ...(hasPrefix(line.clave, world.rules.claves.unclassified) ? ['unclassified_amount'] : []),
+      ...(hasPrefix(line.clave, world.rules(world.today).claves.unclassified) ? ['unclassified_amount'] : []),
       ...(outliers.has(line) ? ['outliers'] : []),
     ]
   }

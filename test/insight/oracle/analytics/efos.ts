@@ -7,7 +7,7 @@ import { inPesos, netOf, populationOf, signOf } from '../counting.ts'
 import { isCleared, isPresumed, publishedOn, stepAt } from '../lists.ts'
 import type { Day, Direction, Situacion } from '../shapes.ts'
 import { newTally } from '../tally.ts'
-import { compare, type Document, dayOf, isCompany, nameOf, type Range, type World, within } from '../world.ts'
+import { compare, type Document, dayOf, isCompany, nameOf, type Range, rulesOfYear, type World, within } from '../world.ts'
 
 export interface EfosQuery extends Range {
   as_of?: Day
@@ -35,13 +35,19 @@ export function efosOf(world: World, query: EfosQuery) {
     return entry && situacion ? [{ rfc, list, entry, situacion, amount: sum(list.map(net)) }] : []
   })
   found.sort((a, b) => compare([-a.amount, a.rfc], [-b.amount, b.rfc]))
+  for (const one of documents) tally.add(direction === 'received' ? 'total_purchases' : 'total_sales', one.uuid, net(one))
   const rows = found.map(({ rfc, list, entry, situacion, amount }) => {
-    const known = entry.history.filter((step) => publishedOn(step) <= asOf)
+    // What is published later is not known on the day.
+    const until = (day: string | null) => (day !== null && day <= asOf ? day : null)
+    const known = entry.history
+      .filter((step) => publishedOn(step) <= asOf)
+      .map((step) => ({ ...step, sat_at: until(step.sat_at), dof_at: until(step.dof_at) }))
     const step = (of: (one: Situacion | null) => boolean) => known.filter((one) => of(one.situacion)).at(-1)
     const listed = publishedOn(known[0]!)
     const uuids = new Set(list.map(({ uuid }) => uuid))
     for (const one of list) {
       tally.add(`amount|${rfc}`, one.uuid, net(one))
+      if (isPresumed(situacion)) tally.add('active_amount', one.uuid, net(one))
       if (one.tipo_comprobante === 'I') tally.add(`invoice_count|${rfc}`, one.uuid, net(one))
       tally.add(`${dayOf(one.fecha) < listed ? 'before_listing_amount' : 'after_listing_amount'}|${rfc}`, one.uuid, net(one))
       const open = unpaid.get(one.uuid) ?? 0n
@@ -54,7 +60,9 @@ export function efosOf(world: World, query: EfosQuery) {
     const definitive = step((one) => one === 'definitivo')
     const resolved = step(isCleared)
     const deadline =
-      situacion === 'definitivo' && definitive?.dof_at ? addBusinessDays(definitive.dof_at, world.rules.correction_days) : null
+      situacion === 'definitivo' && definitive?.dof_at
+        ? addBusinessDays(definitive.dof_at, world.rules(definitive.dof_at).correction_days)
+        : null
     const row: Omit<EfosRow, 'drilldown'> = {
       ...{ rfc, name: nameOf(list, rfc) ?? entry.name, situacion, presunto_dof_at: step((one) => one === 'presunto')?.dof_at ?? null },
       ...{ definitivo_dof_at: definitive?.dof_at ?? null, resolved_at: (resolved?.dof_at ?? resolved?.sat_at) || null },
@@ -62,7 +70,7 @@ export function efosOf(world: World, query: EfosQuery) {
       ...{
         amount: money(amount),
         iva_acreditado: text('iva_acreditado'),
-        isr_effect: direction === 'received' ? isrEffect(world, amount) : null,
+        isr_effect: direction === 'received' ? isrEffect(world, list) : null,
       },
       ...{ paid_amount: text('paid_amount'), unpaid_amount: text('unpaid_amount') },
       ...{ before_listing_amount: text('before_listing_amount'), after_listing_amount: text('after_listing_amount') },
@@ -72,12 +80,13 @@ export function efosOf(world: World, query: EfosQuery) {
         deadline === null ? null : definitive!.dof_at! >= '2024-12-23' && deadline <= '2026-11-30' ? 'published' : 'estimated',
       is_active: isPresumed(situacion),
     }
-    return { row, amount, iva: tally.sum(`iva_acreditado|${rfc}`) }
+    return { row, list, amount, iva: tally.sum(`iva_acreditado|${rfc}`) }
   })
   const purchases = sum(documents.map(net))
   const shareOf = (whole: Micros) => percent(sum(rows.filter(({ row }) => row.is_active).map(({ amount }) => amount)), whole)
   const header: EfosHeader = {
     direction,
+    active_amount: money(tally.sum('active_amount')),
     by_situacion: SITUACIONES.map((situacion) => {
       const some = rows.filter(({ row }) => row.situacion === situacion)
       const amount = sum(some.map((one) => one.amount))
@@ -86,7 +95,13 @@ export function efosOf(world: World, query: EfosQuery) {
         ...{
           amount: money(amount),
           iva_acreditado: money(sum(some.map(({ iva }) => iva))),
-          isr_effect: direction === 'received' ? isrEffect(world, amount) : null,
+          isr_effect:
+            direction === 'received'
+              ? isrEffect(
+                  world,
+                  some.flatMap(({ list }) => list),
+                )
+              : null,
         },
       }
     }),
@@ -97,5 +112,9 @@ export function efosOf(world: World, query: EfosQuery) {
   return { header, rows: rows.map(({ row }) => row), tally }
 }
 
-const isrEffect = (world: World, amount: Micros): string | null =>
-  isCompany(world.rfc) ? money(times(amount, world.rules.isr_rate)) : null
+/** The rate of each year × what was bought in the years with that rate. */
+function isrEffect(world: World, documents: readonly Document[]): string | null {
+  if (!isCompany(world.rfc)) return null
+  const rates = Map.groupBy(documents, (one) => rulesOfYear(world, one).isr_rate)
+  return money(sum([...rates].map(([rate, list]) => times(sum(list.map((one) => inPesos(world, one, netOf(one)) * signOf(one))), rate))))
+}

@@ -87,8 +87,8 @@ function ineligible(world: World, { invoice, pesos, due }: Open, asOf: Day, maxA
   const rfc = invoice.counterparty.rfc
   const reasons: [string, boolean][] = [
     ['too_old', daysBetween(dayOf(invoice.fecha), asOf) > maxAge],
-    ['overdue_30', daysBetween(due, asOf) > world.rules.pool.overdue_days],
-    ['cancellation_in_process', invoice.estatus_cancelacion === 'en_proceso'],
+    ['overdue_30', daysBetween(due, asOf) > world.rules(asOf).pool.overdue_days],
+    ['cancellation_in_process', asOf === world.today && invoice.estatus_cancelacion === 'en_proceso'],
     ['generic_debtor', isGeneric(rfc)],
     ['intercompany', world.intercompany.includes(rfc)],
     ['blacklisted', isPresumed(situacionAt(world, rfc, asOf))],
@@ -101,8 +101,8 @@ function ineligible(world: World, { invoice, pesos, due }: Open, asOf: Day, maxA
 /** GET /v1/analytics/financing: both sides, the pool, the debtors in their order, and the entries. */
 export function financingOf(world: World, query: FinancingQuery) {
   const asOf = query.as_of ?? world.today
-  const { advance_rate = world.rules.pool.advance_rate, max_age_days = world.rules.pool.max_age_days } = query
-  const { debtor_cap = world.rules.pool.debtor_cap } = query
+  const { advance_rate = world.rules(asOf).pool.advance_rate, max_age_days = world.rules(asOf).pool.max_age_days } = query
+  const { debtor_cap = world.rules(asOf).pool.debtor_cap } = query
   const tally = newTally()
   const receivables = sideOf(world, 'issued', asOf, tally)
   const payables = sideOf(world, 'received', asOf, tally)

@@ -41,6 +41,11 @@ export function fxOf(world: World, query: FxQuery) {
     ...new Set([...documents.filter(isForeign).map(({ currency }) => currency!), ...open.map(({ invoice }) => invoice.currency!)]),
   ].sort()
   for (const one of documents.filter(isForeign)) tally.add(`${one.direction}_amount|${one.currency}`, one.uuid, netOf(one) * signOf(one))
+  for (const one of documents.filter((one) => rateOf(world, one) !== null)) {
+    const net = inPesos(world, one, netOf(one)) * signOf(one)
+    if (isForeign(one)) tally.add(`${one.direction}_mxn|${one.currency}`, one.uuid, net)
+    tally.add(one.direction === 'issued' ? 'total_sales' : 'total_purchases', one.uuid, net)
+  }
   for (const { invoice, balance, pesos } of open) {
     const isIssued = invoice.direction === 'issued'
     tally.add(`${isIssued ? 'open_receivable' : 'open_payable'}|${invoice.currency}`, invoice.uuid, balance)
@@ -57,6 +62,7 @@ export function fxOf(world: World, query: FxQuery) {
     const plus = (share: bigint) => money(quotient(current! * share, 100n))
     return {
       ...{ currency, issued_amount: money(of('issued_amount')), received_amount: money(of('received_amount')) },
+      ...{ issued_mxn: money(of('issued_mxn')), received_mxn: money(of('received_mxn')) },
       share_of_sales: percent(pesosOf('issued', currency), pesosOf('issued', null)),
       share_of_purchases: percent(pesosOf('received', currency), pesosOf('received', null)),
       ...{ open_receivable: money(of('open_receivable')), open_payable: money(of('open_payable')), net_open: money(net) },
@@ -67,7 +73,8 @@ export function fxOf(world: World, query: FxQuery) {
       sensitivity: current === null ? null : { plus_1pct: plus(1n), plus_5pct: plus(5n), plus_10pct: plus(10n) },
     }
   })
-  return { rows, missing_rates, tally }
+  const header = { missing_rates, total_sales: money(pesosOf('issued', null)), total_purchases: money(pesosOf('received', null)) }
+  return { rows, header, tally }
 }
 
 /** What payments of the range brought more in MXN than their invoices were booked with. */

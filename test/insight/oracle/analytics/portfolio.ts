@@ -15,7 +15,7 @@ const GOOD_SENSES = ['positivo', 'en_suspension', 'inscrito_sin_obligaciones']
 
 /** GET /v1/analytics/risk: the indicators in their order, without formulas. */
 export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formula' | 'drilldown'>[] {
-  const { thresholds } = world.rules
+  const { thresholds } = world.rules(world.today)
   const documents = populationOf(world, range, ['I', 'E'])
   const of = (direction: Direction) => documents.filter((one) => one.direction === direction)
   const net = (list: readonly Document[]) => sum(list.map((one) => inPesos(world, one, netOf(one)) * signOf(one)))

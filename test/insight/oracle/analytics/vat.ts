@@ -44,7 +44,7 @@ function addCash(world: World, month: Month, tally: Tally): void {
     for (const [figure, amount] of figuresOf(event)) add(`${side}.${figure}`, amount)
     add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', retained(event))
     if (isIssued) continue
-    const isExcluded = exclusionsOf(world, event.document, [event]).length > 0
+    const isExcluded = exclusionsOf(world, event.document, [event], event.day).length > 0
     if (isExcluded) add('no_deducible_excluded', ivaOf(event))
     else {
       if (situacionAt(world, event.document.emisor_rfc, world.today) === 'presunto') add('at_risk_69b', ivaOf(event))

@@ -31,20 +31,25 @@ function highest(world: World, curp: string, year: string, documents: readonly D
   const caps = documents
     .filter((one) => one.tipo_comprobante === 'I' && one.fecha.startsWith(year) && one.uso_cfdi === 'D10')
     .filter((one) => verdictOf(world, one, 'personal').not_deductible.length === 0)
-    .flatMap((one) => tuitionOf(world, one) ?? [])
+    .flatMap((one) => tuitionOf(world, one, year) ?? [])
     .flatMap((one) => (one.curp === curp ? [one.cap] : []))
   return caps.reduce((most, one) => (one > most ? one : most), 0n)
 }
 
 /**
- * The limits of a personal deduction, all of which it uses up; of tuition one for each student. A null amount limits nothing. `documents` are
- * those of the answer.
+ * The limits of a personal deduction in a year, all of which it uses up; of tuition one for each student. A null amount limits nothing.
+ * `document` is the one whose use decides, `documents` are those of the answer.
  */
-export function limitsOf(world: World, document: Document, annual_income: string | undefined, documents: readonly Document[]): Limit[] {
-  const { rules } = world
+export function limitsOf(
+  world: World,
+  document: Document,
+  year: string,
+  annual_income: string | undefined,
+  documents: readonly Document[],
+): Limit[] {
+  const rules = world.rules(`${year}-12-31`)
   const rule = rules.personal[document.uso_cfdi ?? '']
   if (!rule || rule.cap_group === null) return []
-  const year = document.fecha.slice(0, 4)
   const income = annual_income === undefined ? incomeOf(world, year) : micros(annual_income)
   const uma = rules.uma[year] === undefined ? null : micros(rules.uma[year])
   const share = (of: Micros | null, rate: string) => (of === null ? null : times(of < 0n ? 0n : of, rate))
@@ -62,6 +67,6 @@ export function limitsOf(world: World, document: Document, annual_income: string
     return [limit('retirement_voluntary', smaller(share(income, rate), umas(count)), income === null)]
   }
   if (rule.cap_group === 'retirement_185') return [limit('retirement_185', micros(rules.retirement.fixed), false)]
-  const curps = [...new Set((tuitionOf(world, document) ?? []).map(({ curp }) => curp))]
+  const curps = [...new Set((tuitionOf(world, document, year) ?? []).map(({ curp }) => curp))]
   return curps.map((curp) => limit(`tuition|${curp}`, highest(world, curp, year, documents), false))
 }

@@ -37,7 +37,7 @@ export function concentrationOf(world: World, query: ConcentrationQuery) {
   const base = sum(ranked.map(({ total }) => total))
   const top = (count: number) => percent(sum(ranked.slice(0, count).map(({ total }) => total)), base)
   const hhi = hhiOf(ranked.map(({ total }) => total))
-  const { moderate, high } = world.rules.hhi
+  const { moderate, high } = world.rules(world.today).hhi
   const header: Omit<ConcentrationHeader, 'drilldown'> = {
     ...{ direction, total: money(sum(groups.map(({ total }) => total))), concentration_total: money(base) },
     ...{ counterparty_count: groups.length, hhi, effective_n: hhi === null || hhi === 0 ? null : ratio(HUNDRED, BigInt(hhi), 2) },

@@ -2,7 +2,8 @@ import { type Micros, micros } from '../amounts.ts'
 import { balanceOf } from '../balances.ts'
 import { countedAt, inPesos, rateOf } from '../counting.ts'
 import { hasPrefix, isRepseInvalid, situacionAt } from '../lists.ts'
-import { type Document, dayOf, isCompany, type World } from '../world.ts'
+import type { Rules } from '../rules.ts'
+import { type Document, dayOf, isCompany, rulesOf, rulesOfYear, type World } from '../world.ts'
 
 export type Profile = 'personal' | 'business'
 
@@ -13,7 +14,7 @@ export function paymentsOf(world: World, document: Document): { forma: string | 
 }
 
 type Electronic = 'yes' | 'no' | 'review'
-const isElectronic = ({ rules }: World, forma: string | null): Electronic => {
+const isElectronic = (rules: Rules, forma: string | null): Electronic => {
   if (forma !== null && rules.electronic_forms.includes(forma)) return 'yes'
   return forma === null || forma === '99' || rules.review_forms.includes(forma) ? 'review' : 'no'
 }
@@ -23,30 +24,37 @@ export function exclusionsOf(
   world: World,
   document: Document,
   payments: { forma: string | null }[] = paymentsOf(world, document),
+  day = dayOf(document.fecha),
 ): string[] {
-  const { rules } = world
+  const rules = world.rules(day)
   const rate = rateOf(world, document)
   const isOver = rate !== null && inPesos(world, document, micros(document.total)) > micros(rules.cash_limit)
   const isFuel = document.conceptos.some((line) => hasPrefix(line.clave_prod_serv, rules.claves.fuel))
   const isInvoice = document.tipo_comprobante === 'I'
   const reasons: [string, boolean][] = [
     ['cash_over_2000', isInvoice && isOver && payments.some(({ forma }) => forma === '01')],
-    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => isElectronic(world, forma) === 'no')],
+    ['fuel_not_electronic', isInvoice && isFuel && payments.some(({ forma }) => isElectronic(rules, forma) === 'no')],
     ['uso_s01', document.uso_cfdi === 'S01'],
     ['issuer_69b_definitivo', situacionAt(world, document.emisor_rfc, world.today) === 'definitivo'],
   ]
   return reasons.flatMap(([reason, holds]) => (holds ? [reason] : []))
 }
 
-const isFlow = ({ rules }: World, { receptor_regimen_fiscal, receptor_rfc }: Document): boolean =>
-  receptor_regimen_fiscal === null ? !isCompany(receptor_rfc) : rules.flow_regimes.includes(receptor_regimen_fiscal)
+const isFlow = (world: World, document: Document): boolean => {
+  const { receptor_regimen_fiscal, receptor_rfc } = document
+  return receptor_regimen_fiscal === null
+    ? !isCompany(receptor_rfc)
+    : rulesOf(world, document).flow_regimes.includes(receptor_regimen_fiscal)
+}
 
 /** Whether only the paid part of a document is deducted, and how much of it is paid. */
 export function paidPartOf(world: World, document: Document, profile: Profile): { paid: bigint; total: bigint; isOpen: boolean } | null {
   if (document.tipo_comprobante !== 'I' || document.metodo_pago !== 'PPD') return null
   if (profile === 'business' && !isFlow(world, document)) return null
-  const { paid, total, isOpen } = balanceOf(world, document, null)
-  return { paid: paid > total ? total : paid, total, isOpen }
+  const { paid, credited, total, isOpen } = balanceOf(world, document, null)
+  // A credit note is a row of its own: what it takes off the invoice is deducted here and given back there.
+  const applied = paid + credited
+  return { paid: applied > total ? total : applied, total, isOpen }
 }
 
 export interface Verdict {
@@ -56,9 +64,9 @@ export interface Verdict {
 
 /** Why a document cannot be deducted, or not before somebody looks at it. */
 export function verdictOf(world: World, document: Document, profile: Profile): Verdict {
-  const { rules } = world
-  const personal = profile === 'personal' ? rules.personal[document.uso_cfdi ?? ''] : undefined
-  const forms = paymentsOf(world, document).map(({ forma }) => isElectronic(world, forma))
+  const rules = rulesOf(world, document)
+  const personal = profile === 'personal' ? rulesOfYear(world, document).personal[document.uso_cfdi ?? ''] : undefined
+  const forms = paymentsOf(world, document).map(({ forma }) => isElectronic(rules, forma))
   const isElectronicOnly = personal?.electronic === true && document.tipo_comprobante === 'I'
   const regimes = document.uso_cfdi === null ? undefined : rules.uso_regimes[document.uso_cfdi]
   const regime = document.receptor_regimen_fiscal
@@ -103,9 +111,13 @@ export function verdictOf(world: World, document: Document, profile: Profile): V
 }
 
 /** Whose tuition each line is, and what of it; null when a line does not say a student and a level with a limit. */
-export function tuitionOf({ rules }: World, { conceptos }: Document): { curp: string; cap: Micros; net: Micros }[] | null {
+export function tuitionOf(
+  { rules }: World,
+  { conceptos, fecha }: Document,
+  year = fecha.slice(0, 4),
+): { curp: string; cap: Micros; net: Micros }[] | null {
   const lines = conceptos.map(({ iedu, importe, descuento }) => {
-    const cap = rules.tuition[iedu?.nivel_educativo ?? '']
+    const cap = rules(`${year}-12-31`).tuition[iedu?.nivel_educativo ?? '']
     return iedu?.curp && cap !== undefined ? { curp: iedu.curp, cap: micros(cap), net: micros(importe) - micros(descuento) } : null
   })
   const known = lines.flatMap((one) => one ?? [])

@@ -2,7 +2,7 @@ import { type Micros, micros, money, part, times } from '../amounts.ts'
 import { inPesos, isToItself, isTooLarge, netOf, rateOf, signOf } from '../counting.ts'
 import type { DeductionRow, DeductionTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
-import { compare, type Document, dayOf, isCompany, type Range, type World, within } from '../world.ts'
+import { compare, type Document, dayOf, isCompany, type Range, rulesOfYear, type World, within } from '../world.ts'
 import { type Limit, limitsOf } from './caps.ts'
 import { type Profile, paidPartOf, tuitionOf, verdictOf } from './deduction-reasons.ts'
 
@@ -11,7 +11,7 @@ export interface DeductionQuery extends Range {
   annual_income?: string
 }
 
-const isPersonal = ({ rules }: World, uso: string | null): boolean => uso !== null && rules.personal[uso] !== undefined
+const isPersonal = (uso: string | null): boolean => /^D(0[1-9]|10)$/.test(uso ?? '')
 
 /** The document whose use decides: the invoice that a credit note credits, when that is shown. */
 function decisive(world: World, document: Document): Document {
@@ -21,28 +21,36 @@ function decisive(world: World, document: Document): Document {
     (one) =>
       named.includes(one.uuid) && one.origin === document.origin && one.emisor_rfc === document.emisor_rfc && one.tipo_comprobante === 'I',
   )
-  return invoice && isPersonal(world, invoice.uso_cfdi) ? invoice : document
+  return invoice && isPersonal(invoice.uso_cfdi) ? invoice : document
 }
 
 function profileOf(world: World, document: Document): Profile {
-  return !isCompany(world.rfc) && isPersonal(world, decisive(world, document).uso_cfdi) ? 'personal' : 'business'
+  return !isCompany(world.rfc) && isPersonal(decisive(world, document).uso_cfdi) ? 'personal' : 'business'
 }
 
 function categoryOf(world: World, document: Document, profile: Profile): { category: string | null; cap_group: string | null } {
   if (!document.has_xml) return { category: null, cap_group: null }
   const { uso_cfdi } = decisive(world, document)
   if (profile === 'personal') {
-    const { category, cap_group } = world.rules.personal[uso_cfdi!]!
+    const { category, cap_group } = rulesOfYear(world, document).personal[uso_cfdi!]!
     return { category, cap_group }
   }
   if (document.tipo_comprobante === 'E' || uso_cfdi === 'G02') return { category: 'returns', cap_group: null }
-  return { category: world.rules.investment_rates[uso_cfdi ?? ''] === undefined ? 'expense' : 'investment', cap_group: null }
+  return {
+    category: rulesOfYear(world, document).investment_rates[uso_cfdi ?? ''] === undefined ? 'expense' : 'investment',
+    cap_group: null,
+  }
 }
 
+/** What the limits allow of a claim: the net of the year up to each, the first one's before the next one's. */
 const take = (limits: readonly Limit[], used: Map<string, Micros>, wanted: Micros): Micros => {
-  const left = limits.map(({ key, amount }) => (amount === null ? wanted : amount - (used.get(key) ?? 0n)))
-  const least = left.reduce((all, one) => (one < all ? one : all), wanted)
-  const taken = wanted < 0n ? wanted : least < 0n ? 0n : least
+  let taken = wanted
+  for (const { key, amount } of limits) {
+    const before = used.get(`claimed ${key}`) ?? 0n
+    const after = before + taken
+    used.set(`claimed ${key}`, after)
+    if (amount !== null) taken = (after < amount ? after : amount) - (before < amount ? before : amount)
+  }
   for (const { key } of limits) used.set(key, (used.get(key) ?? 0n) + taken)
   return taken
 }
@@ -51,7 +59,7 @@ const take = (limits: readonly Limit[], used: Map<string, Micros>, wanted: Micro
 function allowed(world: World, document: Document, limits: readonly Limit[], used: Map<string, Micros>, claimed: Micros): Micros {
   const isTuition = limits[0]?.key.startsWith('tuition|') ?? false
   if (!isTuition || limits.length === 1) return take(limits, used, claimed)
-  const lines = tuitionOf(world, decisive(world, document)) ?? []
+  const lines = tuitionOf(world, decisive(world, document), document.fecha.slice(0, 4)) ?? []
   const whole = lines.reduce((all, { net }) => all + net, 0n)
   let rest = claimed
   return limits.reduce((all, limit, n) => {
@@ -74,7 +82,8 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       ['I', 'E'].includes(one.tipo_comprobante ?? '') &&
       !isToItself(one) &&
       !isTooLarge(world, one) &&
-      within(query, dayOf(one.fecha)) &&
+      within({ ...query, from: `${query.from.slice(0, 4)}-01-01` }, dayOf(one.fecha)) &&
+      (within(query, dayOf(one.fecha)) || profileOf(world, one) === 'personal') &&
       (wanted === 'auto' || profileOf(world, one) === wanted),
   )
   const rows = documents
@@ -84,14 +93,16 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       const { category, cap_group } = categoryOf(world, document, profile)
       const amount = profile === 'personal' ? micros(document.total) : netOf(document)
       const gross = rateOf(world, document) === null ? null : inPesos(world, document, amount) * signOf(document)
-      const limits = profile === 'personal' ? limitsOf(world, decisive(world, document), annual_income, documents) : []
+      const year = document.fecha.slice(0, 4)
+      const limits = profile === 'personal' ? limitsOf(world, decisive(world, document), year, annual_income, documents) : []
       const verdict = verdictOf(world, document, profile)
       const unknown = limits.some((limit) => limit.amount === null && limit.isUnknown)
       const review = [...verdict.review, ...(unknown ? ['cap_unknown'] : [])]
       const paid = paidPartOf(world, document, profile)
-      const annual_rate = category === 'investment' ? world.rules.investment_rates[document.uso_cfdi!]! : null
-      const key = `${document.fecha.slice(0, 4)}|${category}`
-      if (category !== null && document.estatus !== 'cancelado') {
+      const annual_rate = category === 'investment' ? rulesOfYear(world, document).investment_rates[document.uso_cfdi!]! : null
+      const key = `${year}|${category}`
+      const isShown = within(query, dayOf(document.fecha))
+      if (isShown && category !== null && document.estatus !== 'cancelado') {
         const group = groups.get(key) ?? { cap_group, limits: new Map<string, Limit>() }
         for (const limit of limits) group.limits.set(limit.key, limit)
         groups.set(key, group)
@@ -109,16 +120,18 @@ export function deductionsOf(world: World, query: DeductionQuery) {
       })
       if (verdict.not_deductible.length > 0) return row('not_deductible', 0n, [...verdict.not_deductible, ...review])
       if (review.length > 0 || gross === null) {
-        if (gross !== null) tally.add(`review_amount|${key}`, document.uuid, gross)
+        if (isShown && gross !== null) tally.add(`review_amount|${key}`, document.uuid, gross)
         return row('review', 0n, review)
       }
       const ofPaid = paid === null ? gross : part(gross, paid.paid, paid.total)
       const claimed = annual_rate === null ? ofPaid : times(ofPaid, annual_rate)
       const deductible = allowed(world, document, limits, used, claimed)
-      tally.add(`deductible_amount|${key}`, document.uuid, deductible)
+      if (isShown) tally.add(`deductible_amount|${key}`, document.uuid, deductible)
       return deductible < claimed ? row('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : row('eligible', deductible, [])
     })
-  return { rows, totals: totalsOf(groups, used, tally), tally }
+  // What came earlier in the year has only used up its limits.
+  const shown = rows.filter((_, n) => within(query, dayOf(documents[n]!.fecha)))
+  return { rows: shown, totals: totalsOf(groups, used, tally), tally }
 }
 
 type Groups = Map<string, { cap_group: string | null; limits: Map<string, Limit> }>

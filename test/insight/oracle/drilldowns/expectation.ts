@@ -2,7 +2,7 @@ import { type Micros, micros, quotient, times } from '../amounts.ts'
 import { netOf } from '../counting.ts'
 import { hasPrefix } from '../lists.ts'
 import { IVA, taxesOf, taxSum } from '../taxes.ts'
-import { type Document, isCompany, isGeneric, type World } from '../world.ts'
+import { type Document, dayOf, isCompany, isGeneric, type World } from '../world.ts'
 
 /** The clave of eight digits of which the lines amount to most, the first of equals; empty for lines without one. */
 function mainClave({ conceptos }: Document): string {
@@ -15,7 +15,8 @@ function mainClave({ conceptos }: Document): string {
 }
 
 /** The class of what an invoice bills (insights 8.2); null when nothing can be expected of its receiver. */
-export function classOf({ rules: { claves } }: World, document: Document): string {
+export function classOf(world: World, document: Document, day = dayOf(document.fecha)): string {
+  const { claves } = world.rules(day)
   const { emisor_rfc, emisor_regimen_fiscal, receptor_rfc } = document
   if (!isCompany(receptor_rfc) || isGeneric(receptor_rfc)) return 'otros'
   const clave = mainClave(document)
@@ -30,10 +31,16 @@ export function classOf({ rules: { claves } }: World, document: Document): strin
 }
 
 /** What should be withheld of a net amount and its IVA, rounded once; null where nothing is expected. */
-export function expectedOf(world: World, document: Document, net: Micros, iva: Micros): { ISR: Micros | null; IVA: Micros | null } {
-  const name = classOf(world, document)
-  const rule = world.rules.withholding[name]!
-  const { claves } = world.rules
+export function expectedOf(
+  world: World,
+  document: Document,
+  net: Micros,
+  iva: Micros,
+  day = dayOf(document.fecha),
+): { ISR: Micros | null; IVA: Micros | null } {
+  const name = classOf(world, document, day)
+  const rule = world.rules(day).withholding[name]!
+  const { claves } = world.rules(day)
   const isService = hasPrefix(mainClave(document), [...claves.service, ...claves.rent])
   const isFree = rule.iva === null || (name === 'resico_pf' && !isService)
   const expectedIva = isFree ? 0n : rule.iva === 'two_thirds' ? quotient(iva * 2n, 3n) : times(net, rule.iva!)

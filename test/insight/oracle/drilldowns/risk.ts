@@ -4,7 +4,19 @@ import { eventsOf } from '../cash.ts'
 import { countedAt, inPesos, isToItself, rateOf } from '../counting.ts'
 import { hitsAt, isRepseInvalid } from '../lists.ts'
 import type { Direction, Level, RiskRow } from '../shapes.ts'
-import { addMonths, compare, type Document, dayOf, daysBetween, monthOf, type Range, type World, within } from '../world.ts'
+import {
+  addMonths,
+  compare,
+  type Document,
+  dayOf,
+  daysBetween,
+  lastDayOf,
+  monthOf,
+  type Range,
+  rulesOf,
+  type World,
+  within,
+} from '../world.ts'
 import { expectationOf } from './expectation.ts'
 
 type Flag = (world: World, document: Document) => boolean
@@ -43,20 +55,23 @@ export const cancelledAfterPayment: Flag = (world, document) => {
   return document.direction === 'issued' && month > monthOf(document.fecha)
 }
 
-export const satNotFound: Flag = (world, { estatus, certified_at }) =>
-  String(estatus) === 'no_encontrado' && certified_at !== null && world.now > Date.parse(`${certified_at}-06:00`) + 72 * 3_600_000
+export const satNotFound: Flag = (_, { estatus, status_answer, status_checked_at, certified_at }) =>
+  estatus !== 'cancelado' &&
+  status_answer === 'no_encontrado' &&
+  certified_at !== null &&
+  Date.parse(status_checked_at!) > Date.parse(`${certified_at}-06:00`) + 72 * 3_600_000
 
 export const ppdMissingComplement: Flag = (world, document) =>
   isPpd(world, document) &&
   balanceOf(world, document, null).isOpen &&
-  daysBetween(dayOf(document.fecha), world.today) > world.rules.rep_grace_days
+  daysBetween(dayOf(document.fecha), world.today) > rulesOf(world, document).rep_grace_days
 
 export const complementLate: Flag = (world, document) =>
   document.tipo_comprobante === 'P' &&
   document.estatus !== 'cancelado' &&
   document.certified_at !== null &&
   document.pagos.some(({ fecha_pago }) => {
-    const due = `${addMonths(monthOf(fecha_pago), 1)}-${String(world.rules.rep_due_day).padStart(2, '0')}`
+    const due = `${addMonths(monthOf(fecha_pago), 1)}-${String(world.rules(lastDayOf(monthOf(fecha_pago))).rep_due_day).padStart(2, '0')}`
     return dayOf(document.certified_at!) > due
   })
 
@@ -70,12 +85,12 @@ export const cashOver: Flag = (world, document) =>
   document.direction === 'received' &&
   document.forma_pago === '01' &&
   rateOf(world, document) !== null &&
-  inPesos(world, document, micros(document.total)) > micros(world.rules.cash_limit)
+  inPesos(world, document, micros(document.total)) > micros(rulesOf(world, document).cash_limit)
 
 export const withholdingMissing: Flag = (world, document) => {
   if (!isInvoice(world, document) || !document.has_xml) return false
   return expectationOf(world, document).some(({ expected, amount }) => {
-    const tolerance = times(expected, world.rules.withholding_tolerance)
+    const tolerance = times(expected, rulesOf(world, document).withholding_tolerance)
     return amount - expected > tolerance || expected - amount > tolerance
   })
 }
@@ -101,7 +116,7 @@ export const duplicateSuspected =
     )
 
 export const usoInvalid: Flag = (world, document) => {
-  const regimes = document.uso_cfdi === null ? undefined : world.rules.uso_regimes[document.uso_cfdi]
+  const regimes = document.uso_cfdi === null ? undefined : rulesOf(world, document).uso_regimes[document.uso_cfdi]
   const regime = document.receptor_regimen_fiscal
   return isInvoice(world, document) && regimes !== undefined && regime !== null && !regimes.includes(regime)
 }
@@ -116,7 +131,7 @@ export const FLAGS: Record<string, Flag> = {
   csd_sin_efectos: onList(({ source }) => source === 'sat_csd_sin_efectos'),
   counterparty_69: onList(is69),
   cancelled_after_payment: cancelledAfterPayment,
-  cancellation_in_process: (_, { estatus_cancelacion }) => estatus_cancelacion === 'en_proceso',
+  cancellation_in_process: (_, { estatus, estatus_cancelacion }) => estatus !== 'cancelado' && estatus_cancelacion === 'en_proceso',
   sat_not_found: satNotFound,
   ppd_missing_complement: ppdMissingComplement,
   complement_late: complementLate,
@@ -132,7 +147,8 @@ export const FLAGS: Record<string, Flag> = {
   metadata_only: (_, { has_xml }) => !has_xml,
 }
 
-export function levelOf({ rules: { risk_levels } }: World, score: number): Level {
+export function levelOf(world: World, score: number): Level {
+  const { risk_levels } = world.rules(world.today)
   if (score >= risk_levels.critical) return 'critical'
   if (score >= risk_levels.high) return 'high'
   return score >= risk_levels.medium ? 'medium' : 'low'
@@ -145,7 +161,9 @@ export interface RiskQuery extends Range {
   min_total?: string
 }
 
-type Row = Pick<RiskRow, 'uuid' | 'score' | 'level' | 'total_mxn'> & { flags: Pick<RiskRow['flags'][number], 'code' | 'severity'>[] }
+type Row = Pick<RiskRow, 'uuid' | 'score' | 'level' | 'total_mxn'> & {
+  flags: Pick<RiskRow['flags'][number], 'code' | 'weight' | 'severity'>[]
+}
 
 /** All rows of GET /v1/cfdi/risk, in their order. */
 export function riskOf(world: World, query: RiskQuery): Row[] {
@@ -159,17 +177,17 @@ export function riskOf(world: World, query: RiskQuery): Row[] {
         (query.direction === undefined || one.direction === query.direction),
     )
     .map((one) => {
-      const codes = Object.keys(world.rules.risk_weights).filter((code) =>
+      const codes = Object.keys(world.rules(world.today).risk_weights).filter((code) =>
         code === 'duplicate_suspected' ? isDuplicate(one) : FLAGS[code]!(world, one),
       )
-      const weight = (code: string) => world.rules.risk_weights[code]!
+      const weight = (code: string) => world.rules(world.today).risk_weights[code]!
       const score = Math.min(
         100,
         codes.map(weight).reduce((all, points) => all + points, 0),
       )
       const rate = rateOf(world, one)
       const pesos = rate === null ? null : inPesos(world, one, micros(one.total))
-      const flags = codes.map((code) => ({ code, severity: levelOf(world, weight(code)) }))
+      const flags = codes.map((code) => ({ code, weight: weight(code), severity: levelOf(world, weight(code)) }))
       return { uuid: one.uuid, score, level: levelOf(world, score), pesos, flags }
     })
     .filter(

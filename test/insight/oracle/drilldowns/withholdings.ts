@@ -1,6 +1,7 @@
 import { exact, type Micros, micros, money, quotient, times } from '../amounts.ts'
 import { ivaOf, movementsOf } from '../cash.ts'
 import { countedAt, inPesos, isToItself, isTooLarge, rateOf } from '../counting.ts'
+import { openFrom } from '../obligations.ts'
 import type { Impuesto, WithholdingRow, WithholdingTotals } from '../shapes.ts'
 import { newTally, type Tally } from '../tally.ts'
 import { taxSum } from '../taxes.ts'
@@ -32,8 +33,9 @@ function ofEvents(world: World): Withheld[] {
   return movementsOf(world).events.flatMap((event) => {
     const { document, direction, source, applies_to, net } = event
     const role = direction === 'issued' ? ('withheld_from_us' as const) : ('withheld_by_us' as const)
-    const expected = document.tipo_comprobante === 'I' ? expectedOf(world, document, net, ivaOf(event)) : { ISR: null, IVA: null }
-    const concept_class = classOf(world, document)
+    const expected =
+      document.tipo_comprobante === 'I' ? expectedOf(world, document, net, ivaOf(event), event.day) : { ISR: null, IVA: null }
+    const concept_class = classOf(world, document, event.day)
     return CODES.flatMap(([impuesto, code]) => {
       const amount = taxSum(event.taxes, 'retencion', code)
       const due = impuesto === 'IEPS' ? null : expected[impuesto]
@@ -106,9 +108,9 @@ function ofRetenciones(world: World): Withheld[] {
 
 const ratioOf = (amount: Micros, base: Micros): string | null => (base === 0n ? null : exact(quotient(amount * 1_000_000n, base)))
 
-function isMissing({ rules }: World, { amount, expected }: Withheld): boolean {
+function isMissing({ rules }: World, { amount, expected, date }: Withheld): boolean {
   if (expected === null) return false
-  const [difference, tolerance] = [amount - expected, times(expected, rules.withholding_tolerance)]
+  const [difference, tolerance] = [amount - expected, times(expected, rules(date).withholding_tolerance)]
   return difference > tolerance || -difference > tolerance
 }
 
@@ -166,7 +168,7 @@ export function withholdingsOf(
 function viewOf(world: World, one: Withheld): WithholdingRow {
   const { document, applies_to, source, role, impuesto, concept_class, date, base, amount, expected } = one
   const period = monthOf(date)
-  const due = `${addMonths(period, 1)}-${world.rules.withholding_due_day}`
+  const due = openFrom(`${addMonths(period, 1)}-${String(world.rules(lastDayOf(period)).withholding_due_day).padStart(2, '0')}`)
   return {
     ...{ uuid: document.uuid, applies_to, source, role, impuesto, concept_class, date, period },
     due_date: role === 'withheld_by_us' ? due : null,

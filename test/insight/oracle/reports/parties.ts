@@ -4,7 +4,7 @@ import { populationOf } from '../counting.ts'
 import { worstAt } from '../lists.ts'
 import type { Direction } from '../shapes.ts'
 import { compare, type Document, dayOf, daysBetween, monthOf, nameOf, type World } from '../world.ts'
-import { cancelledOf, netSum, totalPesos } from './sums.ts'
+import { cancelledOf, lostPesos, netSum, withoutAmount } from './sums.ts'
 
 /** `counterparty-network`: a row for each counterparty, the largest sum of both directions first. */
 export function counterpartyNetwork(world: World) {
@@ -44,7 +44,7 @@ export const cancellations = (world: World) =>
       const lags = dated.map((one) => daysBetween(dayOf(one.fecha), dayOf(one.cancelled_at!)))
       return [
         {
-          ...{ direction, reason, count: list.length, amount: money(totalPesos(world, list)) },
+          ...{ direction, reason, count: list.length, amount: lostPesos(world, list), without_amount: withoutAmount(world, list) },
           share: percent(BigInt(list.length), BigInt(all.length)),
           lag_days: lags.length === 0 ? null : ratio(BigInt(lags.reduce((a, b) => a + b, 0)), BigInt(lags.length), 2),
           after_month_close: dated.filter((one) => monthOf(one.cancelled_at!) > monthOf(one.fecha)).length,

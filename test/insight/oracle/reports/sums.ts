@@ -68,12 +68,15 @@ export const cancelledOf = (world: World, direction: Direction, tipos: readonly 
       tipos.includes(one.tipo_comprobante ?? '') &&
       !isToItself(one),
   )
-export const totalPesos = (world: World, list: readonly Document[]): Micros =>
-  sum(
-    list
-      .filter((one) => rateOf(world, one) !== null && !isTooLarge(world, one))
-      .map((one) => inPesos(world, one, micros(one.total)) * signOf(one)),
-  )
+const totalPesos = (world: World, list: readonly Document[]): Micros =>
+  sum(list.filter((one) => isKnown(world, one)).map((one) => inPesos(world, one, micros(one.total)) * signOf(one)))
+
+const isKnown = (world: World, one: Document): boolean => rateOf(world, one) !== null && !isTooLarge(world, one)
+/** How many of these have no known amount in MXN. */
+export const withoutAmount = (world: World, list: readonly Document[]): number => list.filter((one) => !isKnown(world, one)).length
+/** The total of what is known of cancelled documents; null when nothing is. */
+export const lostPesos = (world: World, list: readonly Document[]): string | null =>
+  list.length > 0 && list.length === withoutAmount(world, list) ? null : money(totalPesos(world, list))
 
 /** `annual-comparison`: a row for each year and month in which something was issued, received or cancelled. */
 export function annualComparison(world: World) {
@@ -94,8 +97,10 @@ export function annualComparison(world: World) {
     return {
       ...{ year, month: of, issued: money(net(month, 'issued')), received: money(net(month, 'received')) },
       ...{ issued_count: inMonth(documents, month, 'issued').length, received_count: inMonth(documents, month, 'received').length },
-      ...{ cancelled_issued: money(totalPesos(world, lost('issued'))), cancelled_received: money(totalPesos(world, lost('received'))) },
+      ...{ cancelled_issued: lostPesos(world, lost('issued')), cancelled_received: lostPesos(world, lost('received')) },
       ...{ cancelled_issued_count: lost('issued').length, cancelled_received_count: lost('received').length },
+      cancelled_issued_without_amount: withoutAmount(world, lost('issued')),
+      cancelled_received_without_amount: withoutAmount(world, lost('received')),
       ...{ issued_change_pct: change('issued'), received_change_pct: change('received') },
     }
   })

@@ -1,0 +1,124 @@
+import { DerReader, integerOf, NotDer, oidOf, TAG } from './der.ts'
+import { decryptTripleDes } from './des.ts'
+import { type EfirmaReason, EfirmaRefused } from './refused.ts'
+
+const PBES2 = '1.2.840.113549.1.5.13'
+const PBKDF2 = '1.2.840.113549.1.5.12'
+const RSA = '1.2.840.113549.1.1.1'
+const TRIPLE_DES_CBC = '1.2.840.113549.3.7'
+/** AES-CBC, by the bytes of its key. */
+const AES_CBC: Readonly<Record<string, number>> = {
+  '2.16.840.1.101.3.4.1.2': 16,
+  '2.16.840.1.101.3.4.1.22': 24,
+  '2.16.840.1.101.3.4.1.42': 32,
+}
+const HMACS: Readonly<Record<string, string>> = {
+  '1.2.840.113549.2.7': 'SHA-1',
+  '1.2.840.113549.2.9': 'SHA-256',
+  '1.2.840.113549.2.10': 'SHA-384',
+  '1.2.840.113549.2.11': 'SHA-512',
+}
+/** Web Crypto of Cloudflare refuses more. The authority's keys have 2,048. */
+const MAX_ITERATIONS = 100_000n
+
+/**
+ * Opens a private key in PKCS #8 and returns it as PrivateKeyInfo in DER. One that is not encrypted needs no password. Throws EfirmaRefused
+ * efirma.key_unreadable, efirma.key_unsupported or efirma.wrong_password.
+ */
+export async function openPrivateKey(bytes: Uint8Array, password: string): Promise<Uint8Array> {
+  const key = orRefuse('efirma.key_unreadable', () => keyOf(bytes))
+  if ('algorithm' in key) {
+    const plain = await decrypted(key, password)
+    return orRefuse('efirma.wrong_password', () => plainKey(plain))
+  }
+  return key.plain
+}
+
+const orRefuse = <T>(code: EfirmaReason, read: () => T): T => {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof NotDer ? new EfirmaRefused(code) : error
+  }
+}
+
+interface EncryptedKey {
+  /** AlgorithmIdentifier. */
+  algorithm: DerReader
+  encrypted: Uint8Array
+}
+
+/** Reads EncryptedPrivateKeyInfo (RFC 5958, 3), or PrivateKeyInfo, which begins with its version. */
+function keyOf(bytes: Uint8Array): EncryptedKey | { plain: Uint8Array } {
+  const outer = new DerReader(bytes)
+  const info = outer.enter(TAG.sequence)
+  outer.end()
+  if (info.tag === TAG.integer) return { plain: plainKey(bytes) }
+  const algorithm = info.enter(TAG.sequence)
+  const encrypted = info.take(TAG.octetString)
+  info.end()
+  return { algorithm, encrypted }
+}
+
+/** The bytes, if they are a PrivateKeyInfo of an RSA key (RFC 5958, 2). Throws NotDer, or EfirmaRefused efirma.key_unsupported. */
+function plainKey(bytes: Uint8Array): Uint8Array {
+  const outer = new DerReader(bytes)
+  const info = outer.enter(TAG.sequence)
+  outer.end()
+  integerOf(info.take(TAG.integer))
+  const algorithm = oidOf(info.enter(TAG.sequence).take(TAG.oid))
+  new DerReader(info.take(TAG.octetString)).enter(TAG.sequence)
+  if (algorithm !== RSA) throw unsupported()
+  return bytes
+}
+
+interface Parameters {
+  salt: Uint8Array
+  iterations: number
+  hash: string
+  cipher: string
+  keyBytes: number
+  iv: Uint8Array
+}
+
+const unsupported = (): EfirmaRefused => new EfirmaRefused('efirma.key_unsupported')
+
+/** Reads the parameters of PBES2 (RFC 8018, A.2 to A.4). Throws NotDer, or EfirmaRefused efirma.key_unsupported. */
+function parametersOf(algorithm: DerReader): Parameters {
+  if (oidOf(algorithm.take(TAG.oid)) !== PBES2) throw unsupported()
+  const pbes2 = algorithm.enter(TAG.sequence)
+  const derivation = pbes2.enter(TAG.sequence)
+  if (oidOf(derivation.take(TAG.oid)) !== PBKDF2) throw unsupported()
+  const pbkdf2 = derivation.enter(TAG.sequence)
+  const salt = pbkdf2.take(TAG.octetString)
+  const iterations = integerOf(pbkdf2.take(TAG.integer))
+  if (iterations < 1n || iterations > MAX_ITERATIONS) throw unsupported()
+  if (pbkdf2.tag === TAG.integer) pbkdf2.take(TAG.integer)
+  const hash = pbkdf2.tag === null ? 'SHA-1' : HMACS[oidOf(pbkdf2.enter(TAG.sequence).take(TAG.oid))]
+  const encryption = pbes2.enter(TAG.sequence)
+  const cipher = oidOf(encryption.take(TAG.oid))
+  const keyBytes = cipher === TRIPLE_DES_CBC ? 24 : AES_CBC[cipher]
+  if (hash === undefined || keyBytes === undefined) throw unsupported()
+  const iv = encryption.take(TAG.octetString)
+  if (iv.length !== (cipher === TRIPLE_DES_CBC ? 8 : 16)) throw unsupported()
+  return { salt, iterations: Number(iterations), hash, cipher, keyBytes, iv }
+}
+
+/** Throws EfirmaRefused. */
+async function decrypted({ algorithm, encrypted }: EncryptedKey, password: string): Promise<Uint8Array> {
+  const { salt, iterations, hash, cipher, keyBytes, iv } = orRefuse('efirma.key_unreadable', () => parametersOf(algorithm))
+  const secret = await crypto.subtle.importKey('raw', new TextEncoder().encode(password), 'PBKDF2', false, ['deriveBits'])
+  const key = new Uint8Array(await crypto.subtle.deriveBits({ name: 'PBKDF2', salt, iterations, hash }, secret, 8 * keyBytes))
+  const plain = cipher === TRIPLE_DES_CBC ? decryptTripleDes(key, iv, encrypted) : await decryptAes(key, iv, encrypted)
+  if (plain === null) throw new EfirmaRefused('efirma.wrong_password')
+  return plain
+}
+
+async function decryptAes(key: Uint8Array, iv: Uint8Array, encrypted: Uint8Array): Promise<Uint8Array | null> {
+  const aes = await crypto.subtle.importKey('raw', key, 'AES-CBC', false, ['decrypt'])
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-CBC', iv }, aes, encrypted))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,45 @@
+/** What the status service of the authority (ConsultaCFDI) says about single CFDIs, in the words of the API. */
+export const STATUS_ANSWERS = ['vigente', 'cancelado', 'no_encontrado', 'unknown'] as const
+export const ES_CANCELABLE = ['cancelable_sin_aceptacion', 'cancelable_con_aceptacion', 'no_cancelable'] as const
+export const ESTATUS_CANCELACION = [
+  ...(['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido'] as const),
+] as const
+
+/** What the printed form of a CFDI says about it in its QR code, and what the status service asks for. */
+export interface PrintedCfdi {
+  /** Null when only metadata is known of it. Then the expression does without the signature. */
+  version: string | null
+  uuid: string
+  emisor_rfc: string
+  receptor_rfc: string
+  /** Decimal text; null counts as zero. */
+  total: string | null
+  /** The last eight characters of Sello. */
+  sello_ultimos_8: string | null
+}
+
+/** A CFDI whose status is asked for, as the RFC in whose name it is held sees it. */
+export interface AskedCfdi extends PrintedCfdi {
+  rfc: string
+  /** 0 issued, 1 received. */
+  direction: 0 | 1
+  /** Literal local time. */
+  fecha: string
+}
+
+export interface CfdiStatus {
+  /**
+   * `no_encontrado`: the authority does not know the document, or not yet. `unknown`: it did not understand the question, or says something
+   * that we do not understand.
+   */
+  estatus: (typeof STATUS_ANSWERS)[number]
+  /** Null, here and below, when it is not said or not understood. */
+  es_cancelable: (typeof ES_CANCELABLE)[number] | null
+  estatus_cancelacion: (typeof ESTATUS_CANCELACION)[number] | null
+}
+
+/** The part of the port that needs no login: it takes all CFDIs but those of retenciones. */
+export interface AuthorityStatus {
+  /** Asks for the status of a CFDI at an instant. Throws Unavailable when the authority does not answer, which says nothing about the CFDI. */
+  status(document: AskedCfdi, now: Date): Promise<CfdiStatus>
+}

@@ -1,0 +1,89 @@
+import { Unavailable } from '../../../failures.ts'
+import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
+import type { System } from '../../../platform/context.ts'
+import type { Efirma } from '../../efirma/efirma.ts'
+import { stepOfFetch } from '../../fetcher/fetched.ts'
+import {
+  AuthorityFailed,
+  type DownloadRequest,
+  type Login,
+  LoginRejected,
+  type Package,
+  type Step,
+  type TaxAuthority,
+} from '../../port/authority.ts'
+import { satLogins } from '../logins.ts'
+import { announceConversation } from './conversation.ts'
+import { BEHIND_MS } from './rules/periods.ts'
+import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
+import { deadlineOf } from './rules/schedule.ts'
+import { isObtainable, leftOf, progressOf } from './rules/wanted.ts'
+import { makeDue, noteRefusal, readConversation } from './store.ts'
+
+/** The runs that an organization starts together request their months within this time, so that they are asked for together. */
+const GATHERING_MS = 5_000
+
+/** A job waits so much longer than its requests. */
+const AFTER_REQUESTS_MS = 60 * 60_000
+
+const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority deliver CFDIs only.'))
+
+export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? login.efirma : null)
+
+/** The real authority. A download is a conversation that goes on elsewhere (conversation.ts); a step looks at how far it is. */
+export const satAuthority = (system: System): TaxAuthority => ({
+  ...satLogins(system),
+  async step(request: DownloadRequest): Promise<Step> {
+    const { shard, entity, login, direction, month, asked_at, is_complete } = request
+    const ledger = system.settings.ledgers[shard]!
+    const factor = system.settings.authorityWaitFactor
+    const efirma = efirmaOf(login)
+    if (efirma === null) return stepOfFetch(system, request)
+    const wanted: WantedMonth = {
+      source: direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received',
+      ...{ month, asked_at: asked_at.getTime(), is_complete },
+    }
+    const { conversation, requests } = await readConversation(ledger, entity, wanted.source)
+    if (conversation?.refused === efirma.certificate.number) {
+      await noteRefusal(ledger, entity, null).run()
+      throw new LoginRejected()
+    }
+    const { state, failed, requests: own } = progressOf(wanted, requests)
+    if (state === 'ready') {
+      const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
+      const is_whole = (is_complete || isObtainable(wanted)) && leftOf(wanted, own).length === 0
+      return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
+    }
+    if (state === 'failed') throw failureOf(failed!)
+    if (state === 'unplanned' || conversation?.due_at == null) {
+      const due_at = Date.now() + GATHERING_MS
+      if (await makeDue(ledger, entity, due_at)) await announceConversation(system, { shard, entity }, due_at)
+    }
+    // Its requests end the wait before.
+    return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
+  },
+  documents: none,
+  mailbox: { list: none, open: none, document: none },
+})
+
+/** The packages that have documents of a month. */
+async function* packagesOf(
+  { env }: System,
+  entity: number,
+  month: string,
+  requests: readonly AuthorityRequest[],
+  failed: AuthorityRequest | null,
+): AsyncGenerator<Package, void, undefined> {
+  for (const { n, kind, months, packages } of requests)
+    for (const [k, { size, unannounced = [] }] of packages.entries()) {
+      const bytes = bytesOfObject(env.FILES, packageKey(entity, n, k), size!)
+      yield { kind, bytes, shared: { unannounced, is_last: months.at(-1) === month } }
+    }
+  if (failed) throw failureOf(failed)
+}
+
+const failureOf = ({ code, message }: AuthorityRequest): AuthorityFailed =>
+  new AuthorityFailed(
+    code === '5001' ? 'login_failed' : /^30\d$/.test(code ?? '') ? 'internal_error' : 'sat_unavailable',
+    `The tax authority does not deliver what it was asked for: ${code ?? ''} ${message ?? ''}`.trim(),
+  )

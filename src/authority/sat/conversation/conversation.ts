@@ -1,0 +1,208 @@
+import type { System } from '../../../platform/context.ts'
+import { isGuardViolation } from '../../../platform/db/guard.ts'
+import { sendHints } from '../../../platform/queues/send.ts'
+import type { Efirma } from '../../efirma/efirma.ts'
+import { paceOf, sendOf } from '../send.ts'
+import { CertificateRefused, satSession } from '../session.ts'
+import { ask, check, download } from './exchanges.ts'
+import { HELD_MS, HeldConversation, NOTHING } from './held.ts'
+import { readPackages } from './reading.ts'
+import { checksDue, dueOf, hasNews, isExpired, isStoredAway } from './rules/agenda.ts'
+import { metadataRequests, type PlannedRequest } from './rules/plan.ts'
+import { type AuthorityRequest, isUnfinished } from './rules/requests.ts'
+import { waitAfter } from './rules/schedule.ts'
+import { isAnsweredBy, progressOf } from './rules/wanted.ts'
+import { endTurn, HELD_GUARD, insertRequests, noteRefusal, readConversation, takeTurn } from './store.ts'
+import type { AwaitedMonth, Surroundings } from './surroundings.ts'
+
+/** A message of the queue of spread downloads: the conversation about a taxpayer may go on. */
+export interface ConversationHint {
+  shard: number
+  entity: number
+  conversation: true
+}
+
+type Place = Omit<ConversationHint, 'conversation'>
+
+/** The platform delays no message for longer. */
+const LONGEST_DELAY_SECONDS = 12 * 3_600
+/** The most statements of a step: a package of metadata is compared with what is held. */
+const STEP_STATEMENTS = 120
+
+/** Sends the message with which a conversation goes on. The sweep does without it. */
+export const announceConversation = (system: System, { shard, entity }: Place, due_at: number): Promise<void> => {
+  const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - Date.now()) / 1_000)))
+  // A turn takes as long as the pace of the authority: it is in nobody's way there.
+  return sendHints(system, system.env.DOWNLOADS_SPREAD, [
+    { body: { shard, entity, conversation: true } satisfies ConversationHint, delaySeconds },
+  ])
+}
+
+/**
+ * Goes on with the conversation about a taxpayer, when it is due: plans requests for the months that somebody waits for, sends them, checks
+ * them, brings their packages into the bucket, and wakes the jobs whose months are ready or have failed. Every request is noted before it is
+ * sent, so that a worker that dies leaves nothing that is asked for twice; whoever holds the conversation is fenced by its token.
+ */
+export async function converse(system: System, { shard, entity }: Place, around: Surroundings): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const factor = system.settings.authorityWaitFactor
+  const { conversation, requests } = await readConversation(ledger, entity)
+  const now = Date.now()
+  if (conversation === null || conversation.due_at === null || conversation.due_at > now || conversation.busy_until > now) return
+  const months = await around.months()
+  // As if what is checked now were still not done: then nothing else is written.
+  const next = dueOf(requests, months, { now, factor, isIdle: () => false })
+  const isCheck = next !== null && next > now && !hasNews(months, requests)
+  const busy_until = isCheck ? Math.min(now + HELD_MS, next - 1) : now + HELD_MS
+  const turn = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + HELD_MS }
+  if (!(await takeTurn(ledger, turn, now, busy_until))) return
+  const held = new HeldConversation(system, shard, turn, busy_until, conversation.failures)
+  const worker = new Worker(held, around, conversation.due_at, conversation.refused)
+  try {
+    await worker.work(requests, months)
+  } catch (error) {
+    // The worker that holds it now goes on.
+    if (!isGuardViolation(error, HELD_GUARD)) throw error
+  }
+  const isQuiet = isCheck && !held.isChanged && !worker.isMore && held.failures === conversation.failures
+  const due = isQuiet && next > Date.now() ? next : await worker.end()
+  if (typeof due === 'number') await announceConversation(system, { shard, entity }, due)
+}
+
+/** Does what is to be done in a turn of a conversation. */
+class Worker {
+  /** Whether the budget ended before the work. */
+  isMore = false
+  readonly #held: HeldConversation
+  readonly #around: Surroundings
+  /** When the turn was due: checks of a time between that and now are made in it, each once. */
+  readonly #since: number
+  readonly #checked = new Set<number>()
+  /** Requests for which there is no login now, and the numbers of certificates that the authority refuses. */
+  readonly #idle = new Set<number>()
+  readonly #refused: Set<string>
+
+  constructor(held: HeldConversation, around: Surroundings, since: number, refused: string | null) {
+    this.#held = held
+    this.#around = around
+    this.#since = since
+    this.#refused = new Set(refused === null ? [] : [refused])
+  }
+
+  /** Works as far as the budget allows. */
+  async work(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
+    const { system, ledger, entity } = this.#held
+    for (let known = { requests, months }; !this.#held.isOver; ) {
+      if (!system.budget.allows(STEP_STATEMENTS)) {
+        this.isMore = true
+        return
+      }
+      const step = await this.#next(known.requests, known.months)
+      if (step === null) return
+      await this.#held.hold()
+      await step()
+      known = { requests: (await readConversation(ledger, entity)).requests, months: await this.#around.months() }
+    }
+  }
+
+  /** Ends the turn. Returns when the conversation goes on; null when nothing is waited for. */
+  async end(): Promise<number | null | undefined> {
+    const { ledger, entity, factor, turn, failures, isOver } = this.#held
+    const { requests } = await readConversation(ledger, entity)
+    const now = Date.now()
+    const due = dueOf(requests, await this.#around.months(), { now, factor, isIdle: ({ n }) => this.#idle.has(n) })
+    const later = isOver && due !== null ? Math.max(due, now + waitAfter(failures, factor)) : due
+    return endTurn(ledger, turn, this.isMore ? now : later, failures)
+  }
+
+  /** The first thing to do; null when there is nothing. */
+  async #next(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<(() => Promise<unknown>) | null> {
+    const held = this.#held
+    const now = Date.now()
+    const lost = requests.find(({ state }) => state === 'asked')
+    // Its worker died, and what the authority answered is not known.
+    if (lost) return () => held.replace(lost, requests, 'moved', NOTHING)
+    const expired = requests.find((one) => isExpired(one, now, held.factor))
+    if (expired) return () => this.#expire(expired, months)
+    const isNeeded = (request: AuthorityRequest) => months.some((month) => isAnsweredBy(month, request))
+    const abandoned = requests.filter((one) => isUnfinished(one) && !isNeeded(one))
+    const left = { state: 'failed', code: null, message: 'Nobody waits for it any more.' } as const
+    if (abandoned.length > 0) return () => held.commit(abandoned.map((one) => held.update(one, left)))
+    const all = months.map((month) => ({ month, state: progressOf(month, requests).state }))
+    const inState = (...states: string[]) => all.flatMap(({ month, state }) => (states.includes(state) ? month : []))
+    const planned = await this.#plan(inState('unplanned'), requests)
+    if (planned.length > 0) return () => held.commit(insertRequests(held.ledger, held.entity, planned, { asked_at: now, attempts: 0 }))
+    const over = inState('ready', 'failed').filter(({ is_asleep }) => is_asleep)
+    if (over.length > 0) return () => this.#wake(over)
+    const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
+    if (unneeded.length > 0) return () => this.#forget(unneeded)
+    const due = { now, since: this.#since, factor: held.factor }
+    const isDue = (one: AuthorityRequest) => (one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || checksDue(one, due))
+    const acting = requests.find((one) => !this.#idle.has(one.n) && !(one.state === 'waiting' && this.#checked.has(one.n)) && isDue(one))
+    return acting ? () => this.#act(acting, requests, months) : null
+  }
+
+  /** Requests for months whose login is the same are made together. */
+  async #plan(months: readonly AwaitedMonth[], requests: readonly AuthorityRequest[]): Promise<PlannedRequest[]> {
+    const byLogin = new Map<string, AwaitedMonth[]>()
+    for (const month of months) {
+      const { number } = (await this.#efirmaOf(month))?.certificate ?? {}
+      if (number !== undefined) byLogin.set(number, [...(byLogin.get(number) ?? []), month])
+    }
+    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, Date.now()))
+  }
+
+  async #efirmaOf({ organizations }: AwaitedMonth): Promise<Efirma | null> {
+    const efirma = await this.#around.efirmaOf(organizations)
+    return efirma === null || this.#refused.has(efirma.certificate.number) ? null : efirma
+  }
+
+  async #act(request: AuthorityRequest, requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
+    const held = this.#held
+    const isHere = request.packages.every(({ size }) => size !== undefined)
+    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, request, requests)
+    const awaiting = months.filter((month) => isAnsweredBy(month, request))
+    const efirma = await this.#efirmaOf(awaiting[0]!)
+    if (efirma === null) {
+      this.#idle.add(request.n)
+      return this.#wake(awaiting)
+    }
+    const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
+    const exchange = { held, session, request, requests }
+    try {
+      if (request.state === 'planned') return await ask(exchange)
+      if (request.state === 'ready') return await download(exchange)
+      this.#checked.add(request.n)
+      await check(exchange)
+    } catch (error) {
+      if (!(error instanceof CertificateRefused)) throw error
+      const { number } = efirma.certificate
+      this.#refused.add(number)
+      // The jobs that log in with it tell the domain of taxpayers.
+      await held.commit([noteRefusal(held.ledger, held.entity, number)])
+      await this.#wake(months)
+    }
+  }
+
+  /** Ends a request that was not done in seven days. One about which there was no login to ask is made again when there is. */
+  async #expire(request: AuthorityRequest, months: readonly AwaitedMonth[]): Promise<void> {
+    const awaiting = months.find((month) => isAnsweredBy(month, request))
+    const isAsked = awaiting !== undefined && (await this.#efirmaOf(awaiting)) !== null
+    const message = 'The tax authority was not done in seven days.'
+    await this.#held.commit([this.#held.update(request, { state: isAsked ? 'failed' : 'replaced', code: null, message })])
+  }
+
+  /** Has sleeping jobs run. */
+  async #wake(months: readonly AwaitedMonth[]): Promise<void> {
+    const asleep = months.filter(({ is_asleep }) => is_asleep)
+    if (asleep.length === 0) return
+    this.#held.isChanged = true
+    await this.#around.wake(asleep)
+  }
+
+  /** Deletes packages that nobody needs any more. What was asked for stays known. */
+  async #forget(requests: readonly AuthorityRequest[]): Promise<void> {
+    for (const request of requests) await this.#held.deletePackages(request)
+    await this.#held.commit(requests.map((request) => this.#held.update(request, { packages: [] })))
+  }
+}

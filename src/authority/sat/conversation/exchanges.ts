@@ -1,0 +1,91 @@
+import { Unavailable } from '../../../failures.ts'
+import { CertificateRefused, type SatSession } from '../session.ts'
+import { Unanswered } from '../unanswered.ts'
+import type { HeldConversation } from './held.ts'
+import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest } from './rules/outcomes.ts'
+import { type AuthorityRequest, packageKey, type RequestPackage } from './rules/requests.ts'
+import { waitAfter } from './rules/schedule.ts'
+import { ObjectWriter } from './upload.ts'
+
+/** What an exchange with the authority is about: a request, and all others. */
+export interface Exchange {
+  held: HeldConversation
+  session: SatSession
+  request: AuthorityRequest
+  requests: readonly AuthorityRequest[]
+}
+
+/** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
+const AFTER_PACKAGE_MS = 20_000
+
+/** Sends a request. It is noted before, so that its period is known as used whatever happens. Throws CertificateRefused. */
+export async function ask({ held, session, request, requests }: Exchange): Promise<void> {
+  const { family, source, kind, first, last } = request
+  const asked = { ...request, attempts: request.attempts + 1 }
+  const { attempts } = asked
+  await held.commit([held.update(request, { state: 'asked', asked_at: Date.now(), attempts })])
+  try {
+    const answer = await session.request(family, source, {
+      TipoSolicitud: kind === 'xml' ? 'CFDI' : 'Metadata',
+      ...{ FechaInicial: first, FechaFinal: last },
+      EstadoComprobante: kind === 'xml' && source === 'sat_cfdi_received' ? 'Vigente' : 'Todos',
+    })
+    await held.record(asked, requests, outcomeOfRequest(answer, attempts), answer)
+  } catch (error) {
+    // It was not sent.
+    if (error instanceof Unavailable)
+      return held.commit([held.update(request, { state: 'planned', asked_at: Date.now() + waitAfter(attempts, held.factor) })])
+    if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.kind, message: error.message })
+    if (error instanceof CertificateRefused) await held.replace(asked, requests, 'moved', error)
+    throw error
+  }
+}
+
+/** Asks what has become of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
+export async function check({ held, session, request, requests }: Exchange): Promise<void> {
+  try {
+    const answer = await session.verification(request.family, request.request_id!)
+    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), answer)
+  } catch (error) {
+    // The schedule asks again.
+    if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
+  }
+}
+
+/** Brings the first package that is not in the bucket there. The authority delivers each twice at most. Throws CertificateRefused. */
+export async function download({ held, session, request, requests }: Exchange): Promise<void> {
+  const { FILES } = held.system.env
+  const k = request.packages.findIndex(({ size }) => size === undefined)
+  const { id, attempts: before = 0 } = request.packages[k]!
+  const key = packageKey(held.entity, request.n, k)
+  const attempts = before + 1
+  const note = (change: RequestPackage) =>
+    held.commit([held.update(request, { packages: request.packages.map((one, i) => (i === k ? change : one)) })])
+  // An object is there as a whole or not at all: a worker may have died before it noted that.
+  const stored = before > 0 ? await FILES.head(key) : null
+  if (stored) return note({ id, attempts, size: stored.size })
+  await note({ id, attempts })
+  const writer = new ObjectWriter(FILES, key, () => held.hold())
+  try {
+    const answer = await session.packageInto(request.family, id, (bytes) => writer.write(bytes))
+    const outcome = outcomeOfPackage(answer, request.attempts, attempts)
+    if (outcome?.state === 'stored') {
+      await writer.complete()
+      held.failures = 0
+      await note({ id, attempts, size: writer.size })
+    } else {
+      await writer.abort()
+      if (outcome === null) held.pause()
+      await held.record(request, requests, outcome, answer)
+    }
+  } catch (error) {
+    await writer.abort()
+    if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
+    held.pause()
+    if (error instanceof Unanswered) {
+      const outcome = outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)
+      await held.record(request, requests, outcome, { code: error.kind, message: error.message })
+    }
+  }
+  held.system.budget.restart(AFTER_PACKAGE_MS)
+}

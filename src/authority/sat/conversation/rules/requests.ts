@@ -1,0 +1,77 @@
+import type { DataSourceKey } from '../../../port/catalog.ts'
+import type { Family } from '../../operations.ts'
+import type { Period } from './periods.ts'
+
+export const FAMILIES: readonly Family[] = ['cfdi', 'retenciones']
+export type CfdiSource = Extract<DataSourceKey, 'sat_cfdi_issued' | 'sat_cfdi_received'>
+export type RequestKind = 'metadata' | 'xml'
+
+export const REQUEST_STATES = ['planned', 'asked', 'waiting', 'ready', 'stored', 'empty', 'failed', 'replaced'] as const
+/**
+ * Planned, about to be sent, accepted, with packages, with packages that are in the bucket and read; without documents; given up; with others
+ * in its place.
+ */
+export type RequestState = (typeof REQUEST_STATES)[number]
+
+/** A package of a request. */
+export interface RequestPackage {
+  /** IdPaquete. */
+  id: string
+  /** In bytes, once it is in the bucket. */
+  size?: number
+  /** Downloads that were begun. */
+  attempts?: number
+  /** Of metadata, once it is read: how many rows it has, and its days. */
+  rows?: number
+  days?: DayCounts
+  /** Of XML, once it is read: the places of the entries whose names no metadata lists. */
+  unannounced?: number[]
+}
+
+/**
+ * The days of the documents that metadata announces and whose XML the authority delivers: how many there are, how many of them are missing,
+ * and the first and last time of these.
+ */
+export type DayCounts = Record<string, readonly [deliverable: number, missing: number, first: string, last: string]>
+
+/** A request for documents, as it is stored. */
+export interface AuthorityRequest extends Period {
+  /** Its number among those of the taxpayer. */
+  n: number
+  family: Family
+  source: CfdiSource
+  kind: RequestKind
+  /** The months that it is for, in order. What it brings of other months is not kept. */
+  months: string[]
+  state: RequestState
+  /** IdSolicitud. */
+  request_id: string | null
+  /** The last answer that was not only "not yet", in the authority's code and words. */
+  code: string | null
+  message: string | null
+  /** NumeroCFDIs. */
+  announced: number | null
+  packages: RequestPackage[]
+  /** When it was sent, in milliseconds; while it is planned, when it may be. */
+  asked_at: number
+  /** How often it, or the request in whose place it is, was tried. */
+  attempts: number
+}
+
+export const isUnfinished = ({ state }: Pick<AuthorityRequest, 'state'>): boolean =>
+  state === 'planned' || state === 'asked' || state === 'waiting' || state === 'ready'
+
+export const isDone = ({ state }: Pick<AuthorityRequest, 'state'>): boolean => state === 'stored' || state === 'empty'
+
+/** Where a package lies in the bucket. */
+export const packageKey = (entity: number, n: number, k: number): string => `authority/${entity}/${n}/${k}`
+
+/** A month that somebody waits for. */
+export interface WantedMonth {
+  source: CfdiSource
+  month: string
+  /** When it was asked for, by the real clock, in milliseconds. */
+  asked_at: number
+  /** Whether an earlier download brought everything that the month had. */
+  is_complete: boolean
+}

@@ -1,0 +1,33 @@
+import type { Efirma } from '../../efirma/efirma.ts'
+import type { AuthorityRequest, DayCounts, WantedMonth } from './rules/requests.ts'
+
+/** A month that somebody waits for, with those who do. */
+export interface AwaitedMonth extends WantedMonth {
+  organizations: readonly string[]
+  /** Whether its job sleeps until it is woken. */
+  is_asleep: boolean
+}
+
+/** What a conversation needs of those for whom it is held: the domains that download depend on the authority, not it on them. */
+export interface Surroundings {
+  /** The months that somebody waits for. */
+  months(): Promise<AwaitedMonth[]>
+  /** A verified e.firma of one of these organizations; null when there is none. */
+  efirmaOf(organizations: readonly string[]): Promise<Efirma | null>
+  /** Has the jobs of these months run. */
+  wake(months: readonly AwaitedMonth[]): Promise<void>
+  /** Reads a package of metadata: how many rows it has, and what of the request's months is missing. Throws PackageUnreadable. */
+  readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; days: DayCounts }>
+  /**
+   * Reads the packages of an XML request: the entries of each whose names none of the metadata requests announces, and what these announce that
+   * is neither there nor held. Throws PackageUnreadable.
+   */
+  readXml(request: AuthorityRequest, metadata: readonly AuthorityRequest[]): Promise<{ unannounced: number[][]; left: DayCounts }>
+}
+
+/** A package of the authority is no ZIP, or is damaged. */
+export class PackageUnreadable extends Error {
+  constructor(code: string) {
+    super(`A package of the tax authority cannot be read: ${code}.`)
+  }
+}

@@ -1,0 +1,24 @@
+import { Unavailable } from '../../failures.ts'
+import type { System } from '../../platform/context.ts'
+import type { AuthorityLogins } from '../port/authority.ts'
+import { paceOf, sendOf } from './send.ts'
+import { CertificateRefused, satSession } from './session.ts'
+import { Unanswered } from './unanswered.ts'
+
+/** The logins of the real authority, by its web services. They take e.firmas only, and deliver CFDIs only. */
+export const satLogins = (system: System): AuthorityLogins => ({
+  sources: ['sat_cfdi_issued', 'sat_cfdi_received'],
+  kinds: ['efirma'],
+  async verify(login) {
+    if (!('efirma' in login))
+      throw new Unavailable('sat_unavailable', 'The web services of the tax authority take no CIEC, only an e.firma.')
+    try {
+      await satSession(sendOf(system), login.efirma, paceOf(system, login.rfc)).login('cfdi')
+      return true
+    } catch (error) {
+      if (error instanceof CertificateRefused) return false
+      if (error instanceof Unanswered) throw new Unavailable('sat_unavailable', error.message)
+      throw error
+    }
+  },
+})

@@ -1,0 +1,42 @@
+import { Unavailable } from '../../failures.ts'
+import type { System } from '../../platform/context.ts'
+import type { Send } from './exchange.ts'
+import type { Pace } from './session.ts'
+
+/**
+ * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the
+ * header Host (scripts/egress).
+ */
+export const sendOf =
+  ({ env }: Pick<System, 'env'>): Send =>
+  (url, init) =>
+    env.EGRESS.fetch(url, init)
+
+/** The authority is asked at most once in 2 seconds for an RFC. The rest is for clocks and connections that differ. */
+const APART_SECONDS = 2.5
+/** In milliseconds, after an answer: a request may be on its way for longer than the next one. */
+const AFTER_ANSWER_MS = 2_050
+/** When RFCs were answered last in this isolate. */
+const answers = new Map<string, number>()
+/** In milliseconds: how long a request waits for its turn. */
+const PATIENCE_MS = 30_000
+
+/** The pace of an RFC, which all invocations share, and which a crash leaves as it is. A turn throws Unavailable after 30 seconds. */
+export const paceOf = ({ env }: Pick<System, 'env'>, rfc: string): Pace => ({
+  async turn() {
+    const rest = (answers.get(rfc) ?? 0) + AFTER_ANSWER_MS - Date.now()
+    if (rest > 0) await scheduler.wait(rest)
+    const cooldown = env.COOLDOWNS.getByName(`sat:${rfc}`)
+    for (const until = Date.now() + PATIENCE_MS; ; ) {
+      const turn = await cooldown.acquire(APART_SECONDS, Date.now())
+      if (turn.acquired) return
+      if (Date.now() > until) throw new Unavailable('rate_limited', 'The tax authority is being asked about this RFC too often.')
+      await scheduler.wait(turn.retry_after_seconds * 1000)
+    }
+  },
+  answered() {
+    const now = Date.now()
+    for (const [other, at] of answers) if (at + AFTER_ANSWER_MS < now) answers.delete(other)
+    answers.set(rfc, now)
+  },
+})

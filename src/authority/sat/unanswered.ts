@@ -1,0 +1,33 @@
+/**
+ * Why a request has no answer: a page instead of SOAP, a SOAP fault, an answer that ends too early, one that is none, no answer in time, or no
+ * connection.
+ */
+export type UnansweredKind = 'html' | 'fault' | 'truncated' | 'malformed' | 'timed_out' | 'unreachable'
+
+/** Why a request has no answer, in words. */
+export const UNANSWERED_IN_WORDS: Readonly<Record<UnansweredKind, string>> = {
+  html: 'The tax authority answered with a page. It is asked again later.',
+  fault: 'The tax authority answered with a fault. It is asked again later.',
+  truncated: 'The answer of the tax authority ended too early. It is asked again later.',
+  malformed: 'The tax authority answered something that is no answer. It is asked again later.',
+  timed_out: 'The tax authority did not answer in time. It is asked again later.',
+  unreachable: 'The tax authority could not be reached. It is asked again later.',
+}
+
+/** The authority did not answer what it was asked. Whether it did what it was asked is not known. */
+export class Unanswered extends Error {
+  readonly kind: UnansweredKind
+  /** Of a fault: its code without prefix, such as InvalidSecurity or ActionNotSupported. */
+  readonly fault: string | null
+  /** The status of HTTP; null before it is known. */
+  status: number | null = null
+
+  constructor(kind: UnansweredKind, message: string, fault: string | null = null) {
+    super(message)
+    this.kind = kind
+    this.fault = fault
+  }
+}
+
+/** The answer has the right form, and not what it must have. */
+export const unexpected = (): Unanswered => new Unanswered('malformed', 'The answer of the tax authority lacks what it must have.')

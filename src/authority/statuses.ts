@@ -1,0 +1,42 @@
+import { Unavailable } from '../failures.ts'
+import type { System } from '../platform/context.ts'
+import type { AuthorityStatus } from './port/status.ts'
+import { sandboxOverrides } from './sandbox/overrides.ts'
+import { sandboxStatuses } from './sandbox/statuses.ts'
+import { exchange, textOf } from './sat/exchange.ts'
+import type { SatRequest } from './sat/operations.ts'
+import { sendOf } from './sat/send.ts'
+import { readStatus, statusRequest } from './sat/status.ts'
+import { Unanswered } from './sat/unanswered.ts'
+
+const TIMEOUT_MS = 10_000
+const UNKNOWN = { estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null } as const
+
+/** The status service of the real authority. */
+const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
+  async status(document) {
+    let request: SatRequest
+    try {
+      request = statusRequest(document)
+    } catch (error) {
+      // No expression can be made of a total below zero, which faulty documents have.
+      if (error instanceof TypeError) return UNKNOWN
+      throw error
+    }
+    try {
+      const { estatus, es_cancelable, estatus_cancelacion } = readStatus(await exchange(sendOf(system), request, TIMEOUT_MS, textOf))
+      return estatus === 'unknown' ? UNKNOWN : { estatus, es_cancelable, estatus_cancelacion }
+    } catch (error) {
+      if (error instanceof Unanswered) throw new Unavailable('sat_unavailable', error.message)
+      throw error
+    }
+  },
+})
+
+const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => AuthorityStatus> = {
+  sandbox: (system) => sandboxStatuses(sandboxOverrides(system.db, system.settings.ciecKeys)),
+  sat: satStatuses,
+}
+
+/** Returns the status service of the adapter that TAX_AUTHORITY names. */
+export const statusesOf = (system: System): AuthorityStatus => ADAPTERS[system.settings.taxAuthority](system)

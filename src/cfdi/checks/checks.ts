@@ -1,0 +1,61 @@
+/**
+ * What the authority last answered to one organization about a document: when, in milliseconds since 1970, what, whether it can be cancelled,
+ * and how a cancellation goes; and since when an answer that leaves a doubt has been the answer. The texts are those of the port.
+ */
+export type StatusCheck = readonly [
+  at: number,
+  estatus: string,
+  es_cancelable: string | null,
+  estatus_cancelacion: string | null,
+  since: number,
+]
+
+/**
+ * The column `status_checks`: the checks of organizations by their fiscal entity. What one organization asks, another does not learn: each is
+ * shown its own check alone.
+ */
+type StatusChecks = Readonly<Record<string, StatusCheck>>
+
+export const parseChecks = (text: string | null): StatusChecks => (text === null ? {} : (JSON.parse(text) as StatusChecks))
+
+/** The check of one organization; undefined when it has not asked. */
+export const checkOf = (text: string | null, fiscal_entity_id: string): StatusCheck | undefined => parseChecks(text)[fiscal_entity_id]
+
+/** Whether the authority has called the document cancelled, to anybody. */
+export const isCalledCancelled = (text: string | null): boolean =>
+  Object.values(parseChecks(text)).some(([, estatus]) => estatus === 'cancelado')
+
+/** SQL for a part of the check of one organization of the row `own`. */
+export const checkSql = (fiscal_entity_id: string, part: 'at' | 'estatus' | 'estatus_cancelacion'): string =>
+  `(own.status_checks -> '${fiscal_entity_id}' ->> ${{ at: 0, estatus: 1, estatus_cancelacion: 3 }[part]})`
+
+const DAY_MS = 86_400_000
+/**
+ * How long the authority is asked again about a doubt, every day: it knows a document at the latest a few days after it was stamped, and
+ * decides about a cancellation within three business days, unless somebody appeals.
+ */
+const DOUBTED_MS: Readonly<Record<'en_proceso' | 'no_encontrado', number>> = { en_proceso: 30 * DAY_MS, no_encontrado: 7 * DAY_MS }
+
+const doubtOf = ([, estatus, , estatus_cancelacion]: StatusCheck): keyof typeof DOUBTED_MS | null => {
+  if (estatus === 'vigente' && estatus_cancelacion === 'en_proceso') return 'en_proceso'
+  return estatus === 'no_encontrado' ? 'no_encontrado' : null
+}
+
+/** Whether a check leaves a doubt about which the authority is to be asked again. */
+export function isDoubtful(check: StatusCheck, now: number): boolean {
+  const doubt = doubtOf(check)
+  return doubt !== null && now < check[4] + DOUBTED_MS[doubt]
+}
+
+interface Answer {
+  estatus: string
+  es_cancelable: string | null
+  estatus_cancelacion: string | null
+}
+
+/** The check with an answer. A doubt that it repeats goes on. */
+export function checkWith({ estatus, es_cancelable, estatus_cancelacion }: Answer, now: number, before?: StatusCheck): StatusCheck {
+  const check: StatusCheck = [now, estatus, es_cancelable, estatus_cancelacion, now]
+  const isSame = before !== undefined && doubtOf(before) !== null && doubtOf(before) === doubtOf(check)
+  return isSame ? ([...check.slice(0, 4), before[4]] as unknown as StatusCheck) : check
+}

@@ -1,0 +1,80 @@
+import { deleteFetch } from '../../authority/fetcher/fetches.ts'
+import { filesOf } from '../../authority/fetcher/states.ts'
+import type { System } from '../../platform/context.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
+import { announce } from '../downloads.ts'
+import { waitingSince } from '../missed-store.ts'
+import { type OverFetch, openJob, overFetches, wakeStatements } from './awaited-store.ts'
+
+/** A job that waits for what an external fetcher brings. */
+interface AwaitingJob {
+  shard: number
+  entity: number
+  source: string
+  month: string
+}
+
+/** The organizations that asked for a job; null when it is not open any more. */
+export async function awaitingJob({ settings }: System, { shard, entity, source, month }: AwaitingJob) {
+  const job = await openJob(settings.ledgers[shard]!, entity, source, month)
+  return job && { job_id: job.job_id, organizations: JSON.parse(job.organizations) as string[] }
+}
+
+/** Since which run each organization has waited for what ends with a job, as `rejectLogin` is told. */
+export const stoppedWith = ({ settings }: System, { shard, ...job }: AwaitingJob & { job_id: string }): Promise<Map<string, number>> =>
+  waitingSince(settings.ledgers[shard]!, job)
+
+/** Commits statements, and has a job run in the same commit. */
+export async function wakeJob(system: System, job: AwaitingJob, statements: readonly D1PreparedStatement[] = []): Promise<D1Result[]> {
+  const ledger = system.settings.ledgers[job.shard]!
+  const results = await ledger.batch([...statements, ...wakeStatements(ledger, job)])
+  await announce(system, [job])
+  return results
+}
+
+/** Deletes uploads of the fetcher. */
+export async function deleteUploads({ env }: System, row: { files: string }): Promise<void> {
+  const keys = Object.values(filesOf(row)).map(({ key }) => key)
+  for (let at = 0; at < keys.length; at += 1_000) await env.FILES.delete(keys.slice(at, at + 1_000))
+}
+
+const SWEEP_LIMIT = 50
+/** The most statements of a ledger: three for each fetch. */
+const SWEEP_STATEMENTS = 3 * SWEEP_LIMIT + 1
+
+/**
+ * Wakes jobs that fell asleep while the fetcher was done, and forgets what it brought for jobs that have ended. A task, whose place is a
+ * ledger.
+ */
+export const sweepFetches = async (system: System, place = START): Promise<string> =>
+  system.settings.fetcherKeys === null
+    ? ''
+    : pageByPage(system, SWEEP_STATEMENTS, place, async (from, fail) => {
+        const shard = Number(from)
+        const ledger = system.settings.ledgers[shard]!
+        for (const row of await overFetches(ledger, Date.now(), SWEEP_LIMIT)) await settle(system, shard, row).catch(fail)
+        return shard + 1 < system.settings.ledgers.length ? `${shard + 1}` : ''
+      })
+
+async function settle(system: System, shard: number, row: OverFetch): Promise<void> {
+  if (row.is_open) {
+    await wakeJob(system, { ...row, shard })
+    return
+  }
+  await deleteUploads(system, row)
+  await deleteFetch(system.settings.ledgers[shard]!, row.fetch).run()
+}
+
+/** Where uploads of the fetcher are in the bucket. */
+export const FETCHED = 'fetcher/'
+/** No job waits for so long. */
+const KEPT_MS = 9 * 86_400_000
+const PAGE = 500
+
+/** Deletes uploads that a crash left without a note. A task, whose place is a cursor of the bucket. */
+export async function pruneUploads({ env }: System, place = START): Promise<string> {
+  const listed = await env.FILES.list({ prefix: FETCHED, limit: PAGE, ...(place === START ? {} : { cursor: place }) })
+  const old = listed.objects.filter(({ uploaded }) => uploaded.getTime() < Date.now() - KEPT_MS).map(({ key }) => key)
+  if (old.length > 0) await env.FILES.delete(old)
+  return listed.truncated ? listed.cursor : ''
+}

@@ -1,0 +1,126 @@
+import { errorInWords } from '../../authority/port/error-words.ts'
+import { type ToldRequest, toldOf, toldRequests } from '../../authority/sat/conversation/told.ts'
+import { countHeld } from '../../cfdi/summary/summary.ts'
+import { invalid } from '../../failures.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts'
+import { addMonths, lastDayOf } from '../../platform/time/months.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { lastBegunDay, latestOf, type Window } from '../../visibility/window.ts'
+import { COVERED_SOURCES, type CoverageMonth, type CoverageQuery, type CoveredSource } from './contract.ts'
+import { type LatestJob, latestJobs } from './store.ts'
+
+/** The first month of which there are CFDIs to download. */
+const EARLIEST_MONTH = '2018-01'
+
+/** A month of a source that the window shows, all or part of it. */
+interface MonthPlace {
+  source: CoveredSource
+  month: string
+}
+
+export const directionOf = (source: CoveredSource): 0 | 1 => (source === 'sat_cfdi_issued' ? 0 : 1)
+const windowOf = ({ windows }: ScopedLedger, source: CoveredSource): Window => windows[directionOf(source) === 0 ? 'issued' : 'received']
+
+/** The first and the last month that a window shows anything of; null when it shows nothing. */
+export function monthsIn(ledger: ScopedLedger, source: CoveredSource, now: number): [first: string, last: string] | null {
+  const { isEmpty, floor, ceiling } = windowOf(ledger, source)
+  if (isEmpty) return null
+  return [floor?.slice(0, 7) ?? EARLIEST_MONTH, lastBegunDay(Math.floor((ceiling ?? now) / 1_000)).slice(0, 7)]
+}
+
+/** The months of a query that the windows show, the latest first, and of each month the issued documents first. */
+function placesOf(ledger: ScopedLedger, { source, from, to }: CoverageQuery, now: number): MonthPlace[] {
+  return COVERED_SOURCES.flatMap((one): MonthPlace[] => {
+    const shown = source === undefined || source === one ? monthsIn(ledger, one, now) : null
+    if (shown === null) return []
+    const [first, last] = [from !== undefined && from > shown[0] ? from : shown[0], to !== undefined && to < shown[1] ? to : shown[1]]
+    const places: MonthPlace[] = []
+    for (let month = last; month >= first; month = addMonths(month, -1)) places.push({ source: one, month })
+    return places
+  }).sort((one, other) => (one.month === other.month ? (one.source < other.source ? -1 : 1) : one.month < other.month ? 1 : -1))
+}
+
+/**
+ * Returns a page of what is held and what is missing of each month that the windows show. One call to the ledger, whose rows are bounded by
+ * the months of the page. Throws Failure 404 fiscal_entity.not_found, 422 coverage.range.
+ */
+export async function listCoverage(ctx: Ctx, query: CoverageQuery): Promise<Page<CoverageMonth>> {
+  const ledger = openLedger(ctx)
+  const { from, to, limit, cursor } = query
+  if (from !== undefined && to !== undefined && from > to)
+    throw invalid('coverage.range', [{ path: 'from', message: 'Must not be after `to`.' }])
+  const scope = { list: `coverage:${ledger.entity}`, filters: query }
+  const [month, source] = ((await openCursor(ctx, scope, cursor)) ?? []) as [month?: string, source?: string]
+  const now = ctx.now.getTime()
+  const isLeft = (one: MonthPlace) => month === undefined || one.month < month || (one.month === month && one.source > source!)
+  const places = placesOf(ledger, query, now)
+    .filter(isLeft)
+    .slice(0, limit + 1)
+  const views = await viewsOf(ctx, ledger, places.slice(0, limit))
+  return paginate(
+    ctx,
+    scope,
+    limit,
+    places,
+    (one) => [one.month, one.source],
+    (one) => views[places.indexOf(one)]!,
+  )
+}
+
+async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPlace[]): Promise<CoverageMonth[]> {
+  if (places.length === 0) return []
+  const now = ctx.now.getTime()
+  const [first, last] = [places.at(-1)!.month, places[0]!.month]
+  const directions = ([0, 1] as const).filter((direction) => places.some(({ source }) => directionOf(source) === direction))
+  const span = { first: `${first}-01`, last: lastDayOf(last), directions }
+  const { ofMonth, found } = await countHeld(ledger, span, now, [
+    latestJobs(ledger, { first, last, now: Date.now() }),
+    toldRequests(ledger.entity),
+  ])
+  const [jobs, requests] = found as [LatestJob[], ToldRequest[]]
+  return places.map(({ source, month }) => {
+    const { announced, with_xml, lacking, status, succeeded_at } = ofMonth(month, directionOf(source))
+    const { floor, ceiling } = windowOf(ledger, source)
+    const job = jobs.find((one) => one.source === source && one.month === month)
+    return {
+      ...{ source, month, status },
+      visible_from: floor !== null && floor > `${month}-01` ? floor : `${month}-01`,
+      visible_to: ceiling !== null && ceiling < (latestOf(lastDayOf(month)) + 1) * 1_000 ? iso(ceiling) : null,
+      announced_count: announced,
+      held_count: announced - lacking,
+      with_xml_count: with_xml,
+      metadata_only_count: announced - with_xml,
+      rejected_count: job?.open === 0 ? job.rejected_count : 0,
+      ...progressOf(ctx, job, requests),
+      last_success_at: iso(succeeded_at),
+    }
+  })
+}
+
+const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
+
+type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'next_check_at'>
+const NO_PROGRESS: Progress = { last_code: null, attempts: 0, next_check_at: null }
+
+/** How far the latest job is, as the organization may know it: nothing of it is from before its own run that created or joined the job. */
+function progressOf({ connection, settings }: Ctx, job: LatestJob | undefined, requests: readonly ToldRequest[]): Progress {
+  if (job === undefined) return NO_PROGRESS
+  // A job that has not ended goes on for others while the connection is not active.
+  if (job.open === 1 && connection!.state !== 'active') return { ...NO_PROGRESS, last_code: errorInWords('invalid_credentials') }
+  const now = Date.now()
+  const { source, month, requested_at: since, attempts_before } = job
+  const told = toldOf(requests, { source, month, since, now, factor: settings.authorityWaitFactor })
+  const attempts = Math.max(0, job.attempts - attempts_before)
+  const isAttempted = attempts > 0 || attempts_before === 0 || job.error_class === 'invalid_credentials'
+  const error_class = isAttempted ? job.error_class : null
+  const isAsleep = job.error_class === null && job.not_before === job.wait_until
+  const isWaiting = job.open === 1 && error_class !== 'invalid_credentials' && (error_class !== null || isAsleep)
+  const isLater = isWaiting && job.wait_until !== null && job.wait_until > now
+  const next = told.next_check_at ?? (isLater ? (isAsleep ? job.asked_again_at : job.wait_until) : null)
+  return {
+    last_code: error_class !== null && !told.hasFailed ? errorInWords(error_class) : told.last_code,
+    attempts: Math.max(attempts, told.attempts),
+    next_check_at: job.open === 1 ? iso(next) : null,
+  }
+}

@@ -1,0 +1,148 @@
+import { type AuthorityRequest, type DayCounts, packageKey } from '../../authority/sat/conversation/rules/requests.ts'
+import { PackageUnreadable } from '../../authority/sat/conversation/surroundings.ts'
+import { readStored } from '../../cfdi/ingest/ingest.ts'
+import { PackageRejected, readDirectory } from '../../cfdi/package/directory.ts'
+import type { ListedRow } from '../../cfdi/package/metadata.ts'
+import { metadataIn, monthOf, rowsOf } from '../../cfdi/package/month-metadata.ts'
+import { uuidOfName } from '../../cfdi/package/package.ts'
+import { Rejections } from '../../cfdi/package/rejections.ts'
+import { ReportedStatuses } from '../../cfdi/package/reported.ts'
+import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
+
+/** Where packages are read, and what is compared with them. */
+export interface PackagePlace {
+  ledger: D1Database
+  files: R2Bucket
+  entity: number
+}
+
+/** Documents of one look-up. */
+const LOOKED_UP = 5_000
+
+const bytesOf = ({ files, entity }: PackagePlace, { n, packages }: AuthorityRequest, k: number): Bytes =>
+  bytesOfObject(files, packageKey(entity, n, k), packages[k]!.size!)
+
+/** Throws PackageUnreadable for a package that is none. */
+async function readable<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof PackageRejected ? new PackageUnreadable(error.code) : error
+  }
+}
+
+/** Adds up which documents are deliverable and missing, day by day. */
+class DayCounter {
+  readonly #days = new Map<string, [deliverable: number, missing: number, first: string, last: string]>()
+
+  add(fecha: string, isMissing: boolean): void {
+    const [day, time] = [fecha.slice(0, 10), fecha.slice(11)]
+    const counts = this.#days.get(day) ?? [0, 0, '', '']
+    counts[0]++
+    if (isMissing) {
+      if (counts[1]++ === 0 || time < counts[2]) counts[2] = time
+      if (time > counts[3]) counts[3] = time
+    }
+    this.#days.set(day, counts)
+  }
+
+  get days(): DayCounts {
+    return Object.fromEntries(this.#days)
+  }
+}
+
+/** Whether the authority delivers the XML of a document: of received ones only when they are valid. */
+const isDeliverable = ({ source }: AuthorityRequest, { cancelled, fecha }: ListedRow): boolean =>
+  fecha !== null && (source === 'sat_cfdi_issued' || !cancelled)
+
+/** Counts the documents of a package of metadata, and those of the request's months whose XML is not held. */
+export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: number): Promise<{ rows: number; days: DayCounts }> {
+  return readable(async () => {
+    const counts = new DayCounter()
+    const rejected = new Rejections()
+    let rows = 0
+    const compare = comparing(place, request, counts)
+    for (const file of await metadataIn(bytesOf(place, request, k), rejected))
+      for await (const some of rowsOf(file, rejected)) {
+        rows += some.length
+        await compare.add(some)
+      }
+    await compare.end()
+    return { rows: rows + rejected.count, days: counts.days }
+  })
+}
+
+/** Compares rows with what is held, some thousands at a time. */
+function comparing({ ledger, entity }: PackagePlace, request: AuthorityRequest, counts: DayCounter) {
+  let waiting: ListedRow[] = []
+  const months = new Set(request.months)
+  const end = async () => {
+    const own = waiting.filter((row) => months.has(monthOf(row)))
+    const stored = await readStored(
+      ledger,
+      entity,
+      own.map(({ uuid }) => uuid),
+    )
+    for (const row of waiting) counts.add(row.fecha!, months.has(monthOf(row)) && (stored.get(row.uuid)?.xml_crc ?? null) === null)
+    waiting = []
+  }
+  return {
+    async add(rows: readonly ListedRow[]): Promise<void> {
+      for (const row of rows) if (isDeliverable(request, row)) waiting.push(row)
+      if (waiting.length >= LOOKED_UP) await end()
+    },
+    end,
+  }
+}
+
+/**
+ * Finds the entries of XML packages whose names no metadata announces, and what the metadata announces within the request's period that is
+ * neither in the packages, as far as names say, nor held.
+ */
+export function readXml(
+  place: PackagePlace,
+  request: AuthorityRequest,
+  metadata: readonly AuthorityRequest[],
+): Promise<{ unannounced: number[][]; left: DayCounts }> {
+  return readable(async () => {
+    const announced = new ReportedStatuses()
+    const files: { file: Awaited<ReturnType<typeof metadataIn>>[number] }[] = []
+    for (const one of metadata) {
+      if (one.first > request.last || one.last < request.first) continue
+      for (const [k, { size }] of one.packages.entries())
+        if (size !== undefined) for (const file of await metadataIn(bytesOf(place, one, k))) files.push({ file })
+    }
+    const rowsWithin = async function* () {
+      for (const { file } of files)
+        for await (const rows of rowsOf(file))
+          yield rows.filter((row) => row.fecha !== null && row.fecha >= request.first && row.fecha <= request.last)
+    }
+    for await (const rows of rowsWithin()) for (const row of rows) announced.add(row)
+    const unannounced: number[][] = []
+    const named = new Set<string>()
+    for (const k of request.packages.keys()) unannounced.push(await unannouncedIn(bytesOf(place, request, k), announced, named))
+    const counts = new DayCounter()
+    const compare = comparing(place, request, counts)
+    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => !named.has(uuid)))
+    await compare.end()
+    const left = Object.entries(counts.days).filter(([, [, missing]]) => missing > 0)
+    const missing = left.reduce((sum, [, [, count]]) => sum + count, 0)
+    // The unannounced entries may be what is missing.
+    const isKnown = missing > unannounced.reduce((sum, { length }) => sum + length, 0)
+    return { unannounced, left: isKnown ? Object.fromEntries(left) : {} }
+  })
+}
+
+/** The places of the entries of a package whose names no metadata announces. Adds to `named` what the others are named after. */
+async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: Set<string>): Promise<number[]> {
+  const directory = await readDirectory(file)
+  const unannounced: number[] = []
+  for (let n = 0; n < directory.length; n++) {
+    const { name, junk, size } = directory.entryAt(n)
+    const uuid = uuidOfName(name)
+    if (junk || size === 0) continue
+    if (uuid !== null && announced.get(uuid) !== undefined) named.add(uuid)
+    else unannounced.push(n)
+  }
+  return unannounced
+}

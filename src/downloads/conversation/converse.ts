@@ -1,0 +1,66 @@
+import type { Efirma } from '../../authority/efirma/efirma.ts'
+import { efirmaOf } from '../../authority/sat/conversation/adapter.ts'
+import { announceConversation, type ConversationHint, converse } from '../../authority/sat/conversation/conversation.ts'
+import type { AwaitedMonth, Surroundings } from '../../authority/sat/conversation/surroundings.ts'
+import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
+import type { System } from '../../platform/context.ts'
+import { ledgerByLedger, START } from '../../platform/pages.ts'
+import { Logins } from '../../taxpayers/login.ts'
+import { isWhole } from '../../visibility/coverage.ts'
+import { announce } from '../downloads.ts'
+import { readMetadata, readXml } from './compare.ts'
+import { coveredOf, openMonths, wakeStatements } from './months-store.ts'
+
+/** How long a login is used without being read again, in milliseconds. */
+const KEPT_MS = 5_000
+
+/** Goes on with the conversation about a taxpayer for the jobs that wait for it. */
+export async function goOn(system: System, { shard, entity }: ConversationHint): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const place = { ledger, files: system.env.FILES, entity }
+  const logins = new Logins(system, entity)
+  const efirmas = new Map<string, { efirma: Efirma | null; read_at: number }>()
+  const around: Surroundings = {
+    async months() {
+      const now = Date.now()
+      return (await openMonths(ledger, entity)).map(
+        (row): AwaitedMonth => ({
+          ...{ source: row.source, month: row.month, asked_at: row.created_at, is_complete: isWhole(coveredOf(row)) },
+          organizations: JSON.parse(row.organizations) as string[],
+          is_asleep: row.error_class === null && row.not_before > now,
+        }),
+      )
+    },
+    async efirmaOf(organizations) {
+      const key = JSON.stringify(organizations)
+      const known = efirmas.get(key)
+      if (known && Date.now() - known.read_at < KEPT_MS) return known.efirma
+      const found = await logins.of(organizations)
+      const efirma = found === null ? null : efirmaOf(found.login)
+      efirmas.set(key, { efirma, read_at: Date.now() })
+      return efirma
+    },
+    async wake(months) {
+      if (months.length === 0) return
+      await ledger.batch(wakeStatements(ledger, entity, months))
+      await announce(system, [{ shard, entity }])
+    },
+    readMetadata: (request, k) => readMetadata(place, request, k),
+    readXml: (request, metadata) => readXml(place, request, metadata),
+  }
+  await converse(system, { shard, entity }, around)
+}
+
+/** A conversation that should have gone on by now has lost its message, or its worker died. */
+const LATE_MS = 60_000
+const SWEEP_LIMIT = 1_000
+
+/** Announces conversations again after a lost message or the death of a worker. A task, whose place is a ledger. */
+export const sweepConversations = async (system: System, place = START): Promise<string> =>
+  system.settings.taxAuthority === 'sandbox'
+    ? ''
+    : ledgerByLedger(system, place, async (shard, ledger) => {
+        const now = Date.now()
+        const { results } = await stuckConversations(ledger, now - LATE_MS, SWEEP_LIMIT)
+        for (const { entity } of results) await announceConversation(system, { shard, entity }, now)
+      })

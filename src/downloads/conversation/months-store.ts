@@ -1,0 +1,52 @@
+import { askersOf } from '../../visibility/askers.ts'
+import type { MonthCoverage } from '../../visibility/coverage.ts'
+import { JOBS_OF_WORK } from '../lease-store.ts'
+
+export interface MonthRow {
+  source: 'sat_cfdi_issued' | 'sat_cfdi_received'
+  month: string
+  created_at: number
+  not_before: number
+  error_class: string | null
+  /** Those that asked for it, also those that wait for a login, as a JSON array. */
+  organizations: string
+  /** A MonthCoverage as JSON; null when nothing is known of the month. */
+  covered: string | null
+}
+
+/** The open jobs of a taxpayer's months of CFDIs. */
+export const openMonths = async (ledger: D1Database, entity: number): Promise<MonthRow[]> =>
+  (
+    await ledger
+      .prepare(
+        `select s.source, s.month, s.created_at, s.not_before, s.error_class,
+           (select json_group_array(value) from (select value from json_each(${askersOf('s')}) union select key from json_each(s.carried)))
+             as organizations,
+           (select c.months -> ('$."' || s.month || '"') from coverage c where c.entity = s.entity and c.source = s.source) as covered
+         from sync_work cross join ${JOBS_OF_WORK} where sync_work.entity = ? and s.open = 1 and s.month <> ''`,
+      )
+      .bind(entity)
+      .all<MonthRow>()
+  ).results
+
+export const coveredOf = ({ covered }: MonthRow): MonthCoverage => JSON.parse(covered ?? '[]') as MonthCoverage
+
+/** Makes the sleeping jobs of these months due now. */
+export function wakeStatements(
+  ledger: D1Database,
+  entity: number,
+  months: readonly { source: string; month: string }[],
+): D1PreparedStatement[] {
+  const json = JSON.stringify(months.map(({ source, month }) => [source, month]))
+  return [
+    ledger
+      .prepare(
+        `update sync_jobs set not_before = 0 where (entity, source, month, job_id) in (
+           select w.entity, j.value->>0, j.value->>1, j.value->>2 from sync_work w cross join json_each(w.jobs) j
+           where w.entity = ?1 and exists (select 1 from json_each(?2) m where m.value->>0 = j.value->>0 and m.value->>1 = j.value->>1))
+         and open = 1 and error_class is null`,
+      )
+      .bind(entity, json),
+    ledger.prepare('update sync_work set due_at = 0 where entity = ?1 and due_at > 0').bind(entity),
+  ]
+}

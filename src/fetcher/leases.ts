@@ -1,0 +1,154 @@
+import {
+  completeFetch,
+  deleteFetch,
+  dropFetch,
+  dueFetches,
+  extendFetch,
+  failFetch,
+  noteFile,
+  readHeld,
+  takeFetch,
+} from '../authority/fetcher/fetches.ts'
+import { type FetchedFile, type FetchRow, filesOfKind } from '../authority/fetcher/states.ts'
+import { awaitingJob, deleteUploads, stoppedWith, wakeJob } from '../downloads/awaited/awaited.ts'
+import { Failure } from '../failures.ts'
+import type { System } from '../platform/context.ts'
+import { log } from '../platform/log.ts'
+import { postponeLogin } from '../taxpayers/fetched/fetched-logins.ts'
+import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
+import { rejectLogin } from '../taxpayers/login-answers.ts'
+import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
+import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified } from './logins.ts'
+
+/** How long a lease lasts. */
+const LEASE_MS = 10 * 60_000
+/** Fetches of a ledger that are looked at for one lease. */
+const LOOKED_AT = 5
+
+interface Held {
+  shard: number
+  ledger: D1Database
+  fetch: number
+  token: string
+}
+
+const idOf = (shard: number, { fetch }: FetchRow, token: string): string => `${shard}-${fetch}-${token}`
+
+function heldOf({ settings }: System, lease_id: string): Held {
+  const [shard = '', fetch = '', ...token] = lease_id.split('-')
+  const ledger = settings.ledgers[Number(shard)]
+  if (!ledger) throw leaseLost()
+  return { shard: Number(shard), ledger, fetch: Number(fetch), token: token.join('-') }
+}
+
+/** Leases a job to the fetcher; null when nothing is to be done. Nothing else of its RFC is leased meanwhile. */
+export async function leaseJob(system: System): Promise<Lease | null> {
+  const login = await leaseVerification(system, Date.now() + LEASE_MS)
+  if (login !== null) return login
+  const { ledgers } = system.settings
+  const first = Math.floor(Math.random() * ledgers.length)
+  for (const n of ledgers.keys()) {
+    const shard = (first + n) % ledgers.length
+    for (const row of await dueFetches(ledgers[shard]!, Date.now(), LOOKED_AT)) {
+      const lease = await leaseFetch(system, shard, row)
+      if (lease) return lease
+    }
+  }
+  return null
+}
+
+async function leaseFetch(system: System, shard: number, row: FetchRow): Promise<Lease | null> {
+  const ledger = system.settings.ledgers[shard]!
+  const job = await awaitingJob(system, { ...row, shard })
+  const found = job && (await new Logins(system, row.entity).of(job.organizations))
+  if (found === null || !('ciec' in found.login)) {
+    await deleteUploads(system, row)
+    await wakeJob(system, { ...row, shard }, [deleteFetch(ledger, row.fetch)])
+    return null
+  }
+  const now = Date.now()
+  const lease = { token: crypto.randomUUID(), now, until: now + LEASE_MS, version: found.version, login: await hashOf(system, row, found) }
+  if (!(await takeFetch(ledger, row, lease))) return null
+  await deleteUploads(system, row)
+  const { rfc, ciec } = found.login
+  const until = new Date(lease.until).toISOString()
+  return { lease_id: idOf(shard, row, lease.token), until, task: 'month', rfc, ciec, source: row.source, month: row.month }
+}
+
+/** A keyed hash of a CIEC, by which it is known again. */
+async function hashOf({ settings }: System, { entity }: FetchRow, { login }: DownloadLogin, version?: string): Promise<string> {
+  const key = settings.ciecKeys.of(version ?? '') ?? settings.ciecKeys.current
+  const mac = await key.hmac(JSON.stringify(['fetch', entity, (login as { ciec?: string }).ciec ?? null]))
+  return `${key.version}:${mac.toHex()}`
+}
+
+/** Extends a lease. One that has run out is taken again unless somebody else has it. Throws Failure 409 fetcher.lease_lost. */
+export async function renewLease(system: System, lease_id: string): Promise<{ until: string }> {
+  const login = loginOfLease(lease_id)
+  if (login) return { until: new Date(login.until).toISOString() }
+  const { ledger, fetch, token } = heldOf(system, lease_id)
+  const until = Date.now() + LEASE_MS
+  const { meta } = await extendFetch(ledger, fetch, token, until).run()
+  if (meta.changes === 0) throw leaseLost()
+  return { until: new Date(until).toISOString() }
+}
+
+/** Notes an upload in the place of an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
+export async function keepPackage(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
+  const { ledger, fetch, token } = heldOf(system, lease_id)
+  const [before, noted] = await ledger.batch<{ key: string | null }>(noteFile(ledger, fetch, token, name, file))
+  if (noted!.meta.changes === 0) throw leaseLost()
+  const replaced = before!.results[0]?.key
+  if (replaced) await system.env.FILES.delete(replaced)
+}
+
+/**
+ * Ends a lease whose packages are all uploaded, and has the job run with them. A repetition changes nothing. Throws Failure 409
+ * fetcher.lease_lost, or fetcher.incomplete when other numbers of packages were uploaded.
+ */
+export async function completeLease(system: System, lease_id: string, { metadata, xml, is_whole }: Completion): Promise<void> {
+  const login = loginOfLease(lease_id)
+  if (login) return acceptVerified(system, login)
+  const { shard, ledger, fetch, token } = heldOf(system, lease_id)
+  const row = await readHeld(ledger, fetch, token)
+  if (row === null || row.state === 'failed') throw leaseLost()
+  const [noted, sent] = [
+    [filesOfKind(row, 'metadata').length, filesOfKind(row, 'xml').length],
+    [metadata, xml],
+  ]
+  if (noted.join() !== sent.join())
+    throw new Failure(
+      'conflict',
+      'fetcher.incomplete',
+      `There are ${noted[0]} packages of metadata and ${noted[1]} of XML, not ${metadata} and ${xml}. Upload the others.`,
+    )
+  await wakeJob(system, { ...row, shard }, [completeFetch(ledger, fetch, token, is_whole)])
+}
+
+/**
+ * Ends a lease without its packages. A refused login is recorded like one that the authority refuses at a download, unless another CIEC
+ * was accepted or refused since. A repetition changes nothing. Throws Failure 409 fetcher.lease_lost.
+ */
+export async function failLease(system: System, lease_id: string, { error_class }: FailureReport): Promise<void> {
+  const login = loginOfLease(lease_id)
+  if (login) return error_class === LOGIN_REJECTED ? refuseVerified(system, login) : postponeLogin(system, login)
+  const { shard, ledger, fetch, token } = heldOf(system, lease_id)
+  const row = await readHeld(ledger, fetch, token)
+  if (row === null || row.state === 'complete') throw leaseLost()
+  log.error(system, 'The fetcher could not bring what it leased.', { fetch, entity: row.entity, error_class })
+  if (error_class !== LOGIN_REJECTED) {
+    await wakeJob(system, { ...row, shard }, [failFetch(ledger, fetch, token, error_class)])
+    return
+  }
+  const job = await awaitingJob(system, { ...row, shard })
+  const found = job && (await new Logins(system, row.entity).of(job.organizations))
+  if (found && row.login === (await hashOf(system, row, found, row.login?.split(':')[0])))
+    await rejectLogin(
+      { ...system, now: new Date() },
+      row.entity,
+      { login: found.login, version: row.version! },
+      await stoppedWith(system, { ...row, shard, job_id: job.job_id }),
+    )
+  await deleteUploads(system, row)
+  await wakeJob(system, { ...row, shard }, [dropFetch(ledger, fetch, token)])
+}

@@ -1,0 +1,138 @@
+import type { MiddlewareHandler } from 'hono'
+import { doc } from '#doc'
+import { FETCHED } from '../downloads/awaited/awaited.ts'
+import { Failure } from '../failures.ts'
+import type { App } from '../platform/context.ts'
+import { Hono } from '../platform/http/hono.ts'
+import { body, params, publicOperation, refusesAny, returns, storedUpload } from '../platform/http/operation.ts'
+import { unknownPath } from '../platform/http/problem.ts'
+import { Completion, Empty, FailureReport, LeaseAnswer, LeasePath, PackagePath, Renewed } from './contract.ts'
+import { completeLease, failLease, keepPackage, leaseJob, renewLease } from './leases.ts'
+import { isSigned } from './signature.ts'
+
+const TAG = 'Jobs'
+const MAX_PACKAGE = 100 * 1024 * 1024
+
+const UNSIGNED = doc('The signature is absent or wrong, or its timestamp is more than five minutes away.')
+const ABSENT = doc('This deployment has no fetcher: FETCHER_KEYS is not set.')
+const LOST = doc('Somebody else has the lease, or the job is needed no longer (`fetcher.lease_lost`). Drop what it was for.')
+const ALTERED = doc('The body is not the one of Fetcher-Digest.')
+
+/** Admits requests that the fetcher signed. Throws Failure 404 where there is none, and 401. */
+const signed: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {
+  const { fetcherKeys } = system.settings
+  if (fetcherKeys === null) throw unknownPath()
+  const { pathname, search } = new URL(req.url)
+  const request = {
+    ...{ method: req.method, path: pathname + search },
+    ...{ timestamp: req.header('fetcher-timestamp') ?? '', digest: req.header('fetcher-digest') ?? '' },
+  }
+  if (!(await isSigned(fetcherKeys, request, req.header('fetcher-signature') ?? '', system.now)))
+    throw new Failure('unauthenticated', 'fetcher.signature', 'The signature of the fetcher is absent, wrong or older than 5 minutes.')
+  return next()
+}
+
+/** Admits bodies that are those of the digest that was signed. Throws Failure 400. */
+const intact: MiddlewareHandler<App> = async (c, next) => {
+  const text = new TextEncoder().encode((await c.req.bodyCache.text) ?? '')
+  const sha256 = c.var.stored?.sha256 ?? new Uint8Array(await crypto.subtle.digest('SHA-256', text)).toHex()
+  if (sha256 !== c.req.header('fetcher-digest'))
+    throw new Failure('malformed', 'fetcher.digest', 'The body is not the one of Fetcher-Digest.')
+  return next()
+}
+
+export const fetcherRoutes = new Hono<App>()
+  .post(
+    '/leases',
+    publicOperation(
+      'leaseJob',
+      TAG,
+      doc('Lease a job'),
+      doc(
+        'Answers with a job and the CIEC that it needs. Of an RFC only one job is leased at a time. A lease whose answer is lost runs out, and the job is offered again.',
+      ),
+    ),
+    signed,
+    body(Empty),
+    intact,
+    returns(200, LeaseAnswer),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT }),
+    async (c) => c.json({ lease: await leaseJob(c.var.system) }),
+  )
+  .post(
+    '/leases/:lease_id/renew',
+    publicOperation('renewLease', TAG, doc('Renew a lease'), doc('The lease lasts for another ten minutes from now.')),
+    signed,
+    params(LeasePath),
+    body(Empty),
+    intact,
+    returns(200, Renewed),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST }),
+    async (c) => c.json(await renewLease(c.var.system, c.req.valid('param').lease_id)),
+  )
+  .put(
+    '/leases/:lease_id/packages/:kind/:n',
+    publicOperation(
+      'uploadPackage',
+      TAG,
+      doc('Upload a package'),
+      doc(
+        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0. The same kind and number again replaces what was uploaded before.',
+      ),
+    ),
+    signed,
+    params(PackagePath),
+    storedUpload(['application/zip'], MAX_PACKAGE, doc('The ZIP, of at most 100 MiB.'), FETCHED, () => true),
+    intact,
+    returns(204, undefined, doc('The package is stored.')),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
+    async (c) => {
+      const { lease_id, kind, n } = c.req.valid('param')
+      const { key, size } = c.var.stored
+      c.var.stored.isKept = true
+      try {
+        await keepPackage(c.var.system, lease_id, `${kind}-${Number(n)}`, { key, size })
+      } catch (error) {
+        // After any other error it may be noted.
+        c.var.stored.isKept = !(error instanceof Failure)
+        throw error
+      }
+      return c.body(null, 204)
+    },
+  )
+  .post(
+    '/leases/:lease_id/complete',
+    publicOperation(
+      'completeLease',
+      TAG,
+      doc('Complete a job'),
+      doc('Says how many packages were uploaded. The job runs with them, and its lease ends. A repetition is harmless.'),
+    ),
+    signed,
+    params(LeasePath),
+    body(Completion),
+    intact,
+    returns(204, undefined, doc('The job runs with the packages.')),
+    refusesAny({
+      ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT },
+      409: doc('The lease is lost (`fetcher.lease_lost`), or other numbers of packages were uploaded (`fetcher.incomplete`).'),
+    }),
+    async (c) => {
+      await completeLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))
+      return c.body(null, 204)
+    },
+  )
+  .post(
+    '/leases/:lease_id/fail',
+    publicOperation('failLease', TAG, doc('Give a job back'), doc('Says why it could not be done. A repetition is harmless.')),
+    signed,
+    params(LeasePath),
+    body(FailureReport),
+    intact,
+    returns(204, undefined, doc('The lease is over.')),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST }),
+    async (c) => {
+      await failLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))
+      return c.body(null, 204)
+    },
+  )

@@ -1,0 +1,44 @@
+/** Bytes that are read by range: a package in memory, or an object of the bucket that is never in memory as a whole. */
+export interface Bytes {
+  readonly size: number
+  /** The bytes from `offset` on: `length` of them, or fewer at the end. */
+  read(offset: number, length: number): Promise<Uint8Array>
+}
+
+export const bytesInMemory = (bytes: Uint8Array): Bytes => ({
+  size: bytes.length,
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+})
+
+/** What a read takes in advance, since neighbours are read one after the other: less while a reader jumps ahead. */
+const AHEAD = 1024 * 1024
+const LEAST_AHEAD = 64 * 1024
+
+/** An object of the bucket. It keeps the last megabyte that it read. Throws an Error when the object is gone. */
+export function bytesOfObject(files: R2Bucket, key: string, size: number): Bytes {
+  let window = { offset: 0, bytes: new Uint8Array(0) as Uint8Array }
+  let ahead = AHEAD
+  return {
+    size,
+    async read(offset, length) {
+      const end = Math.min(offset + length, size)
+      if (offset >= end) return new Uint8Array()
+      if (offset < window.offset || end > window.offset + window.bytes.length) {
+        const skipped = offset - window.offset - window.bytes.length
+        ahead = skipped > AHEAD ? Math.max(LEAST_AHEAD, ahead / 2) : skipped < 0 ? AHEAD : Math.min(AHEAD, ahead * 2)
+        const range = { offset, length: Math.min(Math.max(length, ahead), size - offset) }
+        const found = await files.get(key, { range })
+        if (found === null) throw new Error(`There is no object ${key}.`)
+        window = { offset, bytes: await found.bytes() }
+      }
+      const part = window.bytes.subarray(offset - window.offset, end - window.offset)
+      // What is kept for long must not keep the window.
+      return part.length < AHEAD / 2 ? part.slice() : part
+    },
+  }
+}
+
+/** The bytes of a range, a part at a time. */
+export async function* partsOf(bytes: Bytes, offset: number, length: number, part: number): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0; at < length; at += part) yield await bytes.read(offset + at, Math.min(part, length - at))
+}

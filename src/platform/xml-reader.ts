@@ -1,0 +1,177 @@
+/** What is told of a document, in its order. */
+export interface Handler {
+  /** An attribute of the element that opens next: its value is normalized and its references are resolved. */
+  attribute: (name: string, value: string) => void
+  /** `at` is where the element's tag begins in the text. */
+  open: (name: string, attributes: Readonly<Record<string, string>>, at: number) => void
+  close: () => void
+  /** Text inside the root, with its references resolved, or the content of a CDATA section. Other markup divides it into parts. */
+  text?: (text: string) => void
+}
+
+/** The surrogates stand for U+10000 to U+EFFFF: none is alone where FORBIDDEN finds nothing. */
+const START =
+  ':A-Z_a-z\\xC0-\\xD6\\xD8-\\xF6\\xF8-\\u02FF\\u0370-\\u037D\\u037F-\\u1FFF\\u200C\\u200D\\u2070-\\u218F\\u2C00-\\u2FEF\\u3001-\\uD7FF' +
+  '\\uF900-\\uFDCF\\uFDF0-\\uFFFD\\uD800-\\uDB7F\\uDC00-\\uDFFF'
+const NAME = new RegExp(`[${START}][${START}.0-9\\xB7\\u0300-\\u036F\\u203F\\u2040-]*`, 'y')
+const SPACE = /[ \t\r\n]+/y
+const EQUALS = /[ \t\r\n]*=[ \t\r\n]*["']/y
+const declared = (name: string, values: string): string => `[ \\t\\r\\n]+${name}[ \\t\\r\\n]*=[ \\t\\r\\n]*(?:"${values}"|'${values}')`
+const DECLARATION = new RegExp(
+  `<\\?xml${declared('version', '1\\.\\d+')}(?:${declared('encoding', '[A-Za-z][\\w.-]*')})?(?:${declared('standalone', '(?:yes|no)')})?` +
+    '[ \\t\\r\\n]*\\?>',
+  'y',
+)
+const TAG_END = /[ \t\r\n]*>/y
+const EMPTY_TAG_END = /[ \t\r\n]*\/>/y
+const INSTRUCTION_BODY = /(?=[? \t\r\n])/y
+const COMMENT = /<!--/y
+const CDATA = /<!\[CDATA\[/y
+
+const FORBIDDEN = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
+const REFERENCE = /&(?:(lt|gt|amp|quot|apos)|#(\d+)|#x([\dA-Fa-f]+));/g
+const NO_REFERENCE = /&(?!(?:lt|gt|amp|quot|apos|#\d+|#x[\dA-Fa-f]+);)/
+const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+
+/**
+ * Reads a text as well-formed XML 1.0 (fifth edition) and tells of its elements and attributes. It knows no namespaces, and here a document
+ * type is not well formed. Source: https://www.w3.org/TR/xml/.
+ */
+export class XmlReader {
+  readonly #text: string
+  /** Where the first character is that XML does not allow. */
+  readonly #forbidden: number
+  /** What was read ends here. */
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+    const forbidden = text.search(FORBIDDEN)
+    this.#forbidden = forbidden < 0 ? text.length : forbidden
+  }
+
+  /** The line that was reached, from 1. */
+  get line(): number {
+    return this.#text.slice(0, this.#at).split(/\r\n?|\n/).length
+  }
+
+  /** Throws an Error whose message is the reason, without any of the text. What `handler` throws passes through. */
+  read(handler: Handler): void {
+    const names: string[] = []
+    let hasRoot = false
+    if (this.#text.startsWith('\uFEFF')) this.#at = 1
+    this.#takes(DECLARATION)
+    while (this.#readText(handler, names.length > 0)) {
+      const begin = this.#at
+      const mark = this.#text[begin + 1]
+      if (mark === '!') this.#readMarkup(handler, names.length > 0)
+      else if (mark === '?') this.#skipInstruction()
+      else if (mark === '/') {
+        this.#reach(begin + 2)
+        if (this.#takeName() !== names.pop() || !this.#takes(TAG_END)) throw new Error('a closing tag is not right')
+        handler.close()
+      } else {
+        this.#reach(begin + 1)
+        const name = this.#takeName()
+        if (name === '') throw new Error('a tag has no name')
+        if (hasRoot && names.length === 0) throw new Error('there is a second root')
+        hasRoot = true
+        const attributes = this.#readAttributes(handler)
+        const isEmpty = this.#takes(EMPTY_TAG_END)
+        if (!isEmpty && !this.#takes(TAG_END)) throw new Error('a tag is not right')
+        handler.open(name, attributes, begin)
+        if (isEmpty) handler.close()
+        else names.push(name)
+      }
+    }
+    if (names.length > 0) throw new Error('the text ends inside an element')
+    if (!hasRoot) throw new Error('there is no root')
+  }
+
+  /** Reads the text before the next markup. False at the end. */
+  #readText(handler: Handler, isInRoot: boolean): boolean {
+    const next = this.#text.indexOf('<', this.#at)
+    const text = this.#text.slice(this.#at, next < 0 ? undefined : next)
+    this.#reach(this.#at + text.length)
+    if (!isInRoot && /[^ \t\r\n]/.test(text)) throw new Error('there is text outside the root')
+    if (text.includes(']]>')) throw new Error('text contains ]]>')
+    const value = resolved(handler.text && text.includes('\r') ? withLineFeeds(text) : text)
+    if (isInRoot && value !== '') handler.text?.(value)
+    return next >= 0
+  }
+
+  #readAttributes(handler: Handler): Record<string, string> {
+    const attributes: Record<string, string> = Object.create(null)
+    while (this.#takes(SPACE)) {
+      const name = this.#takeName()
+      if (name === '') break
+      if (!this.#takes(EQUALS)) throw new Error('an attribute has no value in quotes')
+      const raw = this.#takeUntil(this.#text[this.#at - 1]!)
+      if (raw.includes('<')) throw new Error('an attribute contains <')
+      if (attributes[name] !== undefined) throw new Error('an attribute occurs twice')
+      const value = resolved(/[\t\n\r]/.test(raw) ? raw.replace(/\r\n|[\t\n\r]/g, ' ') : raw)
+      attributes[name] = value
+      handler.attribute(name, value)
+    }
+    return attributes
+  }
+
+  #skipInstruction(): void {
+    this.#reach(this.#at + 2)
+    if (/^(xml)?$/i.test(this.#takeName()) || !this.#takes(INSTRUCTION_BODY)) throw new Error('an instruction or declaration is not right')
+    this.#takeUntil('?>')
+  }
+
+  #readMarkup(handler: Handler, isInRoot: boolean): void {
+    if (this.#takes(COMMENT)) {
+      this.#takeUntil('--')
+      if (!this.#takes(/>/y)) throw new Error('a comment contains --')
+    } else {
+      if (!isInRoot || !this.#takes(CDATA)) throw new Error('there is markup that is not right')
+      const text = this.#takeUntil(']]>')
+      if (text !== '') handler.text?.(withLineFeeds(text))
+    }
+  }
+
+  #takes(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at
+    if (!pattern.test(this.#text)) return false
+    this.#reach(pattern.lastIndex)
+    return true
+  }
+
+  /** A name, or nothing when none is here. */
+  #takeName(): string {
+    const from = this.#at
+    return this.#takes(NAME) ? this.#text.slice(from, this.#at) : ''
+  }
+
+  /** Passes the next mark and returns what stands before it. */
+  #takeUntil(mark: string): string {
+    const from = this.#at
+    const end = this.#text.indexOf(mark, from)
+    if (end < 0) throw new Error('the text ends too early')
+    this.#reach(end + mark.length)
+    return this.#text.slice(from, end)
+  }
+
+  #reach(end: number): void {
+    this.#at = Math.min(end, this.#forbidden)
+    if (end > this.#forbidden) throw new Error('there is a character that XML does not allow')
+  }
+}
+
+const withLineFeeds = (text: string): string => text.replace(/\r\n?/g, '\n')
+
+/** Resolves the references to characters. Throws an Error on any other. */
+const resolved = (text: string): string => {
+  if (!text.includes('&')) return text
+  if (NO_REFERENCE.test(text)) throw new Error('there is a reference that means nothing')
+  return text.replace(REFERENCE, (_, entity?: string, decimal?: string, hexadecimal?: string) => {
+    if (entity) return ENTITIES[entity]!
+    const code = decimal ? Number(decimal) : Number.parseInt(hexadecimal!, 16)
+    const character = code <= 0x10ffff ? String.fromCodePoint(code) : '\0'
+    if (FORBIDDEN.test(character)) throw new Error('there is a reference to a character that XML does not allow')
+    return character
+  })
+}

@@ -1,0 +1,91 @@
+import { raiseAlerts } from '../../alerts/alerts.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { sql } from '../../platform/db/fragment.ts'
+import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
+import { readLogin } from '../login.ts'
+import { rejectLogin } from '../login-answers.ts'
+import { findConnection, isDraft, isInvalid, NO_LOGIN, updateConnection, type WithReaches } from '../taxpayers.ts'
+import { dueForFetcher, findLeased, moveVerification } from './fetched-logins-store.ts'
+
+/** A CIEC that a fetcher is to verify. The row of its connection is the lease: nobody else takes it before `until`. */
+export interface LeasedLogin {
+  connection: number
+  /** The version of the RFC's CIECs when it was leased. */
+  version: number
+  until: number
+}
+
+const LOOKED_AT = 5
+const FIRST_WAIT_MS = 60_000
+const LONGEST_WAIT_MS = 60 * 60_000
+
+/** Leases a stored CIEC that is to be verified until an instant; null when there is none. */
+export async function leaseLogin(system: System, until: number): Promise<(LeasedLogin & { rfc: string; ciec: string }) | null> {
+  for (const { connection, version, due_at, ...of } of await dueForFetcher(system.db, Date.now(), LOOKED_AT)) {
+    if (!(await moveVerification(system.db, connection, due_at, until, 1))) continue
+    const row = await findConnection(system.db, of.organization_id, of.fiscal_entity_id)
+    const login = row ? await readLogin(system, row, 'ciec') : null
+    if (login && 'ciec' in login) return { connection, version, until, rfc: login.rfc, ciec: login.ciec }
+  }
+  return null
+}
+
+/** The connection of a leased CIEC, with that; null when the lease is lost. */
+export async function leasedLogin(system: System, { connection, until }: LeasedLogin) {
+  const found = await findLeased(system.db, connection, until)
+  const row = found && (await findConnection(system.db, found.organization_id, found.fiscal_entity_id))
+  const login = row ? await readLogin(system, row, 'ciec') : null
+  return row && login ? { row, login } : null
+}
+
+/** Refuses its batch unless the CIEC is still the leased one. */
+export const assertLeased = ({ db }: System, { connection, until }: LeasedLogin): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from connections where connection = ${connection} and ciec_verify_at = ${until} and ciec is not null)`,
+    'connection.ciec_leased',
+  )
+
+/** Has a CIEC verified again after a wait that doubles from a minute to an hour, because nobody knows whether it is right. */
+export async function postponeLogin(system: System, { connection, until }: LeasedLogin): Promise<void> {
+  const found = await findLeased(system.db, connection, until)
+  if (!found) return
+  const wait = Math.min(FIRST_WAIT_MS * 2 ** (found.attempts - 1), LONGEST_WAIT_MS)
+  await moveVerification(system.db, connection, until, Date.now() + wait, 0)
+}
+
+/**
+ * Records that the authority refused a leased CIEC. Connections whose login counts end like those that are refused at a download; one that
+ * never was active with it loses it, and an alert tells its organization, which is raised before, so that no crash prevents it.
+ */
+export async function refuseLogin(ctx: Ctx, leased: LeasedLogin, { row, login }: NonNullable<Awaited<ReturnType<typeof leasedLogin>>>) {
+  if (!isDraft(row) && !isInvalid(row)) return rejectLogin({ ...ctx, now: new Date() }, row.entity, { login, version: leased.version })
+  await tellErased(ctx, row, leased)
+  try {
+    await commit(ctx.db.$client, [
+      assertLeased(ctx, leased),
+      updateConnection(ctx.db, row.connection, { ...NO_LOGIN.ciec, updated_at: new Date() }),
+    ])
+  } catch (error) {
+    // Another one was stored meanwhile.
+    if (!isGuardViolation(error, 'connection.ciec_leased')) throw error
+  }
+}
+
+const tellErased = (ctx: Ctx, { fiscal_entity_id, rfc }: WithReaches, { until }: LeasedLogin): Promise<unknown> =>
+  raiseAlerts(
+    ctx,
+    [
+      {
+        organization_id: ctx.organization.id,
+        events_shard: ctx.organization.events_shard,
+        kind: 'connection.login_refused',
+        severity: 'warning',
+        dedupe_key: `connection.login_refused:${fiscal_entity_id}:first:${until}`,
+        resource_id: fiscal_entity_id,
+        message: `The tax authority rejected the CIEC of ${rfc} at its first login, and it was erased. Send the current CIEC.`,
+      },
+    ],
+    new Date(),
+  )

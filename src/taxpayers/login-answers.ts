@@ -1,0 +1,178 @@
+import { kindOf, type Login, type LoginKind, loginValue } from '../authority/port/login.ts'
+import { Failure } from '../failures.ts'
+import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
+import { auditedEach } from '../platform/audit/audit.ts'
+import type { System } from '../platform/context.ts'
+import { commit, type Statement } from '../platform/db/commit.ts'
+import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
+import { readLogin, type VersionedLogin } from './login.ts'
+import {
+  assertLoginVersion,
+  assertStatesUnchanged,
+  bumpLoginVersion,
+  eraseLogin,
+  goesOn,
+  heldConnections,
+  invalidateLogin,
+  type LoginRow,
+  loginVersion,
+  markVerified,
+  requireVerification,
+} from './login-store.ts'
+import { strikeReaches } from './reaches.ts'
+import { tellRefused } from './refused-logins.ts'
+
+/** The version of an RFC's logins of this kind, to read before the authority is asked about one. */
+export const loginVersionOf = ({ db }: System, login: Login): Promise<number> => loginVersion(db, login.rfc, kindOf(login))
+
+export const changing = () => new Failure('contention', 'fiscal_entity.changed', 'The connections to this RFC keep changing.')
+
+/**
+ * The connections whose stored login of this kind counts: those that hold this one, and the others. A login that cannot be opened is another
+ * one. A CIEC is compared with CIECs, and an e.firma with e.firmas, which are the same if their certificates are.
+ */
+async function holdersOf(system: System, entity: number, login: Login): Promise<{ same: LoginRow[]; others: LoginRow[] }> {
+  const kind = kindOf(login)
+  const same: LoginRow[] = []
+  const others: LoginRow[] = []
+  for (const { row } of await heldConnections(system.db, entity, kind)) ((await holdsThis(system, row, login)) ? same : others).push(row)
+  return { same, others }
+}
+
+/** Whether a connection holds this login. */
+export async function holdsThis(system: System, row: LoginRow, login: Login): Promise<boolean> {
+  const stored = await readLogin(system, row, kindOf(login))
+  return stored !== null && loginValue(stored) === loginValue(login)
+}
+
+/**
+ * The statements that go with storing an accepted login. Every other one of its kind that is held for the RFC has to be verified from now
+ * on. Equal ones are verified, and `isVerified` is true, unless another one was accepted or refused since the authority was asked. The
+ * commit is refused when one is accepted or refused meanwhile.
+ */
+export async function acceptance(system: System, entity: number, { login, version }: VersionedLogin, own?: number) {
+  const { db } = system
+  const kind = kindOf(login)
+  const current = await loginVersion(db, login.rfc, kind)
+  const holders = await holdersOf(system, entity, login)
+  const same = holders.same.filter(({ connection }) => connection !== own)
+  const others = holders.others.filter(({ connection }) => connection !== own)
+  const isVerified = current === version
+  const statements: Statement[] = [
+    assertLoginVersion(db, login.rfc, kind, current),
+    bumpLoginVersion(db, login.rfc, kind),
+    ...(others.length > 0 ? [requireVerification(db, others, kind, new Date())] : []),
+    ...(isVerified && same.length > 0 ? [markVerified(db, same, kind)] : []),
+  ]
+  return { statements, isVerified, areOthersOutstanding: others.length > 0 }
+}
+
+/**
+ * Records that the tax authority refused a login: every connection that holds it becomes invalid_ciec, a paused one for when it is resumed,
+ * unless it goes on with a login of the other kind; and every other login of this kind and RFC has to be verified. The same commit writes
+ * each organization's outbox event and audit event. When another login of this kind was accepted or refused since the authority was asked,
+ * the refused one has to be verified instead. `stopped` has the instants of the first runs whose downloads the refusal stopped, in milliseconds,
+ * by organization: connections without another login reached nothing with these and with later runs.
+ */
+export async function rejectLogin(
+  system: System,
+  entity: number,
+  { login, version }: VersionedLogin,
+  stopped: ReadonlyMap<string, number> = new Map(),
+): Promise<void> {
+  const { db } = system
+  const kind = kindOf(login)
+  await retryOnConflict(async () => {
+    const current = await loginVersion(db, login.rfc, kind)
+    const { same, others } = await holdersOf(system, entity, login)
+    if (same.length === 0) return
+    const refused = { kind, reason: kind === 'ciec' ? 'rejected' : 'efirma_refused', version, stopped } as const
+    const outcome =
+      current === version
+        ? [
+            ...(await invalidation(system, entity, same, refused)),
+            bumpLoginVersion(db, login.rfc, kind),
+            ...(others.length > 0 ? [requireVerification(db, others, kind, new Date())] : []),
+          ]
+        : [requireVerification(db, same, kind, new Date())]
+    await commit(db.$client, [assertLoginVersion(db, login.rfc, kind, current), ...outcome])
+  }, changing)
+  await wakeRelay(system, 'control')
+}
+
+/** Why the logins of a kind of some connections are of no use any more, and the version of the RFC's logins of that kind. */
+interface Refused {
+  kind: LoginKind
+  reason: 'rejected' | 'efirma_refused' | 'efirma_expired'
+  version: number
+  stopped?: ReadonlyMap<string, number>
+}
+
+/**
+ * The statements that end logins. Those who go on with another login get an alert, which is raised before the commit, so that no crash
+ * prevents it.
+ */
+async function invalidation(system: System, entity: number, rows: readonly LoginRow[], refused: Refused): Promise<Statement[]> {
+  const { db, now } = system
+  const { kind, reason, version, stopped } = refused
+  const [going, ended] = [rows.filter((row) => goesOn(row, kind)), rows.filter((row) => !goesOn(row, kind))]
+  const strikes = ended.flatMap(({ connection, organization_id }) => {
+    const since = stopped?.get(organization_id)
+    return since === undefined ? [] : { connection, since }
+  })
+  await tellRefused(system, going, reason, version)
+  const audited = (of: readonly LoginRow[], changed: string) =>
+    auditedEach(
+      { ...system, actor: { kind: 'system', process: 'downloads' } },
+      of.map((row) => ({ organization_id: row.organization_id, resource_id: row.fiscal_entity_id })),
+      { action: `fiscal_entity.${kind}_invalid`, changed: [changed] },
+    )
+  return [
+    assertStatesUnchanged(db, rows, kind),
+    ...(going.length === 0 ? [] : [eraseLogin(db, going, kind, now), ...audited(going, kind)]),
+    ...(ended.length === 0 ? [] : [invalidateLogin(db, ended, kind, reason, now), ...audited(ended, 'status')]),
+    ...(strikes.length === 0 ? [] : [strikeReaches(db, strikes)]),
+    ...insertOutboxEvents(
+      db.$client,
+      ended.map((row) => ({
+        outbox_event_id: `connection.ciec_invalid:${row.connection}:${kind === 'ciec' ? '' : 'efirma:'}${version}`,
+        kind: 'connection.ciec_invalid',
+        entity,
+        organizations: [row.organization_id],
+        body: { rejected_at: now.toISOString() },
+      })),
+      now.getTime(),
+    ),
+  ]
+}
+
+/** Gives up an e.firma that has ended. It says nothing about the others of the RFC. Returns false when the connection has changed since. */
+export const expireEfirma = (system: System, entity: number, row: LoginRow, version: number): Promise<boolean> =>
+  committed(system, async () => [
+    assertLoginVersion(system.db, row.rfc, 'efirma', version),
+    ...(await invalidation(system, entity, [row], { kind: 'efirma', reason: 'efirma_expired', version })),
+  ])
+
+/** Commits, and wakes the relay. Returns false when a guard refuses it. */
+async function committed(system: System, statements: () => Promise<Statement[]>): Promise<boolean> {
+  try {
+    await commit(system.db.$client, await statements())
+  } catch (error) {
+    if (!isConflict(error)) throw error
+    return false
+  }
+  await wakeRelay(system, 'control')
+  return true
+}
+
+/** A conflict leaves the login unverified, because another one was accepted or refused since the authority was asked. */
+export async function keepVerified(system: System, entity: number, { login, version }: VersionedLogin): Promise<void> {
+  const kind = kindOf(login)
+  const { same } = await holdersOf(system, entity, login)
+  if (same.length === 0) return
+  try {
+    await commit(system.db.$client, [assertLoginVersion(system.db, login.rfc, kind, version), markVerified(system.db, same, kind)])
+  } catch (error) {
+    if (!isConflict(error)) throw error
+  }
+}

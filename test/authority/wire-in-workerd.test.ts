@@ -1,0 +1,58 @@
+import { X509Certificate } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { openEfirma } from '../../src/authority/efirma/efirma.ts'
+import { loginRequest, packageRequest } from '../../src/authority/sat/messages.ts'
+import { readPackage } from '../../src/authority/sat/package-answer.ts'
+import { signerOf } from '../../src/authority/sat/signature.ts'
+import { authorityKey, certificateOf, newKey, opensslKey, pem, subjectOf } from './support/certificates.ts'
+import { packageAnswer } from './support/sat-answers.ts'
+import { verified } from './support/signatures.ts'
+
+/** What the rest of the tests of e.firmas and of the wire try in Node works with the cryptography and the encodings of Workers, too. */
+
+const RFC = 'Ñ&A050908GT0'
+const PASSWORD = 'contraseña'
+const NOW = new Date('2026-11-22T12:00:00Z')
+
+describe('in workerd', () => {
+  const key = newKey()
+  const certificate = new Uint8Array(certificateOf(key, { subject: subjectOf(`${RFC} / VADA800927DJ3`, 't61') }))
+
+  it.each([
+    ['as the authority encrypts it', () => authorityKey(key, PASSWORD, { iterations: 100_000 })],
+    ['by AES', () => opensslKey(key, 'aes-256-cbc', PASSWORD)],
+    ['by AES with 192 bits', () => opensslKey(key, 'aes-192-cbc', PASSWORD)],
+  ])('an e.firma whose key is encrypted %s is opened and signs requests', async (_, encrypted) => {
+    const files = { certificate: certificate.toBase64(), private_key: new Uint8Array(encrypted()).toBase64() }
+    await expect(openEfirma({ ...files, password: 'other' }, RFC, NOW)).rejects.toMatchObject({ code: 'efirma.wrong_password' })
+    const efirma = await openEfirma({ ...files, password: PASSWORD }, RFC, NOW)
+    expect(efirma.certificate.number).toBe('30001000000500003415')
+    const signer = await signerOf(efirma)
+    const requests = [
+      await loginRequest(signer, 'cfdi', NOW, crypto.randomUUID()),
+      await packageRequest({ signer, family: 'cfdi', token: 't' }, 'x_01'),
+    ]
+    for (const { body } of requests) expect(verified(body)).toBeInstanceOf(X509Certificate)
+  })
+
+  it('a key of another certificate, and one that is none, are refused', async () => {
+    const open = (private_key: string) =>
+      openEfirma({ certificate: pem('CERTIFICATE', certificate), private_key, password: PASSWORD }, RFC, NOW)
+    const other = new Uint8Array(newKey().export({ format: 'der', type: 'pkcs8' }))
+    await expect(open(pem('PRIVATE KEY', other))).rejects.toMatchObject({ code: 'efirma.key_mismatch' })
+    const broken = other.slice()
+    broken.fill(0xff, 30, 200)
+    await expect(open(pem('PRIVATE KEY', broken))).rejects.toMatchObject({ code: 'efirma.key_unreadable' })
+  })
+
+  it('a package is read from a stream, to the last byte', async () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(60_001))
+    const body = new Response(packageAnswer(bytes.toBase64().replace(/.{76}/g, '$&\r\n'))).body!
+    const parts: Uint8Array[] = []
+    const { meaning } = await readPackage(body, async (part) => {
+      parts.push(part.slice())
+    })
+    expect(meaning).toBe('accepted')
+    expect(new Uint8Array(await new Blob(parts).arrayBuffer())).toEqual(bytes)
+  })
+})

@@ -1,0 +1,318 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Behaviour } from '../../stand-in/requests.ts'
+import type { Step } from '../../stand-in/script.ts'
+import type { Wanted } from '../../stand-in/truth/generate.ts'
+import { runs } from '../../support/fuzz.ts'
+import { costOf } from '../../support/meter.ts'
+import { freshRfc } from '../../support/tenants.ts'
+import { efirmaOf, numberOf } from '../../taxpayers/support/efirmas.ts'
+import { callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
+import { asWithAuthority, SatWorld } from './support/sat-world.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** A taxpayer whose months an organization asks for; nothing has been done yet. */
+async function asked(wanted: Partial<Wanted> = {}, behaviour: Partial<Behaviour> = {}, steps: readonly Step[] = [], extractor = cfdiOf(3)) {
+  const world = new SatWorld(freshRfc(), wanted, behaviour, steps)
+  asWithAuthority(world)
+  losingMessages()
+  const one = await world.subscriber(extractor)
+  await one.run()
+  await world.call()
+  return { world, one }
+}
+
+const statusesOf = async (world: SatWorld): Promise<string[]> => [...new Set((await jobsOf(world.rfc)).map(({ status }) => status))]
+const countOf = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
+const solicitaOf = ({ SolicitaDescargaEmitidos: issued = 0, SolicitaDescargaRecibidos: received = 0 }: Record<string, number>): number =>
+  issued + received
+
+/** Everything is held, every job has succeeded, and nothing was asked that the authority may not be asked. */
+async function expectWhole(world: SatWorld): Promise<void> {
+  expect(await statusesOf(world)).toEqual(['succeeded'])
+  expect(await world.differences()).toEqual([])
+  expect(world.authority.log.violations).toEqual([])
+}
+
+describe('the first download from the authority', () => {
+  it('holds what the authority holds, with four requests for documents and thirteen requests in all for each family', async () => {
+    const { world } = await asked({ months: 2 })
+    await world.work()
+    await expectWhole(world)
+    for (const family of ['cfdi', 'retenciones'] as const) {
+      expect(solicitaOf(world.asked(family))).toBe(4)
+      expect(countOf(world.asked(family))).toBe(13)
+    }
+    // The packages are gone, and the conversation waits for nothing.
+    expect((await env.FILES.list({ prefix: `authority/${(await callOf(world.rfc)).entity}/` })).objects).toEqual([])
+    expect(await world.conversation()).toMatchObject({ due_at: null, token: null })
+  })
+
+  it('ends each month by itself, with its event, and leaves the jobs asleep meanwhile', async () => {
+    const { world, one } = await asked({ months: 2 })
+    await world.work(30_000)
+    const jobs = await jobsOf(world.rfc)
+    expect(jobs).toHaveLength(8)
+    for (const { status, attempts, error_class } of jobs)
+      expect({ status, attempts, error_class }).toEqual({ status: 'queued', attempts: 0, error_class: null })
+    for (const { next_attempt_at } of await one.jobs()) expect(next_attempt_at).not.toBeNull()
+    await world.work()
+    expect((await one.sync()).jobs).toMatchObject({ succeeded: 8, total: 8 })
+  })
+
+  it.each<[what: string, behaviour: Partial<Behaviour>]>([
+    ['many packages', { packageSize: 2 }],
+    ['doubled and reordered documents in many packages', { packageSize: 3, quirks: ['duplicated', 'reordered'] }],
+    ['odd names, empty files and metadata with a byte order mark', { quirks: ['names', 'bom'] }],
+    [
+      'all of that, and requests that are done only at the fourth check',
+      { packageSize: 2, quirks: ['duplicated', 'reordered', 'names', 'bom'], checks: 3 },
+    ],
+    ['limits that halve requests again and again', { limits: { CFDI: 5, Metadata: 7 } }],
+    ['tokens that end within seconds', { tokenLifeMs: 4_000 }],
+  ])('of %s', async (_, behaviour) => {
+    const { world } = await asked({ months: 2 }, behaviour)
+    await world.work()
+    expect(await statusesOf(world)).toEqual(['succeeded'])
+    expect(await world.differences()).toEqual([])
+    // A token that has ended is found out by the request that it is sent with, which is sent again with another one.
+    const violations = world.authority.log.violations.filter((one) => behaviour.tokenLifeMs === undefined || !one.startsWith('Asked again'))
+    expect(violations).toEqual([])
+  })
+})
+
+const SOLICITA = ['SolicitaDescargaEmitidos', 'SolicitaDescargaRecibidos'] as const
+const VERIFICA = 'VerificaSolicitudDescarga'
+
+const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
+  ['404 to requests', [{ operation: SOLICITA, times: 3, answer: { code: '404' } }]],
+  ['404 to checks', [{ operation: VERIFICA, times: 3, answer: { code: '404' } }]],
+  ['404 to packages', [{ operation: 'Descargar', times: 3, answer: { code: '404' } }]],
+  ['5002, that the period is used up', [{ operation: SOLICITA, times: 2, answer: { code: '5002' } }]],
+  ['5002 again and again', [{ operation: 'SolicitaDescargaEmitidos', kind: 'Metadata', times: 6, answer: { code: '5002' } }]],
+  ['5005, that an equal request is alive', [{ operation: SOLICITA, times: 2, answer: { code: '5005' } }]],
+  [
+    '5006',
+    [
+      { operation: SOLICITA, times: 2, answer: { code: '5006' } },
+      { operation: VERIFICA, answer: { code: '5006' } },
+    ],
+  ],
+  [
+    '5003 to a request of either kind',
+    (['CFDI', 'Metadata'] as const).map((kind) => ({ operation: SOLICITA, kind, answer: { code: '5003' } })),
+  ],
+  ['state 4, that a request has failed', [{ operation: VERIFICA, times: 3, answer: { code: '5000', state: '4', stateCode: '5000' } }]],
+  ['state 5 with 5003', [{ operation: VERIFICA, times: 2, answer: { code: '5000', state: '5', stateCode: '5003' } }]],
+  ['state 6, that a request is too old', [{ operation: VERIFICA, times: 2, answer: { code: '5000', state: '6', stateCode: '5000' } }]],
+  ['that it does not know a request', [{ operation: VERIFICA, times: 2, answer: { code: '5004', state: '0', stateCode: '' } }]],
+  ['5007, that a package is gone', [{ operation: 'Descargar', times: 2, answer: { code: '5007' } }]],
+  ['5008, that a package was downloaded twice', [{ operation: 'Descargar', times: 2, answer: { code: '5008' } }]],
+  ['a page', [{ times: 9, answer: { page: true } }]],
+  [
+    'a fault',
+    [
+      { operation: SOLICITA, times: 2, answer: { fault: 'InternalServiceFault' } },
+      { operation: 'Descargar', answer: { fault: 'InternalServiceFault' } },
+    ],
+  ],
+  [
+    'half of an answer',
+    (['answer', 'connection'] as const).map((truncated) => ({ operation: 'Descargar', times: 2, answer: { truncated } })),
+  ],
+  [
+    'nothing to what it does',
+    [
+      { operation: SOLICITA, times: 3, answer: { closed: true, isDone: true } },
+      { operation: 'Descargar', answer: { closed: true, isDone: true } },
+    ],
+  ],
+  ['nothing at all', [{ after: 3, times: 8, answer: { closed: true } }]],
+  [
+    'a code that nobody knows',
+    [
+      { operation: SOLICITA, times: 2, answer: { code: '5999' } },
+      { operation: VERIFICA, answer: { code: '5999' } },
+    ],
+  ],
+]
+/** In the long run each by itself; otherwise some together. */
+const TOGETHER = Array.from({ length: runs(5, SAID.length) }, (_, n): [string, Step[]] => {
+  const some = SAID.filter((_one, i) => i % runs(5, SAID.length) === n)
+  return [some.map(([what]) => what).join('; '), some.flatMap(([, steps]) => steps)]
+})
+
+describe('what the authority says instead', () => {
+  it.each(TOGETHER)('is borne: %s', async (_, steps) => {
+    const { world } = await asked({ months: 1, from: '2026-04' }, {}, steps, cfdiOf(1))
+    await world.work()
+    await expectWhole(world)
+  })
+
+  it.each([
+    ['302', 'internal_error'],
+    ['303', 'internal_error'],
+    ['5001', 'login_failed'],
+  ] as const)('ends it: %s', async (code, error_class) => {
+    const { world, one } = await asked(
+      { months: 1, from: '2026-04' },
+      {},
+      [{ operation: SOLICITA, times: 99, answer: { code } }],
+      cfdiOf(1),
+    )
+    await world.work()
+    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class })
+    // Once for each family and source.
+    expect(solicitaOf(world.asked())).toBe(4)
+    expect(world.authority.log.violations).toEqual([])
+  })
+
+  it('for seven days only "not yet": the jobs fail, and the next run asks anew', async () => {
+    const { world, one } = await asked({ months: 1, from: '2026-04' }, { checks: 1_000 }, [], ISSUED)
+    await world.work(9 * 86_400_000)
+    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class: 'sat_unavailable' })
+    // Of each request: six checks, and then one an hour.
+    expect(world.asked()[VERIFICA]! / 2).toBeGreaterThan(165)
+    expect(world.asked()[VERIFICA]! / 2).toBeLessThanOrEqual(174)
+    world.authority.behaviour.checks = 0
+    await one.run()
+    await world.call()
+    await world.work()
+    expect((await world.differences()).filter((one) => one.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
+describe('a request that is still waiting', () => {
+  it('costs two rows a check, however many are checked together', async () => {
+    const { world } = await asked({ months: 1, from: '2026-04' }, { checks: 1_000 }, [], cfdiOf(1))
+    await world.work(50_000)
+    const written: number[] = []
+    for (let n = 0; n < 8; n++) {
+      const [next] = world.queue.sort((one, other) => one.at - other.at)
+      world.queue.shift()
+      world.pass(next!.at - world.now)
+      const before = world.asked()[VERIFICA] ?? 0
+      const { cost } = await costOf(env.LEDGER_0, env.FILES, () => world.deliver(next!.body))
+      if ((world.asked()[VERIFICA] ?? 0) === before) continue
+      expect(world.asked()[VERIFICA]! - before).toBe(4)
+      written.push(cost.rows_written)
+    }
+    expect(written.length).toBeGreaterThan(5)
+    expect(new Set(written)).toEqual(new Set([2]))
+  })
+})
+
+describe('XML that does not come', () => {
+  it('is asked for once more, and keeps its month from being complete until it comes', async () => {
+    const withheld = new Set<string>()
+    const { world, one } = await asked(
+      { months: 1, from: '2026-04' },
+      { withheld },
+      [],
+      cfdiOf(2, { data_source_keys: ['sat_cfdi_issued'] }),
+    )
+    const document = world.truth.documents.find(
+      ({ emisor, type, cancelled }) => emisor.rfc === world.rfc && type === 'I' && cancelled === null,
+    )!
+    withheld.add(document.uuid)
+    const statusOf = async () => {
+      const { body } = await one.ask(
+        'GET',
+        `/v1/cfdi/summary/monthly?fiscal_entity_id=${one.fiscal_entity_id}&direction=issued&from=2026-04&to=2026-04`,
+      )
+      return body.data[0].data_status
+    }
+    const path = `/v1/fiscal-entities/${one.fiscal_entity_id}/coverage`
+    const april = async () => (await one.ask('GET', `${path}?source=sat_cfdi_issued&from=2026-04&to=2026-04`)).body.data[0]
+    const lacking = async () => (await one.ask('GET', `${path}/sat_cfdi_issued/2026-04`)).body.data
+    expect(await april()).toMatchObject({ status: 'requested', announced_count: 0, last_code: null, last_success_at: null })
+    await world.work()
+    expect(await statusesOf(world)).toEqual(['succeeded'])
+    expect(await world.differences()).toContain(`sat_cfdi_issued 2026-04 ${document.uuid} has no XML.`)
+    expect(await statusOf()).toBe('downloading')
+    const accepted = '5000: The tax authority accepted the request.'
+    const partial = await april()
+    expect(partial).toMatchObject({
+      status: 'partial',
+      metadata_only_count: 1,
+      last_code: accepted,
+      next_check_at: null,
+      last_success_at: null,
+    })
+    expect(partial.held_count).toBe(partial.announced_count - 1)
+    expect(await lacking()).toMatchObject([{ uuid: document.uuid, why: 'xml_not_delivered_yet', code: null }])
+    const xml = (await world.requests()).filter(({ kind, family }) => kind === 'xml' && family === 'cfdi')
+    expect(xml).toHaveLength(2)
+    withheld.clear()
+    world.pass(86_400_000)
+    await one.run()
+    await world.call()
+    await world.work()
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(await statusOf()).toBe('complete')
+    const complete = await april()
+    expect(complete).toMatchObject({ status: 'complete', metadata_only_count: 0, announced_count: partial.announced_count })
+    expect(Date.parse(complete.last_success_at)).toBeGreaterThan(Date.parse('2026-04-30'))
+    expect(await lacking()).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
+describe('an e.firma that the authority refuses', () => {
+  it('ends the connection, whatever was under way; another one goes on with what was asked for', async () => {
+    const { world, one } = await asked({ months: 1, from: '2026-04' }, { checks: 2 }, [], ISSUED)
+    await world.work(30_000)
+    const before = solicitaOf(world.asked())
+    expect(before).toBe(2)
+    world.authority.revoke(numberOf('0001'))
+    await world.work()
+    expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
+    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'queued', error_class: 'invalid_credentials' })
+    const entries = world.authority.log.entries.length
+    world.pass(2 * 86_400_000)
+    await world.work(3_600_000)
+    // Nothing is asked with it any more.
+    expect(world.authority.log.entries.slice(entries).filter(({ operation }) => operation !== 'Autentica')).toEqual([])
+    const { status } = await one.ask('PATCH', one.path, { efirma: efirmaOf(world.rfc, { number: numberOf('0002') }) })
+    expect(status).toBe(200)
+    await world.call()
+    await world.work()
+    expect((await jobsOf(world.rfc)).filter((job) => job.status === 'succeeded')).toHaveLength(2)
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
+describe.runIf(runs(0, 1) === 1)('thirty-six months', () => {
+  it('come whole with every code and every oddity, in four requests for documents of each family without them', {
+    timeout: 900_000,
+  }, async () => {
+    const plain = await asked({ months: 36, from: '2023-06' }, {}, [], cfdiOf(36))
+    await plain.world.work()
+    await expectWhole(plain.world)
+    for (const family of ['cfdi', 'retenciones'] as const) {
+      expect(solicitaOf(plain.world.asked(family))).toBe(4)
+      expect(countOf(plain.world.asked(family))).toBeLessThanOrEqual(13)
+    }
+    vi.restoreAllMocks()
+    const odd: Partial<Behaviour> = {
+      packageSize: 40,
+      quirks: ['duplicated', 'reordered', 'names', 'bom'],
+      checks: 2,
+      limits: { CFDI: 150, Metadata: 300 },
+    }
+    const { world } = await asked(
+      { months: 36, from: '2023-06' },
+      odd,
+      SAID.flatMap(([, steps]) => steps),
+      cfdiOf(36),
+    )
+    await world.work()
+    await expectWhole(world)
+  })
+})

@@ -1,0 +1,95 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { settingsOf } from '../../../src/platform/settings.ts'
+import { runs } from '../../support/fuzz.ts'
+import { freshRfc } from '../../support/tenants.ts'
+import { bookOf, cfdiOf, jobsOf, losingMessages } from '../support/downloads.ts'
+import { asWithAuthority, SatWorld } from './support/sat-world.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+const DAY = 86_400_000
+const SOLICITA = /^SolicitaDescarga/
+const countOf = (counts: Record<string, number>, like = /./): number =>
+  Object.entries(counts).reduce((sum, [name, n]) => sum + (like.test(name) ? n : 0), 0)
+
+/** A taxpayer with some months of documents, some of which are stamped late, whose months are downloaded every day. */
+async function daily(months: number, scope_months: number) {
+  const world = new SatWorld(freshRfc(), { months, from: '2026-03' })
+  asWithAuthority(world)
+  losingMessages()
+  const one = await world.subscriber(cfdiOf(scope_months))
+  const day = async () => {
+    const before = { cfdi: world.asked('cfdi'), retenciones: world.asked('retenciones') }
+    await one.run()
+    await world.call()
+    await world.work(DAY / 2)
+    const ofFamily = (family: 'cfdi' | 'retenciones', like?: RegExp) => countOf(world.asked(family), like) - countOf(before[family], like)
+    return (['cfdi', 'retenciones'] as const).map((family) => ({ all: ofFamily(family), solicita: ofFamily(family, SOLICITA) }))
+  }
+  const nextDay = () => world.pass(DAY)
+  return { world, one, day, nextDay }
+}
+
+describe('the days after the first download', () => {
+  it('take two requests for documents and five requests in all of each family when nothing is new, and write no document', async () => {
+    const { world, day, nextDay } = await daily(2, 3)
+    await day()
+    expect(await world.differences()).toEqual([])
+    nextDay()
+    const before = await bookOf(world.rfc, ['cfdi', 'cfdi_commits'])
+    for (const { all, solicita } of await day()) {
+      expect(solicita).toBeLessThanOrEqual(2)
+      expect(all).toBeLessThanOrEqual(5)
+    }
+    expect(await bookOf(world.rfc, ['cfdi', 'cfdi_commits'])).toEqual(before)
+    expect([...new Set((await jobsOf(world.rfc)).map(({ status }) => status))]).toEqual(['succeeded'])
+    expect(await world.conversation()).toMatchObject({ due_at: null })
+  })
+
+  it('bring what is issued, stamped late and cancelled, and repeat no period', { timeout: 300_000 }, async () => {
+    const { world, day, nextDay } = await daily(4, 3)
+    for (let n = 0; n < runs(9, 30); n++) {
+      const counts = await day()
+      // The whole of the months is asked for again each week; otherwise only the last days.
+      for (const { solicita } of counts) expect(solicita).toBeLessThanOrEqual(4)
+      if (n === 1) {
+        const [first] = world.truth.documents.filter(({ fecha, cancelled }) => fecha.startsWith('2026-03') && cancelled === null)
+        world.truth.cancel(first!.uuid, new Date(world.now))
+      }
+      nextDay()
+    }
+    await day()
+    const late = await world.differences()
+    // The cancellation of an old document is found within a week, and everything else with the next day.
+    expect(late).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+
+  it('ask for thirteen months again once a week, as far back as the runs have been, and so find late cancellations', async () => {
+    const { world, one, day, nextDay } = await daily(2, 3)
+    await day()
+    await one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 1 })
+    const settings = settingsOf(env)
+    settings.taxAuthority = 'sat'
+    try {
+      const [first] = world.truth.documents.filter(({ fecha, cancelled }) => fecha.startsWith('2026-03') && cancelled === null)
+      world.truth.cancel(first!.uuid, new Date(world.now))
+      let weeks = 0
+      for (let n = 0; n < 8; n++) {
+        nextDay()
+        const before = (await jobsOf(world.rfc)).filter(({ month }) => month === '2026-03').length
+        await day()
+        if ((await jobsOf(world.rfc)).filter(({ month }) => month === '2026-03').length > before) weeks++
+      }
+      expect([1, 2]).toContain(weeks)
+      expect(await world.differences()).toEqual([])
+      expect(world.authority.log.violations).toEqual([])
+    } finally {
+      settings.taxAuthority = 'sandbox'
+    }
+  })
+})

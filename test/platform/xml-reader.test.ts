@@ -1,0 +1,205 @@
+import fc from 'fast-check'
+import { SaxesParser } from 'saxes'
+import { expect, it } from 'vitest'
+import { XmlReader } from '../../src/platform/xml-reader.ts'
+import { runs } from '../support/fuzz.ts'
+
+type Told = (readonly [string, ...unknown[]])[]
+
+/** Parsers divide text as they like: parts that follow each other are one. */
+const tellText = (told: Told, text: string): void => {
+  const last = told.at(-1)
+  if (last?.[0] === 'text') told[told.length - 1] = ['text', `${last[1]}${text}`]
+  else told.push(['text', text])
+}
+
+const ours = (text: string): Told => {
+  const told: Told = []
+  new XmlReader(text).read({
+    attribute: (name, value) => told.push(['attribute', name, value]),
+    open: (name, attributes) => told.push(['open', name, { ...attributes }]),
+    close: () => told.push(['close']),
+    text: (text) => tellText(told, text),
+  })
+  return told
+}
+
+/** The library overlooks half of a surrogate pair. */
+const reference = (text: string): Told => {
+  if (!text.isWellFormed()) throw new Error('not Unicode')
+  const told: Told = []
+  const parser = new SaxesParser({ xmlns: false })
+  parser.on('attribute', ({ name, value }) => told.push(['attribute', name, value]))
+  parser.on('opentag', ({ name, attributes }) => told.push(['open', name, { ...attributes }]))
+  // The library also tells of white space outside the root, which is no text of the document.
+  let depth = 0
+  parser.on('opentagstart', () => depth++)
+  parser.on('closetag', () => {
+    depth--
+    told.push(['close'])
+  })
+  parser.on('text', (text) => depth > 0 && tellText(told, text))
+  parser.on('cdata', (text) => text !== '' && tellText(told, text))
+  parser.write(text).close()
+  return told
+}
+
+const outcome = (read: (text: string) => Told, text: string): Told | 'refused' => {
+  try {
+    return read(text)
+  } catch {
+    return 'refused'
+  }
+}
+
+const agree = (text: string): void => expect(outcome(ours, text), JSON.stringify(text)).toEqual(outcome(reference, text))
+
+const space = fc.constantFrom(' ', '\n', '\t', '\r\n', '\r', '  ')
+const gap = fc.constantFrom('', '', '', ' ', '\r\n')
+const name = fc.constantFrom('a', 'b', 'cfdi:Emisor', '_1', 'ñ', 'x·y', '𐐀', '__proto__', 'xml')
+const reference_ = fc.constantFrom('&amp;', '&lt;', '&gt;', '&quot;', '&apos;', '&#65;', '&#xf1;', '&#x1F600;', '&#10;', '&#xD;', '&#9;')
+const character = fc.constantFrom(
+  'x',
+  'Ñ',
+  '😀',
+  '\u{F0000}',
+  '\uFFFD',
+  ']',
+  '>',
+  '-',
+  '?',
+  '=',
+  '/',
+  ' ',
+  '\t',
+  '\n',
+  '\r',
+  '\r\n',
+  ';',
+  '#',
+)
+const texts = (others: readonly string[]) =>
+  fc.array(fc.oneof(character, reference_, ...others.map((one) => fc.constant(one)))).map((all) => all.join(''))
+const value = fc.oneof(
+  texts(["'"]).map((text) => `"${text}"`),
+  texts(['"']).map((text) => `'${text}'`),
+)
+const attributes = fc
+  .uniqueArray(fc.tuple(space, name, gap, gap, value), { selector: ([, name]) => name, maxLength: 4 })
+  .map((all) => all.map(([space, name, before, after, value]) => `${space}${name}${before}=${after}${value}`).join(''))
+const misc = fc.oneof(
+  space,
+  texts([]).map((text) => `<!--${text.replaceAll('-', '')}-->`),
+  fc.tuple(fc.constantFrom('x', 'xml-stylesheet', 'ñ'), texts([])).map(([name, text]) => `<?${name} ${text.replaceAll('?>', '')}?>`),
+)
+const text = texts(['"', "'"]).map((text) => text.replaceAll(']]>', ''))
+const cdata = texts(['<', '&']).map((text) => `<![CDATA[${text.replaceAll(']]>', '')}]]>`)
+
+const { element } = fc.letrec<{ element: string; content: string }>((tie) => ({
+  content: fc.array(fc.oneof({ depthSize: 'small' }, text, misc, cdata, tie('element')), { maxLength: 4 }).map((all) => all.join('')),
+  element: fc.oneof(
+    { depthSize: 'small' },
+    fc.tuple(name, attributes, gap).map(([name, attributes, gap]) => `<${name}${attributes}${gap}/>`),
+    fc
+      .tuple(name, attributes, gap, tie('content'), gap)
+      .map(([name, attributes, gap, content, end]) => `<${name}${attributes}${gap}>${content}</${name}${end}>`),
+  ),
+}))
+const prolog = fc.constantFrom(
+  '',
+  '\uFEFF',
+  '<?xml version="1.0"?>',
+  '<?xml version="1.0" encoding="UTF-8"?>\r\n',
+  "\uFEFF<?xml\tversion = '1.0' encoding='ISO-8859-1'  standalone='yes' ?>",
+)
+const documents = fc
+  .tuple(prolog, fc.array(misc, { maxLength: 2 }), element, fc.array(misc, { maxLength: 2 }))
+  .map(([prolog, before, root, after]) => [prolog, ...before, root, ...after].join(''))
+
+it('every well-formed document is read as the reference library reads it', () => {
+  fc.assert(
+    fc.property(documents, (text) => {
+      expect(ours(text)).toEqual(reference(text))
+    }),
+    { numRuns: runs(1_000, 20_000) },
+  )
+})
+
+const part = fc.constantFrom(
+  ...[
+    '<',
+    '>',
+    '/',
+    '&',
+    ';',
+    '"',
+    "'",
+    '=',
+    '!',
+    '?',
+    '-',
+    '--',
+    ']',
+    ']]>',
+    '[',
+    ' ',
+    '\n',
+    '\r',
+    'a',
+    'x',
+    '#',
+    '0',
+    ':',
+    '\0',
+    '\v',
+    '\uFFFF',
+  ],
+  ...[
+    '\uD800',
+    '\uDC00',
+    '\uFEFF',
+    '\u00A0',
+    '\u2003',
+    '·',
+    '<!--',
+    '-->',
+    '<![CDATA[',
+    '<?',
+    '?>',
+    '<?xml ',
+    '</a>',
+    '<a>',
+    '&#0;',
+    '&#xFFFF;',
+  ],
+  ...[
+    '&#x110000;',
+    '&#xD800;',
+    '&nbsp;',
+    '&#;',
+    '&#x;',
+    '&;',
+    'version="1.0"',
+    " standalone='no'",
+    ' encoding=""',
+    '><',
+    'a="1"',
+    'xml',
+    '\u{E0100}',
+  ],
+)
+
+it('a document that is changed anywhere is refused when the reference library refuses it, and otherwise read as it reads it', () => {
+  const change = fc.tuple(fc.nat(), fc.nat({ max: 3 }), fc.option(part, { nil: '' }))
+  fc.assert(
+    fc.property(documents, fc.array(change, { minLength: 1, maxLength: 3 }), (document, changes) => {
+      agree(
+        changes.reduce((text, [place, removed, added]) => {
+          const at = place % (text.length + 1)
+          return text.slice(0, at) + added + text.slice(at + removed)
+        }, document),
+      )
+    }),
+    { numRuns: runs(3_000, 100_000) },
+  )
+})
