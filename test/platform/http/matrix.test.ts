@@ -138,7 +138,12 @@ describe('an identifier in a path', () => {
         const { path, sent } = callOf(entry, { ...given, [name]: value })
         // The roles take turns: each meets several values of every name.
         for (const role of sample(ROLES, 3, turn++)) {
-          const { answer, d1 } = await metered(entry.route.method, path, { ...sent, ...as(ours.callers[role]) })
+          const ask = () => metered(entry.route.method, path, { ...sent, ...as(ours.callers[role]) })
+          let { answer, d1 } = await ask()
+          if (d1 !== 1) {
+            await quiet()
+            ;({ answer, d1 } = await ask())
+          }
           expect([path, role, answer.status, answer.body.code, d1]).toEqual([path, role, 400, 'request.malformed_id', 1])
         }
       }
@@ -202,7 +207,13 @@ describe('what is another organization’s is told like what is not there', () =
       return { status: answer.status, essence: essence(answer), d1 }
     }
     for (const role of ROLES) {
-      const told = [await ask(role, foreign[entry.id]!), await ask(role, absent(entry.id))]
+      const both = async () => [await ask(role, foreign[entry.id]!), await ask(role, absent(entry.id))]
+      let told = await both()
+      if (told[0]!.d1 !== told[1]!.d1) {
+        // Messages of what the row was given may have been worked on meanwhile: they are waited for.
+        await quiet()
+        told = await both()
+      }
       expect(told[0]).toEqual(told[1])
       expect(told[0]!.status).toBe(entry.row.may.includes(role as never) ? 404 : 403)
     }
