@@ -7,6 +7,7 @@ import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { customListRoutes } from './blacklists/custom/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
+import { changesRoutes } from './cfdi/changes/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
@@ -155,6 +156,7 @@ app
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', withholdingRoutes)
+  .route('/v1/cfdi', changesRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/cfdi', statusRoutes)
   .route('/v1/analytics', portfolioRoutes)

@@ -2,6 +2,7 @@ import type { AskedCfdi } from '../authority/port/status.ts'
 import { statusesOf } from '../authority/statuses.ts'
 import { checkOf, checkWith, isDoubtful, parseChecks, type StatusCheck } from '../cfdi/checks/checks.ts'
 import { addDoubts, nextDaily } from '../cfdi/checks/doubts.ts'
+import { commitChecked } from '../cfdi/commits/commits.ts'
 import type { Cfdi } from '../cfdi/contract.ts'
 import { findDetailed, shownAs } from '../cfdi/detail/detail.ts'
 import { Failure, notFound } from '../failures.ts'
@@ -46,7 +47,9 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
       : row.estatus !== 'cancelado' && isDoubtful(check, now)
         ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), doubt: 'asked' }])
         : []
-    await commit(d1, [keepCheck(d1, { entity: partition.number, uuid }, fiscal_entity_id, check), ...doubts])
+    const document = { entity: partition.number, uuid }
+    const checked = [keepCheck(d1, document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
+    await commit(d1, [...checked, ...doubts])
     if (isFound) await wakeDoubts(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })
   } catch (error) {

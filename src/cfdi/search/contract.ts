@@ -82,15 +82,6 @@ export const CfdiSearch = z
       .date()
       .optional()
       .meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
-    updated_since: z.iso
-      .datetime({ offset: true })
-      .optional()
-      .meta({
-        description: doc(
-          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed ' +
-            'earlier.',
-        ),
-      }),
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
