@@ -363,6 +363,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/changes': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/vat-position/entries': {
     ...{ may: ALL, answers: 200, given: entity },

@@ -2,7 +2,7 @@ import type { Touched } from '../commits/touched.ts'
 import type { Reason } from './contract.ts'
 import type { NamesLeg } from './legs.ts'
 import type { Place, Position, Told } from './position.ts'
-import type { HiddenRow, LegName, NamedCommit } from './store.ts'
+import { COMMITS, type HiddenRow, type LegName, type NamedCommit } from './store.ts'
 
 /** A document that may have changed, and the position once it is dealt with. */
 export interface Name {
@@ -55,9 +55,9 @@ export function namesOfCommits(
 ): { names: Name[]; end: 'over' | 'more' | 'cut' | 'missing' } {
   const names: Name[] = []
   let next = told.sequence + 1
-  for (const { sequence, touched } of commits) {
+  for (const [n, { sequence, touched }] of commits.entries()) {
     if (sequence !== next) return { names, end: 'missing' }
-    if (names.length >= MOST_NAMES) return { names, end: 'more' }
+    if (n === COMMITS || names.length >= MOST_NAMES) return { names, end: 'more' }
     const list = listed(touched, fiscal_entity_id)
     const skipped = next === told.sequence + 1 ? told.behind : 0
     for (const [k, [uuid, reason, from]] of list.entries())

@@ -12,9 +12,8 @@ import type { Place } from './position.ts'
 
 /** Rows that a statement of names reads. */
 export const NAMES = 1_000
-/** Commits that an answer looks at, and the bytes of their names. */
-const COMMITS = 50
-const COMMIT_BYTES = 400_000
+/** Commits that an answer looks at. One more is read, which tells whether there are more. */
+export const COMMITS = 20
 
 const limited = (rows: number): Fragment => raw(`limit ${rows}`)
 const statement = ({ d1 }: ScopedLedger, fragment: Fragment): D1PreparedStatement => prepared(d1, withLiterals(fragment))
@@ -130,10 +129,7 @@ export interface NamedCommit {
 }
 
 const selectCommits = (number: number, after: number): Fragment =>
-  sql`select sequence, hex(touched) as touched from (
-    select sequence, touched, sum(length(touched)) over (order by sequence) - length(touched) as before from cfdi_commits
-    where entity = ${number} and sequence > ${after} order by sequence ${limited(COMMITS + 1)})
-  where coalesce(before, 0) <= ${COMMIT_BYTES} order by sequence`
+  sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} order by sequence ${limited(COMMITS + 1)}`
 
 /** Reads what legs name, the first one from a place on, and the next commits of partitions. One call, none without either. */
 export async function readNames(
@@ -196,7 +192,8 @@ export async function findNamed(
     : raw(', null as import')
   const named = (list: readonly Asked[], columns: Fragment, isMeant: Fragment, end: Fragment) =>
     sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join cfdi c where c.uuid = j.value->>1 and ${isMeant} ${end}`
-  const first = sql`order by j.key ${limited(rows)}`
+  // The list is gone through in its order.
+  const first = limited(rows)
   const selects = [
     authority && asked.authority.length > 0
       ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : raw(', null as import')}`)

@@ -28,6 +28,8 @@ export interface Player extends Seat {
   name: string
   /** Empty before the first connection. */
   fiscal_entity_id: string
+  /** What it has of the RFC by following the changes. */
+  mirror: { cursor: string; rows: Map<string, { uuid: string }> }
 }
 
 export interface History extends Shared {
@@ -58,7 +60,7 @@ export async function begin(seed: number, next: () => number, organizations: num
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {
     const { owner: tenant } = await organization('enterprise_gold')
-    const player = { ...emptySeat(), tenant, name, fiscal_entity_id: '' }
+    const player = { ...emptySeat(), tenant, name, fiscal_entity_id: '', mirror: { cursor: '', rows: new Map() } }
     history.players.push(player)
     if (next() < 0.9) await create(history, player)
     if (next() < 0.8) await connect(history, player)
