@@ -4,7 +4,7 @@ import { type CursorScope, openHidden, sealHidden } from '../../platform/paging/
 import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { view } from '../view.ts'
 import type { CfdiChange, CfdiChanges, ChangesQuery } from './contract.ts'
-import type { Change } from './page.ts'
+import type { ToldChange } from './page.ts'
 import { type Packed, pack, unpack } from './position.ts'
 import { readChanges } from './read.ts'
 
@@ -18,6 +18,10 @@ export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuer
   const before = cursor === undefined ? null : unpack(await openHidden<Packed>(ctx, scope, cursor))
   const { changes, position, has_more } = await readChanges(ledger, before, from === 'now', limit)
   const listed = changes.some(({ item }) => item !== null) ? await listedOf(ctx) : undefined
-  const viewed = ({ uuid, reasons, item }: Change): CfdiChange => ({ uuid, reasons, cfdi: item && view(item.row, item.context, listed) })
+  const viewed = ({ uuid, reasons, item }: ToldChange): CfdiChange => ({
+    uuid,
+    reasons,
+    cfdi: item && view(item.row, item.context, listed),
+  })
   return { data: changes.map(viewed), has_more, next_cursor: await sealHidden(ctx, scope, pack(position)) }
 }

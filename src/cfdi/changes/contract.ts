@@ -5,7 +5,7 @@ import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts
 import { Cfdi } from '../contract.ts'
 
 export const REASONS = ['appeared', 'xml', 'cancelled', 'status', 'payment', 'substituted', 'removed'] as const
-export type Reason = (typeof REASONS)[number]
+export type ChangeReason = (typeof REASONS)[number]
 
 /** The query of GET /v1/cfdi/changes. */
 export const ChangesQuery = z

@@ -1,7 +1,7 @@
 import { type Reach, stretchesOf } from '../../visibility/reaches.ts'
 import { EVERYTHING, type Window } from '../../visibility/window.ts'
 import { type Stretch, stretchesBetween } from '../mirrored/stretches.ts'
-import { isEverything, type Position, type Walk } from './position.ts'
+import { type ChangesPosition, isEverything, type Walk } from './position.ts'
 
 /** What a ceiling newly reaches: instants of a direction in seconds, both inclusive. */
 export interface Range {
@@ -32,7 +32,7 @@ const grouped = (stretches: readonly Stretch[]): (readonly Stretch[])[] =>
 
 /** The legs of a walk: first those that tell, then those that name. They follow from the walk alone, whatever happens meanwhile. */
 export function legsOf(
-  { windows }: Position,
+  { windows }: ChangesPosition,
   { to, closed, imports }: Walk,
   reachesOf: (direction: 0 | 1) => readonly Reach[],
 ): { rows: RowsLeg[]; names: NamesLeg[] } {

@@ -1,7 +1,7 @@
 import type { Touched } from '../commits/touched.ts'
-import type { Reason } from './contract.ts'
+import type { ChangeReason } from './contract.ts'
 import type { NamesLeg } from './legs.ts'
-import type { Place, Position, Told } from './position.ts'
+import type { ChangesPosition, Told, WalkPlace } from './position.ts'
 import { COMMITS, type HiddenRow, type LegName, type NamedCommit } from './store.ts'
 
 /** A document that may have changed, and the position once it is dealt with. */
@@ -10,20 +10,20 @@ export interface Name {
   uuid: string | null
   /** `authority` and `imports` are looked for where they lie; what is `closed` is shown no more by the authority's partition. */
   of: 'authority' | 'imports' | 'closed'
-  reason: Reason | 'stored'
+  reason: ChangeReason | 'stored'
   /** The ceiling, in seconds, from which on a reader is shown the change. */
   from: number | null
   /** The commit that names it. */
   commit: number
-  behind: (position: Position) => Position
+  behind: (position: ChangesPosition) => ChangesPosition
 }
 
 /** Looked at in one answer. */
 const MOST_NAMES = 5_000
 
 const onTo =
-  (leg: number, place: Place) =>
-  (position: Position): Position =>
+  (leg: number, place: WalkPlace) =>
+  (position: ChangesPosition): ChangesPosition =>
     position.walk === null ? position : { ...position, walk: { ...position.walk, leg, place } }
 
 const LEG_REASONS = { closed: 'removed', applied: 'payment', substituting: 'substituted', reached: 'appeared' } as const
@@ -72,7 +72,7 @@ export function namesOfCommits(
 
 const to =
   (of: 'authority' | 'imports', told: Told) =>
-  (position: Position): Position => ({ ...position, [of]: told })
+  (position: ChangesPosition): ChangesPosition => ({ ...position, [of]: told })
 
 type Listed = readonly [uuid: string, reason: Name['reason'], from: number | null]
 
@@ -81,7 +81,7 @@ function listed(
   own: string,
 ): Listed[] {
   const all = (uuids: readonly string[], reason: Name['reason']) => uuids.map((uuid): Listed => [uuid, reason, null])
-  const turned = (some: NonNullable<Touched['balances']>, reason: Reason) => some.map(([uuid, from]): Listed => [uuid, reason, from])
+  const turned = (some: NonNullable<Touched['balances']>, reason: ChangeReason) => some.map(([uuid, from]): Listed => [uuid, reason, from])
   return [
     ...all(stored, 'stored'),
     ...all(cancelled, 'cancelled'),

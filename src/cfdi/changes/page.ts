@@ -1,17 +1,17 @@
 import type { PageItem } from '../search/store.ts'
-import { REASONS, type Reason } from './contract.ts'
+import { type ChangeReason, REASONS } from './contract.ts'
 
 /** A change as it was found. Without an item, the document is removed. */
-export interface Change {
+export interface ToldChange {
   uuid: string
-  reasons: Reason[]
+  reasons: ChangeReason[]
   item: PageItem | null
 }
 
 /** The changes of an answer, each document once. */
 export class ChangePage {
   readonly #limit: number
-  readonly #changes = new Map<string, { reasons: Set<Reason>; item: PageItem | null }>()
+  readonly #changes = new Map<string, { reasons: Set<ChangeReason>; item: PageItem | null }>()
 
   /** The greatest of the commits that first stored what was put. */
   lastStored = 0
@@ -21,7 +21,7 @@ export class ChangePage {
   }
 
   /** Puts a document as it was read last. False when there is no room for it. */
-  put(uuid: string, reason: Reason, item: PageItem | null, stored_by: number): boolean {
+  put(uuid: string, reason: ChangeReason, item: PageItem | null, stored_by: number): boolean {
     const known = this.#changes.get(uuid)
     if (known === undefined && this.#changes.size === this.#limit) return false
     if (item?.context.partition.origin === 'authority') this.lastStored = Math.max(this.lastStored, stored_by)
@@ -33,7 +33,7 @@ export class ChangePage {
     return this.#limit - this.#changes.size
   }
 
-  changes(): Change[] {
+  changes(): ToldChange[] {
     return [...this.#changes].map(([uuid, { reasons, item }]) => ({
       uuid,
       item,

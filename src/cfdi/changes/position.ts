@@ -2,7 +2,7 @@ import { EVERYTHING, NOTHING, type Window, type Windows } from '../../visibility
 import { contain } from '../mirrored/stretches.ts'
 
 /** Where a leg continues: behind the last thing that was told of it. */
-export type Place = readonly (string | number)[]
+export type WalkPlace = readonly (string | number)[]
 
 /** How far the commits of a partition are told: whole ones up to one, and so many names of the next. */
 export interface Told {
@@ -18,11 +18,11 @@ export interface Walk {
   /** Whether it goes through the imports too. */
   imports: boolean
   leg: number
-  place: Place | null
+  place: WalkPlace | null
 }
 
 /** What a cursor knows: everything that has been told of one fiscal entity. */
-export interface Position {
+export interface ChangesPosition {
   /** The windows of which everything has been told; null before. */
   windows: Windows | null
   walk: Walk | null
@@ -41,13 +41,13 @@ export interface Last {
 const at = (sequence: number): Told => ({ sequence, behind: 0 })
 
 /** Begins with everything that there is. */
-export const fromAll = (windows: Windows, last: Last): Position => ({
+export const fromAll = (windows: Windows, last: Last): ChangesPosition => ({
   ...{ windows: null, authority: at(last.authority), imports: at(last.imports), everything: 0 },
   walk: walkTo(windows, { imports: last.imports > 0 }),
 })
 
 /** Begins with what comes from now on. */
-export const fromNow = (windows: Windows, last: Last): Position => ({
+export const fromNow = (windows: Windows, last: Last): ChangesPosition => ({
   ...{ windows, walk: null, authority: at(last.authority), imports: at(last.imports) },
   everything: isEverything(windows) ? last.authority : 0,
 })
@@ -55,28 +55,32 @@ export const fromNow = (windows: Windows, last: Last): Position => ({
 const walkTo = (to: Windows, { closed = 0, imports = false } = {}): Walk => ({ to, closed, imports, leg: 0, place: null })
 
 /** The windows of which anything may have been told. */
-export const toldIn = ({ windows, walk }: Position): Windows => walk?.to ?? windows ?? NOTHING
+export const toldIn = ({ windows, walk }: ChangesPosition): Windows => walk?.to ?? windows ?? NOTHING
 
 export const isEverything = (windows: Windows): boolean => contain(windows, EVERYTHING)
 const showNothing = ({ issued, received }: Windows): boolean => issued.isEmpty && received.isEmpty
 const areSame = (one: Windows, other: Windows): boolean => contain(one, other) && contain(other, one)
 
 /** Whether the windows begin to show something, so that what was committed before is of no interest. */
-export const isBlank = ({ windows, walk }: Position, now: Windows): boolean =>
+export const isBlank = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && showNothing(windows ?? NOTHING) && !showNothing(now)
 
 /** The position with all that the authority's commits have not told, because the windows are gone through from the beginning. */
-export const startedAt = (position: Position, last: Last): Position => ({ ...position, windows: null, authority: at(last.authority) })
+export const startedAt = (position: ChangesPosition, last: Last): ChangesPosition => ({
+  ...position,
+  windows: null,
+  authority: at(last.authority),
+})
 
 /** The position with a walk through everything that is shown, because commits do not say what they changed. */
-export const restarted = (position: Position, now: Windows): Position => ({
+export const restarted = (position: ChangesPosition, now: Windows): ChangesPosition => ({
   ...position,
   windows: null,
   walk: walkTo(now, { closed: position.walk?.closed ?? 0, imports: position.walk?.imports ?? false }),
 })
 
 /** The same for the imports. */
-export const withImports = (position: Position): Position => {
+export const withImports = (position: ChangesPosition): ChangesPosition => {
   const to = toldIn(position)
   return { ...position, walk: walkTo(to, { imports: true }) }
 }
@@ -86,7 +90,7 @@ export const withImports = (position: Position): Position => {
  * everything, gets one: then what it was told and sees no more is taken back, and everything that is left is told again, because payments
  * after the ceiling count no more.
  */
-export function resumed(position: Position, now: Windows): Position {
+export function resumed(position: ChangesPosition, now: Windows): ChangesPosition {
   const { windows, walk, everything } = position
   if (!contain(now, toldIn(position)))
     return {
@@ -98,7 +102,8 @@ export function resumed(position: Position, now: Windows): Position {
 }
 
 /** Whether everything has been told of these windows. */
-export const isTold = ({ windows, walk }: Position, now: Windows): boolean => walk === null && windows !== null && areSame(windows, now)
+export const isTold = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
+  walk === null && windows !== null && areSame(windows, now)
 
 type PackedWindow = 0 | [floor: string | null, ceiling: number | null]
 type PackedWindows = [PackedWindow, PackedWindow]
@@ -107,7 +112,7 @@ type PackedTold = [sequence: number, behind: number]
 /** A position as a cursor holds it. */
 export type Packed = [
   windows: PackedWindows | null,
-  walk: [to: PackedWindows, closed: number, imports: 0 | 1, leg: number, place: Place | null] | null,
+  walk: [to: PackedWindows, closed: number, imports: 0 | 1, leg: number, place: WalkPlace | null] | null,
   authority: PackedTold,
   imports: PackedTold,
   everything: number,
@@ -117,7 +122,7 @@ const packWindow = ({ isEmpty, floor, ceiling }: Window): PackedWindow => (isEmp
 const packWindows = ({ issued, received }: Windows): PackedWindows => [packWindow(issued), packWindow(received)]
 const packTold = ({ sequence, behind }: Told): PackedTold => [sequence, behind]
 
-export const pack = ({ windows, walk, authority, imports, everything }: Position): Packed => [
+export const pack = ({ windows, walk, authority, imports, everything }: ChangesPosition): Packed => [
   windows && packWindows(windows),
   walk && [packWindows(walk.to), walk.closed, walk.imports ? 1 : 0, walk.leg, walk.place],
   packTold(authority),
@@ -130,7 +135,7 @@ const unpackWindow = (packed: PackedWindow): Window =>
 const unpackWindows = ([issued, received]: PackedWindows): Windows => ({ issued: unpackWindow(issued), received: unpackWindow(received) })
 const unpackTold = ([sequence, behind]: PackedTold): Told => ({ sequence, behind })
 
-export const unpack = ([windows, walk, authority, imports, everything]: Packed): Position => ({
+export const unpack = ([windows, walk, authority, imports, everything]: Packed): ChangesPosition => ({
   windows: windows && unpackWindows(windows),
   walk: walk && { to: unpackWindows(walk[0]), closed: walk[1], imports: walk[2] === 1, leg: walk[3], place: walk[4] },
   authority: unpackTold(authority),

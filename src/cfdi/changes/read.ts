@@ -3,37 +3,37 @@ import { type Partition, partitionsToRead, type ScopedLedger } from '../../visib
 import { shows, type Windows } from '../../visibility/window.ts'
 import { lastCommits } from '../commits/commits.ts'
 import type { PageItem } from '../search/store.ts'
-import type { Reason } from './contract.ts'
+import type { ChangeReason } from './contract.ts'
 import { legsOf } from './legs.ts'
 import { type Name, namesOfCommits, namesOfLeg } from './names.ts'
-import { type Change, ChangePage } from './page.ts'
+import { ChangePage, type ToldChange } from './page.ts'
 import {
+  type ChangesPosition,
   fromAll,
   fromNow,
   isBlank,
   isEverything,
   isTold,
   type Last,
-  type Place,
-  type Position,
   restarted,
   resumed,
   startedAt,
   toldIn,
+  type WalkPlace,
   withImports,
 } from './position.ts'
-import { type Asked, type FoundName, findNamed, NAMES, readNames, readRows } from './store.ts'
+import { type AskedName, type FoundName, findNamed, NAMES, readNames, readRows } from './store.ts'
 
 /** What an answer has, and what it leaves. */
 export interface ReadChanges {
-  changes: Change[]
-  position: Position
+  changes: ToldChange[]
+  position: ChangesPosition
   has_more: boolean
 }
 
 /** A step of reading: the position behind it, and whether the answer ends there. */
 interface Step {
-  position: Position
+  position: ChangesPosition
   isEnd: boolean
 }
 
@@ -49,7 +49,12 @@ interface Reading {
  * Reads the next changes of a position; null begins. What windows newly show comes first, then what commits name. A document is read as it
  * is now, and what changes it from now on is named by a later commit, so that nothing is lost whatever happens between two answers.
  */
-export async function readChanges(ledger: ScopedLedger, before: Position | null, isNow: boolean, limit: number): Promise<ReadChanges> {
+export async function readChanges(
+  ledger: ScopedLedger,
+  before: ChangesPosition | null,
+  isNow: boolean,
+  limit: number,
+): Promise<ReadChanges> {
   const partitions = partitionsToRead(ledger)
   const [authority, imports] = (['authority', 'import'] as const).map((of) => partitions.find(({ origin }) => origin === of))
   const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit) }
@@ -67,11 +72,11 @@ async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<La
   return { authority: last.get(entity) ?? 0, imports: last.get(importPartition ?? 0) ?? 0 }
 }
 
-const resumedIn = async ({ ledger }: Reading, position: Position): Promise<Position> =>
+const resumedIn = async ({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> =>
   resumed(isBlank(position, ledger.windows) ? startedAt(position, await lastOf(ledger)) : position, ledger.windows)
 
 /** While everything is visible, what is told is to be taken back when that ends: it was stored by the commits up to this one. */
-function everythingIn({ ledger, page }: Reading, { everything }: Position): number {
+function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
   return isEverything(ledger.windows) ? Math.max(everything, page.lastStored) : everything
 }
 
@@ -80,7 +85,7 @@ const isIn = (windows: Windows, row: { direction: number; fecha: string; issued_
   shows(windowFor(windows, row), row)
 
 /** Tells what a walk finds, as far as there is room. One call, none without a walk. */
-async function readShown({ ledger, authority, imports, page }: Reading, position: Position): Promise<Step> {
+async function readShown({ ledger, authority, imports, page }: Reading, position: ChangesPosition): Promise<Step> {
   const { walk } = position
   if (walk === null) return { position, isEnd: false }
   const { rows: all } = legsOf(position, walk, ledger.reachesOf)
@@ -101,10 +106,13 @@ async function readShown({ ledger, authority, imports, page }: Reading, position
   return { position: on(position, all.length, null), isEnd: false }
 }
 
-const on = (position: Position, leg: number, place: Place | null): Position => ({ ...position, walk: { ...position.walk!, leg, place } })
+const on = (position: ChangesPosition, leg: number, place: WalkPlace | null): ChangesPosition => ({
+  ...position,
+  walk: { ...position.walk!, leg, place },
+})
 
 /** Tells what the rest of a walk and the next commits name, as far as there is room. Two calls, one when they name nothing. */
-async function readNamed(reading: Reading, position: Position): Promise<Step> {
+async function readNamed(reading: Reading, position: ChangesPosition): Promise<Step> {
   const { ledger, authority, imports } = reading
   const { walk } = position
   const all = walk && legsOf(position, walk, ledger.reachesOf)
@@ -136,7 +144,7 @@ async function readNamed(reading: Reading, position: Position): Promise<Step> {
     isMore = end !== 'over' || isMore
     if (end === 'over' || end === 'more') continue
     const last = end === 'missing' ? await lastOf(ledger) : null
-    const again = of === 'authority' ? (now: Position) => restarted(now, ledger.windows) : withImports
+    const again = of === 'authority' ? (now: ChangesPosition) => restarted(now, ledger.windows) : withImports
     names.push(moving((now) => again(last === null ? now : { ...now, [of]: { sequence: last[of], behind: 0 } })))
     break
   }
@@ -148,11 +156,11 @@ async function readNamed(reading: Reading, position: Position): Promise<Step> {
 const moving = (behind: Name['behind']): Name => ({ uuid: null, of: 'authority', reason: 'stored', from: null, commit: 0, behind })
 
 /** Tells names in their order, as far as there is room. One call, none when nothing is named. */
-async function tellNames(reading: Reading, position: Position, names: readonly Name[]): Promise<Step> {
+async function tellNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
   const { ledger, page } = reading
   const rows = page.left + 1
-  const askedOf = (isMeant: (one: Name) => boolean): Asked[] =>
-    names.flatMap((one, n): Asked[] => (one.uuid !== null && isMeant(one) ? [[n, one.uuid]] : []))
+  const askedOf = (isMeant: (one: Name) => boolean): AskedName[] =>
+    names.flatMap((one, n): AskedName[] => (one.uuid !== null && isMeant(one) ? [[n, one.uuid]] : []))
   const found = await findNamed(
     ledger,
     reading,
@@ -182,7 +190,7 @@ async function tellNames(reading: Reading, position: Position, names: readonly N
 }
 
 /** Each UUID once, under its first number. */
-const once = (asked: readonly Asked[]): Asked[] =>
+const once = (asked: readonly AskedName[]): AskedName[] =>
   [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
 
 /** What a name tells the reader; null for nothing. `told` are the windows of which anything has been told. */
@@ -192,7 +200,7 @@ function changeOf(
   told: Windows,
   windows: Windows,
   isShown: boolean,
-): { reason: Reason; item: PageItem | null } | null {
+): { reason: ChangeReason; item: PageItem | null } | null {
   if (seen === undefined) return reason === 'removed' && !isShown ? { reason, item: null } : null
   const { item, stored_by } = seen
   const { row } = item

@@ -8,7 +8,7 @@ import { within } from '../mirrored/within.ts'
 import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'
 import { itemOf, type PageItem } from '../search/store.ts'
 import type { NamesLeg, Range, RowsLeg } from './legs.ts'
-import type { Place } from './position.ts'
+import type { WalkPlace } from './position.ts'
 
 /** Rows that a statement of names reads. */
 export const NAMES = 1_000
@@ -19,7 +19,13 @@ const limited = (rows: number): Fragment => raw(`limit ${rows}`)
 const statement = ({ d1 }: ScopedLedger, fragment: Fragment): D1PreparedStatement => prepared(d1, withLiterals(fragment))
 
 /** The select of documents in stretches, of all that the partition holds or of those that are visible. At most two stretches. */
-const inStretches = (stretches: readonly Stretch[], columns: Fragment, isMeant: Fragment, place: Place | null, rows: number): Fragment => {
+const inStretches = (
+  stretches: readonly Stretch[],
+  columns: Fragment,
+  isMeant: Fragment,
+  place: WalkPlace | null,
+  rows: number,
+): Fragment => {
   const after = place && ([Number(place[0]), String(place[1])] as const)
   const selects = stretches.flatMap((stretch) =>
     [0, 1].map(
@@ -33,7 +39,7 @@ const inStretches = (stretches: readonly Stretch[], columns: Fragment, isMeant: 
 const COLUMNS = sql`${storedColumns('c')}, c.stored_by, c.chunk`
 
 /** A document that was found, and the commit that stored it first. */
-export interface FoundRow {
+export interface FoundChange {
   item: PageItem
   stored_by: number
 }
@@ -47,7 +53,7 @@ interface SelectedRow {
 const selectRows = (partition: Partition, rows: Fragment, more = raw('')): Fragment =>
   sql`select ${READ_ROW_JSON} as row, ${appliedBeyondCeiling(partition, 'page')} as applied, page.stored_by ${more} from (${rows}) page`
 
-const found = (ledger: ScopedLedger, partition: Partition, { row, applied, stored_by }: SelectedRow): FoundRow => ({
+const found = (ledger: ScopedLedger, partition: Partition, { row, applied, stored_by }: SelectedRow): FoundChange => ({
   item: itemOf(ledger, partition, parseRow(row), applied),
   stored_by: stored_by ?? 0,
 })
@@ -56,9 +62,9 @@ const found = (ledger: ScopedLedger, partition: Partition, { row, applied, store
 export async function readRows(
   ledger: ScopedLedger,
   legs: readonly (RowsLeg & { partition: Partition })[],
-  place: Place | null,
+  place: WalkPlace | null,
   rows: number,
-): Promise<FoundRow[][]> {
+): Promise<FoundChange[][]> {
   const results = await ledger.d1.batch<SelectedRow>(
     legs.map(({ partition, stretches }, n) =>
       statement(ledger, selectRows(partition, inStretches(stretches, COLUMNS, isVisible(partition, 'c'), n === 0 ? place : null, rows))),
@@ -89,7 +95,7 @@ export interface LegName extends Partial<HiddenRow> {
 
 const NAME_COLUMNS = sql`c.uuid, c.issued_at, c.issued_at as at, c.uuid as by, 0 as nth, c.direction, c.fecha, c.stored_by`
 
-function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: Place | null): Fragment {
+function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): Fragment {
   const isHere = sql`c.entity = ${entity}`
   if ('stretches' in leg) return inStretches(leg.stretches, NAME_COLUMNS, isHere, place, NAMES)
   const from = place && ([Number(place[0]), String(place[1])] as const)
@@ -135,7 +141,7 @@ const selectCommits = (number: number, after: number): Fragment =>
 export async function readNames(
   ledger: ScopedLedger,
   legs: readonly NamesLeg[],
-  place: Place | null,
+  place: WalkPlace | null,
   logs: readonly { number: number; after: number }[],
 ): Promise<{ names: LegName[][]; commits: NamedCommit[][] }> {
   if (legs.length + logs.length === 0) return { names: [], commits: [] }
@@ -167,7 +173,7 @@ function hasMoved(partition: Partition): Fragment | null {
 }
 
 /** A named document that was found, and what it was called; with the import that is shown in its place when it has moved out of the window. */
-export interface FoundName extends FoundRow {
+export interface FoundName extends FoundChange {
   n: number
   import: PageItem | null
 }
@@ -181,7 +187,7 @@ const inOrder = (rows: FoundName[]): FoundName[] => rows.sort((a, b) => a.n - b.
 export async function findNamed(
   ledger: ScopedLedger,
   { authority, imports }: { authority: Partition | undefined; imports: Partition | undefined },
-  asked: { authority: readonly Asked[]; imports: readonly Asked[]; shown: readonly Asked[] },
+  asked: { authority: readonly AskedName[]; imports: readonly AskedName[]; shown: readonly AskedName[] },
   rows: number,
 ): Promise<{ authority: FoundName[]; imports: FoundName[]; shown: Set<number> }> {
   const moved = authority && hasMoved(authority)
@@ -190,7 +196,7 @@ export async function findNamed(
   const twin = imports
     ? sql`, (select ${ROW_JSON} from cfdi where cfdi.entity = ${imports.number} and cfdi.uuid = page.uuid) as import`
     : raw(', null as import')
-  const named = (list: readonly Asked[], columns: Fragment, isMeant: Fragment, end: Fragment) =>
+  const named = (list: readonly AskedName[], columns: Fragment, isMeant: Fragment, end: Fragment) =>
     sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join cfdi c where c.uuid = j.value->>1 and ${isMeant} ${end}`
   // The list is gone through in its order.
   const first = limited(rows)
@@ -222,4 +228,4 @@ export async function findNamed(
 }
 
 /** A UUID that is asked for, after its number. */
-export type Asked = readonly [n: number, uuid: string]
+export type AskedName = readonly [n: number, uuid: string]
