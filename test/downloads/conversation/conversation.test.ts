@@ -173,12 +173,7 @@ describe('what the authority says instead', () => {
     [{ code: '303' }, 'internal_error'],
     [{ code: '5001' }, 'login_failed'],
   ])('ends it: %o', async (answer, error_class) => {
-    const { world, one } = await asked(
-      { months: 1, from: '2026-04' },
-      {},
-      [{ operation: SOLICITA, times: 99, answer }],
-      cfdiOf(1),
-    )
+    const { world, one } = await asked({ months: 1, from: '2026-04' }, {}, [{ operation: SOLICITA, times: 99, answer }], cfdiOf(1))
     await world.work()
     for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class })
     // Once for each family and source.
