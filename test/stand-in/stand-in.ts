@@ -91,7 +91,8 @@ export async function startStandIn({ port = 0, ...options }: StandInOptions & { 
   }
 }
 
-async function handle(authority: Authority, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Answers a request of a Node server. */
+export async function handle(authority: Authority, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))

@@ -13,7 +13,7 @@ import {
   type TaxAuthority,
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
-import { announceConversation } from './conversation.ts'
+import { announceConversations } from './conversation.ts'
 import { BEHIND_MS } from './rules/periods.ts'
 import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
@@ -57,7 +57,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
       const due_at = Date.now() + GATHERING_MS
-      if (await makeDue(ledger, entity, due_at)) await announceConversation(system, { shard, entity }, due_at)
+      if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
     return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
