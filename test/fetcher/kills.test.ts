@@ -12,7 +12,7 @@ import { Mortal } from '../downloads/conversation/support/mortal.ts'
 import { bookOf, callOf, cfdiOf, jobsOf, later, losingMessages, NOW, subscriber } from '../downloads/support/downloads.ts'
 import { sample } from '../support/fuzz.ts'
 import { freshRfc } from '../support/tenants.ts'
-import { FETCHER_KEY, withFetcher } from './support/deployment.ts'
+import { FETCHER_KEY, onlyMonths, withFetcher } from './support/deployment.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -27,6 +27,7 @@ async function begun() {
   const rfc = freshRfc()
   const one = await subscriber(rfc, cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] }))
   await one.run()
+  await onlyMonths(rfc)
   const mortal = new Mortal()
   const of = { ...withFetcher, LEDGER_0: mortal.database(env.LEDGER_0), FILES: mortal.bucket(env.FILES) } as unknown as Env
   const client = fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, async (request) =>
