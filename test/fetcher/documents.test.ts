@@ -1,11 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import contract from '../../docs/fetcher.openapi.json'
 import type { Leased } from '../../scripts/fetcher/client.ts'
 import { fetchOnce } from '../../scripts/fetcher/portal.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from '../../src/authority/port/catalog.ts'
 import { isPending } from '../../src/authority/port/mailbox.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { notificationsOf } from '../../src/authority/sandbox/mailbox/notifications.ts'
+import { Completion, Lease } from '../../src/fetcher/contract.ts'
 import type { Notification } from '../../src/mailbox/contract.ts'
 import { DOWN } from '../documents/support/documents.ts'
 import { bookOf, jobsOf, later, losingMessages, NOW } from '../downloads/support/downloads.ts'
@@ -308,6 +310,12 @@ describe('a lease of documents', () => {
     await one.drain()
     expect(await one.states('sat_rug')).toEqual([['failed', 'sat_unavailable']])
   })
+})
+
+it.each(Object.entries({ Lease, Completion }))('the examples of the contract for %s have its shape', (name, shape) => {
+  const { examples } = contract.components.schemas[name as 'Lease' | 'Completion']
+  expect(examples.length).toBeGreaterThan(0)
+  for (const example of examples) expect(shape.safeParse(example).error).toBeUndefined()
 })
 
 describe('a connection', () => {
