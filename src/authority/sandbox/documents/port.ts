@@ -9,7 +9,9 @@ import type { MailboxNotification } from '../../port/mailbox.ts'
 export type InventedFile = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { bytes: Uint8Array }
 
 export async function fileOf({ bytes, ...file }: InventedFile): Promise<DocumentFile> {
-  const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  // The reference fetcher runs in a Node whose arrays have no toHex().
+  const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return { ...file, size: bytes.length, sha256, read: async () => bytes }
 }
 
