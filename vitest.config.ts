@@ -83,6 +83,7 @@ const LONGEST = [
     'node/midnight',
     'node/crash',
     'node/memory',
+    'node/memory-packages',
     'node/start',
     'node/deploy',
     'node/connectors',

@@ -251,7 +251,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     now: new Date(),
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
-    passesOverStored: job.is_continued === 1,
+    // Also when the attempt before ended without a word.
+    passesOverStored: job.is_continued === 1 || isChanged,
     sideStatements: async (outcome) => {
       if (isIdle(outcome)) return []
       // New documents of a job that did not wait are only divided where they are counted one by one.

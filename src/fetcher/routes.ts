@@ -3,6 +3,7 @@ import { doc } from '#doc'
 import { FETCHED } from '../downloads/awaited/awaited.ts'
 import { Failure } from '../failures.ts'
 import type { App } from '../platform/context.ts'
+import { MOST_BODY_BYTES } from '../platform/http/body.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, params, publicOperation, refusesAny, returns, storedUpload } from '../platform/http/operation.ts'
 import { unknownPath } from '../platform/http/problem.ts'
@@ -11,7 +12,6 @@ import { completeLease, failLease, keepUpload, leaseJob, renewLease } from './le
 import { isSigned } from './signature.ts'
 
 const TAG = 'Jobs'
-const MAX_PACKAGE = 100 * 1024 * 1024
 const MAX_DOCUMENT = 25 * 1024 * 1024
 
 const UNSIGNED = doc('The signature is absent or wrong, or its timestamp is more than five minutes away.')
@@ -97,7 +97,7 @@ export const fetcherRoutes = new Hono<App>()
     ),
     signed,
     params(PackagePath),
-    storedUpload(['application/zip'], MAX_PACKAGE, doc('The ZIP, of at most 100 MiB.'), FETCHED, () => true),
+    storedUpload(['application/zip'], MOST_BODY_BYTES, doc('The ZIP, of at most 100 MB.'), FETCHED, () => true),
     intact,
     returns(204, undefined, doc('The package is stored.')),
     refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
