@@ -2,7 +2,7 @@ import { Unavailable } from '../../../failures.ts'
 import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
-import { stepOfFetch } from '../../fetcher/fetched.ts'
+import { documentsOfFetch, stepOfFetch } from '../../fetcher/fetched.ts'
 import {
   AuthorityFailed,
   type DownloadRequest,
@@ -13,11 +13,11 @@ import {
   type TaxAuthority,
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
-import { announceConversation } from './conversation.ts'
+import { announceConversations } from './conversation.ts'
 import { BEHIND_MS } from './rules/periods.ts'
 import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
-import { isObtainable, leftOf, progressOf } from './rules/wanted.ts'
+import { hasBegun, isObtainable, leftOf, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */
@@ -26,7 +26,7 @@ const GATHERING_MS = 5_000
 /** A job waits so much longer than its requests. */
 const AFTER_REQUESTS_MS = 60 * 60_000
 
-const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority deliver CFDIs only.'))
+const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority have no mailbox.'))
 
 export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? login.efirma : null)
 
@@ -51,18 +51,21 @@ export const satAuthority = (system: System): TaxAuthority => ({
     const { state, failed, requests: own } = progressOf(wanted, requests)
     if (state === 'ready') {
       const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
-      const is_whole = (is_complete || isObtainable(wanted)) && leftOf(wanted, own).length === 0
+      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && leftOf(wanted, own).length === 0
       return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
     }
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
       const due_at = Date.now() + GATHERING_MS
-      if (await makeDue(ledger, entity, due_at)) await announceConversation(system, { shard, entity }, due_at)
+      if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
     return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
   },
-  documents: none,
+  async documents(request) {
+    if ('ciec' in request.login) return documentsOfFetch(system, request)
+    throw new AuthorityFailed('login_failed', 'With an e.firma the tax authority delivers CFDIs only.')
+  },
   mailbox: { list: none, open: none, document: none },
 })
 
