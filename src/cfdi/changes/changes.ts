@@ -5,7 +5,7 @@ import { openLedger } from '../../visibility/scoped-ledger.ts'
 import { view } from '../view.ts'
 import type { CfdiChange, CfdiChanges, ChangesQuery } from './contract.ts'
 import type { ToldChange } from './page.ts'
-import { type Packed, pack, unpack } from './position.ts'
+import type { ChangesPosition } from './position.ts'
 import { readChanges } from './read.ts'
 
 /**
@@ -15,7 +15,7 @@ import { readChanges } from './read.ts'
 export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuery): Promise<CfdiChanges> {
   const ledger = openLedger(ctx)
   const scope: CursorScope = { list: 'cfdi.changes', filters: { fiscal_entity_id: ledger.fiscal_entity_id } }
-  const before = cursor === undefined ? null : unpack(await openHidden<Packed>(ctx, scope, cursor))
+  const before = cursor === undefined ? null : await openHidden<ChangesPosition>(ctx, scope, cursor)
   const { changes, position, has_more } = await readChanges(ledger, before, from === 'now', limit)
   const listed = changes.some(({ item }) => item !== null) ? await listedOf(ctx) : undefined
   const viewed = ({ uuid, reasons, item }: ToldChange): CfdiChange => ({
@@ -23,5 +23,5 @@ export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuer
     reasons,
     cfdi: item && view(item.row, item.context, listed),
   })
-  return { data: changes.map(viewed), has_more, next_cursor: await sealHidden(ctx, scope, pack(position)) }
+  return { data: changes.map(viewed), has_more, next_cursor: await sealHidden(ctx, scope, position) }
 }

@@ -1,4 +1,4 @@
-import { EVERYTHING, NOTHING, type Window, type Windows } from '../../visibility/window.ts'
+import { EVERYTHING, NOTHING, type Windows } from '../../visibility/window.ts'
 import { contain } from '../mirrored/stretches.ts'
 
 /** Where a leg continues: behind the last thing that was told of it. */
@@ -104,41 +104,3 @@ export function resumed(position: ChangesPosition, now: Windows): ChangesPositio
 /** Whether everything has been told of these windows. */
 export const isTold = ({ windows, walk }: ChangesPosition, now: Windows): boolean =>
   walk === null && windows !== null && areSame(windows, now)
-
-type PackedWindow = 0 | [floor: string | null, ceiling: number | null]
-type PackedWindows = [PackedWindow, PackedWindow]
-type PackedTold = [sequence: number, behind: number]
-
-/** A position as a cursor holds it. */
-export type Packed = [
-  windows: PackedWindows | null,
-  walk: [to: PackedWindows, closed: number, imports: 0 | 1, leg: number, place: WalkPlace | null] | null,
-  authority: PackedTold,
-  imports: PackedTold,
-  everything: number,
-]
-
-const packWindow = ({ isEmpty, floor, ceiling }: Window): PackedWindow => (isEmpty ? 0 : [floor, ceiling])
-const packWindows = ({ issued, received }: Windows): PackedWindows => [packWindow(issued), packWindow(received)]
-const packTold = ({ sequence, behind }: Told): PackedTold => [sequence, behind]
-
-export const pack = ({ windows, walk, authority, imports, everything }: ChangesPosition): Packed => [
-  windows && packWindows(windows),
-  walk && [packWindows(walk.to), walk.closed, walk.imports ? 1 : 0, walk.leg, walk.place],
-  packTold(authority),
-  packTold(imports),
-  everything,
-]
-
-const unpackWindow = (packed: PackedWindow): Window =>
-  packed === 0 ? NOTHING.issued : { isEmpty: false, floor: packed[0], ceiling: packed[1] }
-const unpackWindows = ([issued, received]: PackedWindows): Windows => ({ issued: unpackWindow(issued), received: unpackWindow(received) })
-const unpackTold = ([sequence, behind]: PackedTold): Told => ({ sequence, behind })
-
-export const unpack = ([windows, walk, authority, imports, everything]: Packed): ChangesPosition => ({
-  windows: windows && unpackWindows(windows),
-  walk: walk && { to: unpackWindows(walk[0]), closed: walk[1], imports: walk[2] === 1, leg: walk[3], place: walk[4] },
-  authority: unpackTold(authority),
-  imports: unpackTold(imports),
-  everything,
-})

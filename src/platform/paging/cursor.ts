@@ -64,7 +64,7 @@ export async function openCursor(
 }
 
 /** What a hidden position is filled up to a multiple of, so that its length says nothing. */
-const FILLED = 256
+const FILLED = 640
 
 const contextOf = ({ list, filters }: CursorScope, organization: string): string => JSON.stringify([list, organization, canonical(filters)])
 

@@ -239,7 +239,7 @@ describe('following', () => {
     // What is sealed is not the same twice, so that it does not say either whether something happened.
     expect(one.cursor).not.toBe(before)
     const text = new TextDecoder('latin1').decode(Uint8Array.fromBase64(one.cursor!.split('.')[1]!, { alphabet: 'base64url' }))
-    expect(text).not.toMatch(/2026-02-01/)
+    expect(text).not.toContain('2026-02-01')
   })
 
   it.each([
