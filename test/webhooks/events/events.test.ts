@@ -94,6 +94,21 @@ describe('a filter of the feed', () => {
     expect(await at(`fiscal_entity_id=${idOfUuid('fe', crypto.randomUUID())}`)).toEqual([])
   })
 
+  it('by RFC never lists an event that is about no RFC, whole or as null', async () => {
+    silenceQueues()
+    const of = await organization()
+    const about = await linked(of)
+    const { path } = await endpointOf(of)
+    const tested = (await of.ask('POST', `${path}/test`)).body.event_id as string
+    const [event_id] = (await happened(of, [{ seq: Date.now() + 1_000, about }])) as [string]
+    for (const name of ['fiscal_entity_id', 'fiscalEntityId'])
+      for (const more of ['', '&event_key=connection.ciec_invalid', '&limit=1']) {
+        const { items } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?${name}=${about.uuid}${more}`)
+        expect([name, more, idsOf(items)]).toEqual([name, more, [event_id]])
+      }
+    expect(idsOf((await of.ask('GET', EVENTS)).body.data)).toEqual([tested, event_id])
+  })
+
   it('looks at five hundred events for a page, which may be short, and finds them all', async () => {
     const of = await organization()
     const [about, rare] = [await linked(of), await linked(of)]
