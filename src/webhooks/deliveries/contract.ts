@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
+import { GivenInstant, Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
 const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
@@ -63,7 +63,7 @@ export const DeliveryPath = z.strictObject({ webhook_id: Id('wh'), event_id: Id(
 
 export const RedeliveryRequest = z
   .strictObject({
-    since: Instant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
+    since: GivenInstant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
     statuses: z
       .array(z.enum(['lost', 'failed']))
       .min(1)
