@@ -1,4 +1,3 @@
-import { methodNotAllowed } from 'hono/method-not-allowed'
 import * as z from 'zod'
 import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
@@ -42,9 +41,9 @@ import { auditRoutes } from './platform/audit/routes.ts'
 import { type App, type Authenticate, systemOf } from './platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog } from './platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
-import { Hono } from './platform/http/hono.ts'
+import { Hono, refuseWrongMethods } from './platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
-import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
+import { problem, unknownPath } from './platform/http/problem.ts'
 import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { statusRoutes } from './status/routes.ts'
@@ -96,12 +95,12 @@ app
     c.set('authenticate', authenticateRequest)
     return next()
   })
-  .use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => problem(wrongMethod(methods), c) }))
   .use('/v1/test-helpers/*', (c, next) => {
     const { environment, taxAuthority } = c.var.system.settings
     if (environment === 'live' || (taxAuthority !== 'sandbox' && OF_SANDBOX.test(c.req.path))) throw unknownPath()
     return next()
   })
+  .use(refuseWrongMethods(app))
   .get(
     '/docs',
     publicOperation('getReference', 'Service', doc('Read this reference as a page')),

@@ -52,7 +52,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
 const VISIBLE = /[^\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
 /** What is wrong with a text that people are to read as a name; null when nothing is. An empty text has nothing that can be wrong. */
-export function nameFault(text: string): string | null {
+function nameFault(text: string): string | null {
   if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
   if (CONTROL.test(text)) return 'Must not contain control characters.'
   return text === '' || VISIBLE.test(text) ? null : 'Must contain a visible character.'
