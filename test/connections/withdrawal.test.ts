@@ -147,8 +147,13 @@ describe('a connection that has never been active', () => {
 
   it('arranges one once its CIEC was accepted, also while it is paused', async () => {
     const one = await linked()
-    expect((await cancel(UUID, one)).status).toBe(200)
+    await one.run()
+    await work(one.rfc)
+    const { uuid } = (await one.page()).body.data[0] as { uuid: string }
+    const absent = await cancel(UUID, one)
+    expect([absent.status, absent.body.code]).toEqual([404, 'cfdi.not_found'])
+    expect((await cancel(uuid, one)).status).toBe(200)
     await one.setActive(false)
-    expect((await cancel(UUID, one)).status).toBe(200)
+    expect((await cancel(uuid, one)).status).toBe(200)
   })
 })

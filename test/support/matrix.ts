@@ -483,7 +483,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/test-helpers/mailbox': { may: OWNER, answers: 200, given: entity, json: (given) => ({ ...ofEntity(given), kind: 'aviso' }) },
   'POST /v1/test-helpers/invoices': { may: OWNER, answers: 201, json: () => ({ amount: '580.00' }) },
   'POST /v1/test-helpers/invoices/:invoice_id/pay': { may: OWNER, answers: 200, given: freshInvoice },
-  'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
+  'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
     may: OWNER,
     answers: 200,

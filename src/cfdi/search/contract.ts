@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { isSituacion, isSource } from '../../blacklists/catalog.ts'
-import { GivenDay, GivenInstant, Paging } from '../../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Paging, requireOrder } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 
@@ -115,6 +115,12 @@ export const CfdiSearch = z
       .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(
+    requireOrder(
+      ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
+      ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
+    ),
+  )
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>

@@ -86,6 +86,25 @@ export const Instant = z.iso.datetime({ offset: true })
 const isInYears = (text: string): boolean => /^2[01]/.test(text)
 const YEARS = 'Must be in a year from 2000 to 2199.'
 
+const DAY_MS = 86_400_000
+
+/** Whether a day, an instant or an amount comes after another. A day and an instant are compared as far as no time zone can change it. */
+function isAfter(from: string, to: string): boolean {
+  if (!from.includes('-')) return Number(from) > Number(to)
+  const slack = from.length > 10 === to.length > 10 ? 0 : 2 * DAY_MS
+  return Date.parse(from) - Date.parse(to) > slack
+}
+
+/** The refinement of a query with ranges: none may begin after its end, because nothing would be in it. */
+export const requireOrder =
+  (...ranges: readonly (readonly [from: string, to: string])[]) =>
+  (query: object, context: z.RefinementCtx): void => {
+    const given = query as Record<string, string | undefined>
+    for (const [from, to] of ranges)
+      if (given[from] !== undefined && given[to] !== undefined && isAfter(given[from], given[to]))
+        context.addIssue({ code: 'custom', path: [from], message: `Must not be ${to.endsWith('_max') ? 'more than' : 'after'} \`${to}\`.` })
+  }
+
 /** A day in a request. */
 export const GivenDay = z.iso.date({ abort: true }).refine(isInYears, YEARS)
 /** An instant in a request. */
