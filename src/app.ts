@@ -41,7 +41,7 @@ import { auditRoutes } from './platform/audit/routes.ts'
 import { type App, type Authenticate, systemOf } from './platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog } from './platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
-import { Hono, refuseWrongMethods } from './platform/http/hono.ts'
+import { Hono, refuseWrongPaths } from './platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
 import { problem, unknownPath } from './platform/http/problem.ts'
 import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
@@ -100,7 +100,7 @@ app
     if (environment === 'live' || (taxAuthority !== 'sandbox' && OF_SANDBOX.test(c.req.path))) throw unknownPath()
     return next()
   })
-  .use(refuseWrongMethods(app))
+  .use(refuseWrongPaths(app))
   .get(
     '/docs',
     publicOperation('getReference', 'Service', doc('Read this reference as a page')),

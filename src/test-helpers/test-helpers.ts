@@ -59,15 +59,18 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
   return ACCEPTED
 }
 
-/** A connection of the organization that has been active: others may have connected the same RFC. */
+/**
+ * A connection of the organization that has been active: others may have connected the same RFC. Throws Failure 404
+ * fiscal_entity.not_found, and fiscal_entity.not_active for one that has not.
+ */
 async function findConnected(ctx: Ctx, fiscal_entity_id: string) {
   const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
-  if (connection.first_active_at === null) throw notActive()
+  if (connection.first_active_at === null) throw notActive(connection)
   return connection
 }
 
-/** Makes the sandbox authority send a notification to an RFC. Throws Failure 404 fiscal_entity.not_found, as cancelAtAuthority does. */
+/** Makes the sandbox authority send a notification to an RFC. Throws Failure 404 as findConnected does. */
 export async function sendToMailbox(ctx: Ctx, { fiscal_entity_id, sent_at, ...scenario }: MailboxScenario) {
   const { rfc } = await findConnected(ctx, fiscal_entity_id)
   const notification = { ...scenario, notification: crypto.randomUUID(), sent_at: sent_at ? new Date(sent_at) : ctx.now, opened_at: null }

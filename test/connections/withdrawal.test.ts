@@ -142,7 +142,7 @@ describe('a connection that has never been active', () => {
 
   it('arranges no cancellation at the authority, which others would read', async () => {
     const { status, body } = await cancel(UUID, await linked(null))
-    expect([status, body.code]).toEqual([404, 'fiscal_entity.not_found'])
+    expect([status, body.code]).toEqual([404, 'fiscal_entity.not_active'])
   })
 
   it('arranges one once its CIEC was accepted, also while it is paused', async () => {
