@@ -44,7 +44,7 @@ import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
 import { Hono, refuseWrongPaths } from './platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
 import { problem, unknownPath } from './platform/http/problem.ts'
-import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
+import { llmsPage, openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { statusRoutes } from './status/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
@@ -114,6 +114,12 @@ app
     returnsFile(doc('The file'), 'text/javascript', 'text/css', 'image/png'),
     refuses(404, doc('There is no file with this name.')),
     (c) => referenceFile(c, c.req.valid('param').file),
+  )
+  .get(
+    '/llms.txt',
+    publicOperation('getLlmsText', 'Service', doc('Read what a language model should know of this API')),
+    returnsFile(doc('The text, in Markdown'), 'text/plain'),
+    (c) => llmsPage(c),
   )
   .get(
     '/v1/openapi.json',

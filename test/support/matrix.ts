@@ -275,6 +275,7 @@ export const ROWS: Record<string, Row> = {
   'GET /health': { may: 'public', answers: 200 },
   'GET /docs': { may: 'public', answers: 200 },
   'GET /docs/:file': { may: 'public', answers: 200, given: () => ({ file: 'start.js' }) },
+  'GET /llms.txt': { may: 'public', answers: 200 },
   'GET /v1/openapi.json': { may: 'public', answers: 200 },
   'POST /v1/auth/signup': {
     may: 'public',
@@ -301,6 +302,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
+  'GET /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
   'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },

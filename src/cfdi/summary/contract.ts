@@ -47,6 +47,9 @@ const CfdiMonth = z
     ieps: money,
     total: money,
     credit_notes: money.meta({ description: doc('subtotal − descuento of the documents of type E.') }),
+    credit_notes_iva: money.meta({
+      description: doc('iva_trasladado of the documents of type E, which the row’s iva_trasladado leaves out.'),
+    }),
     net: money.meta({ description: doc('subtotal − descuento of the documents of type I, minus credit_notes.') }),
     pue_total: money,
     ppd_total: money,

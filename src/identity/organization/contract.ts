@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { doc } from '#doc'
+import { Email, Id, TimeZone, trimmedText } from '../../platform/http/shapes.ts'
 
 export const OrganizationProfile = z
   .strictObject({
@@ -20,6 +21,14 @@ export const OrganizationChanges = z
     name: trimmedText(2, 200).nullable().optional(),
     contact_email: Email.nullable().optional(),
     logo_url: HttpUrl.nullable().optional(),
+    timezone: TimeZone.nullable()
+      .optional()
+      .meta({
+        description: doc(
+          'Decides on which day it is for invoices, limits a day and expiries. Extractors have time zones of their own, which stay.',
+        ),
+        examples: ['America/Mexico_City'],
+      }),
   })
   .meta({ id: 'OrganizationChanges' })
 export type OrganizationChanges = z.infer<typeof OrganizationChanges>

@@ -96,6 +96,28 @@ describe('a filter of the feed', () => {
     expect(await at(`fiscal_entity_id=${idOfUuid('fe', crypto.randomUUID())}`)).toEqual([])
   })
 
+  it('since an instant lists what was added then or later, page by page', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    const all = await happened(
+      of,
+      [0, 1, 2, 3, 4].map((n) => ({ seq: START + n * 1_000, about })),
+    )
+    const since = (at: number) => `since=${encodeURIComponent(new Date(at).toISOString())}`
+    for (const [at, from] of [
+      [START, 0],
+      [START + 1, 1],
+      [START + 3_000, 3],
+      [START + 4_001, 5],
+    ] as const) {
+      const { items } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=2&${since(at)}`)
+      expect([at, idsOf(items)]).toEqual([at, all.slice(from)])
+    }
+    const { next_cursor } = (await of.ask('GET', `${EVENTS}?limit=2&${since(START)}`)).body
+    const foreign = await of.ask('GET', `${EVENTS}?limit=2&${since(START + 1)}&cursor=${next_cursor}`)
+    expect([foreign.status, foreign.body.code]).toEqual([400, 'cursor.invalid'])
+  })
+
   it('by RFC never lists an event that is about no RFC, whole or as null', async () => {
     silenceQueues()
     const of = await organization()
