@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
-import { Id, Instant, TimeZone, trimmedText } from '../platform/http/shapes.ts'
+import { TimeZone } from '../identity/organization/contract.ts'
+import { Id, Instant, trimmedText } from '../platform/http/shapes.ts'
 import { type DependentMembers, faultsOf } from './rules.ts'
 import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Email, Id, TimeZone, trimmedText } from '../../platform/http/shapes.ts'
+import { Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { isTimeZone } from '../../platform/time/zones.ts'
 
 export const OrganizationProfile = z
   .strictObject({
@@ -14,6 +15,9 @@ export const OrganizationProfile = z
 export type OrganizationProfile = z.infer<typeof OrganizationProfile>
 
 const HttpUrl = z.url({ protocol: /^https?$/, error: 'Must be an http or https URL.' }).max(2_048)
+
+/** An IANA time zone in a request. */
+export const TimeZone = z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.')
 
 /** Members that are omitted or null keep their value. */
 export const OrganizationChanges = z

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { isId, type Prefix } from '../db/id.ts'
-import { isTimeZone } from '../time/zones.ts'
 import type { JsonSchema } from './validation/json-schema.ts'
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -72,9 +71,6 @@ export const trimmedText = (min: number, max: number) =>
       }),
     { type: 'string', minLength: min, maxLength: max },
   )
-
-/** An IANA time zone in a request. */
-export const TimeZone = z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.')
 
 /** One e-mail address without a display name. It is trimmed. */
 export const Email = documented(z.string().trim().pipe(z.email().max(254)), {
