@@ -83,6 +83,7 @@ const LONGEST = [
     'node/midnight',
     'node/crash',
     'node/memory',
+    'node/memory-packages',
     'node/start',
     'node/deploy',
     'node/connectors',
@@ -167,7 +168,7 @@ const JOURNEYS = [
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/search-cost.test.ts'],
-  ...['test/status/doubts.test.ts', 'test/taxpayers/verification.test.ts'],
+  ...['test/status/doubts.test.ts', 'test/taxpayers/verification.test.ts', 'test/fetcher/kills.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,
   ),

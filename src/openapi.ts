@@ -24,13 +24,75 @@ const isOfFetcher = (path: string): boolean => path.startsWith('/fetcher/')
 
 const FETCHER_INFO = {
   title: 'Fetcher contract of the Fiscal Data Service',
-  version: '1.0.0',
+  version: '1.1.0',
   description:
     'What an external fetcher does, which the operator of a deployment runs: it leases jobs, logs in with the CIEC at the portal of the tax authority, ' +
     'uploads what it downloaded, and completes them. Every request is signed with a key of FETCHER_KEYS, which has the form ' +
     '`{version}:{base64 of 32 bytes}`, in three headers. `Fetcher-Timestamp`: seconds since 1970, at most five minutes away. `Fetcher-Digest`: ' +
     'the SHA-256 of the body in lower hexadecimal. `Fetcher-Signature`: `{version}:{base64}` of the HMAC-SHA256 under the key of ' +
     '`{Fetcher-Timestamp}.{method}.{path with query}.{Fetcher-Digest}`. Every request may be repeated.',
+}
+
+const EXAMPLE_LEASE = '0-17-5b0c6a0e-6a8f-4f0e-9d3b-0a6f1c2d3e4f'
+const EXAMPLE = { rfc: 'EKU9003173C9', content_type: 'application/pdf' }
+
+/** Whole leases, and what completes them, by the name of the schema. */
+const FETCHER_EXAMPLES = {
+  Lease: [
+    {
+      ...{ lease_id: EXAMPLE_LEASE, until: '2026-05-20T09:10:00.000Z', task: 'documents', rfc: EXAMPLE.rfc, ciec: 'secreta1' },
+      ...{ source: 'sat_miinformacion', month: null },
+    },
+  ],
+  Completion: [
+    { metadata: 2, xml: 5 },
+    {
+      documents: [
+        {
+          ...{ n: 0, sha256: 'a1'.repeat(32), ...EXAMPLE, name: 'declaracion-mensual-2026-04.pdf', kind: 'declaracion' },
+          ...{ series: 'declaracion:mensual:2026-04-30', title: 'Declaración mensual 2026-04', document_date: '2026-05-17' },
+          period_end: '2026-04-30',
+          attributes: { ejercicio: '2026', periodo: '04', tipo: 'normal', impuesto: 'IVA', iva_a_cargo: '12500.00' },
+          fields: null,
+        },
+      ],
+    },
+    {
+      documents: [
+        {
+          ...{
+            n: 0,
+            sha256: 'b2'.repeat(32),
+            ...EXAMPLE,
+            name: 'mi-informacion.json',
+            content_type: 'application/json',
+            kind: 'registration',
+          },
+          ...{
+            series: 'registration',
+            title: 'Mi información',
+            document_date: '2026-05-01',
+            period_end: null,
+            attributes: {},
+            fields: null,
+          },
+        },
+      ],
+      notifications: [
+        {
+          ...{
+            notification: '500-12-00-2026-113',
+            kind: 'requerimiento',
+            title: 'Requerimiento de información',
+            authority: 'ADAF de Querétaro',
+          },
+          ...{ document_number: '500-12-00-2026-113', sent_at: '2026-05-04T16:30:00Z', opened_at: '2026-05-05T15:02:11Z' },
+          document_kind: 'requerimiento',
+          document: { n: 1, sha256: 'c3'.repeat(32), ...EXAMPLE, name: 'oficio.pdf' },
+        },
+      ],
+    },
+  ],
 }
 
 /** The OpenAPI document of the fetcher contract, which `npm run openapi` writes into `docs`. */
@@ -49,6 +111,7 @@ export function fetcherApi() {
     for (const operation of Object.values(path)) delete (operation as { security?: unknown }).security
   const header = (name: string) => ({ type: 'apiKey', in: 'header', name: `Fetcher-${name}` })
   const securitySchemes = { timestamp: header('Timestamp'), digest: header('Digest'), signature: header('Signature') }
+  for (const [name, examples] of Object.entries(FETCHER_EXAMPLES)) Object.assign(components.schemas[name] as object, { examples })
   return { ...api, security: [{ timestamp: [], digest: [], signature: [] }], paths, components: { ...components, securitySchemes } }
 }
 

@@ -2,11 +2,20 @@
 export interface Leased {
   lease_id: string
   until: string
-  task: 'login' | 'month'
+  task: 'login' | 'month' | 'documents'
   rfc: string
   ciec: string
   source: string | null
   month: string | null
+}
+
+/** What completes a lease: counts of packages, or the list of the documents that were uploaded. */
+export interface Completion {
+  metadata?: number
+  xml?: number
+  is_whole?: boolean
+  documents?: readonly object[]
+  notifications?: readonly object[]
 }
 
 /** Sends requests: fetch itself, or what a test puts in its place. */
@@ -58,7 +67,12 @@ export function fetcherClient(origin: string, key: string, send: Send = fetch) {
     renew: async (lease: Leased): Promise<string> => ((await post(of(lease, 'renew'))) as { until: string }).until,
     upload: (lease: Leased, kind: 'metadata' | 'xml', n: number, zip: Uint8Array) =>
       ask('PUT', of(lease, `packages/${kind}/${n}`), zip, 'application/zip'),
-    complete: (lease: Leased, counts: { metadata: number; xml: number; is_whole?: boolean }) => post(of(lease, 'complete'), counts),
+    /** Returns the SHA-256 of the document, by which the list names it. */
+    async uploadDocument(lease: Leased, n: number, bytes: Uint8Array): Promise<string> {
+      await ask('PUT', of(lease, `documents/${n}`), bytes, 'application/octet-stream')
+      return hex(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes)))
+    },
+    complete: (lease: Leased, completion: Completion) => post(of(lease, 'complete'), completion),
     fail: (lease: Leased, error_class: string) => post(of(lease, 'fail'), { error_class }),
   }
 }

@@ -31,6 +31,12 @@ const NOT_VERIFIED = {
 
 type Row = Omit<ConnectionRow, 'connection'>
 
+const NO_DOCUMENTS = {
+  code: 'ciec.missing',
+  message:
+    'Only CFDIs are downloaded with an e.firma. The fetcher of this deployment downloads the other data sources with a CIEC. Send one with PATCH /v1/fiscal-entities/{id}.',
+}
+
 function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_from, efirma_valid_to }: Row): FiscalEntity['efirma'] {
   if (efirma_number === null || efirma_valid_from === null || efirma_valid_to === null) return null
   return {
@@ -43,7 +49,7 @@ function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_fr
 
 /** Makes the function that shows these connections of the organization. */
 async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
-  const { sources: active, kinds } = loginsOf(ctx)
+  const { sources: active, kinds, documentKind } = loginsOf(ctx)
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),
@@ -69,6 +75,9 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
         ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
         ...(row.ciec !== null && row.ciec_verify_at !== null && !kinds.includes('ciec')
           ? [ctx.settings.fetcherKeys === null ? NO_FETCHER : NOT_VERIFIED]
+          : []),
+        ...(documentKind === 'ciec' && ctx.settings.fetcherKeys !== null && row.ciec === null && row.efirma_number !== null
+          ? [NO_DOCUMENTS]
           : []),
       ],
       linked_at: row.linked_at.toISOString(),

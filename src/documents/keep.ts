@@ -18,7 +18,7 @@ interface DocumentJob {
 }
 
 /**
- * Stores the new files and reads their fields. Returns the statements that store their rows, to be committed with the end of the job, and
+ * Stores the new files and reads their fields, each after `beforeFile`. Returns the statements that store their rows, to be committed with the end of the job, and
  * how many are new. A PDF that could not be read when it came is tried again.
  */
 export async function keepDocuments(
@@ -26,6 +26,7 @@ export async function keepDocuments(
   ledger: D1Database,
   job: DocumentJob,
   delivered: readonly DocumentFile[],
+  beforeFile: () => Promise<void>,
 ): Promise<{ statements: D1PreparedStatement[]; created: number }> {
   const now = Date.now()
   const rows = await Promise.all(delivered.map((file) => rowOf(job, file, now)))
@@ -42,9 +43,10 @@ export async function keepDocuments(
     const file = delivered[n]!
     const status = known.get(row.document_id)
     if (status !== undefined && status !== 'pending') continue
+    await beforeFile()
     if (status === undefined) {
       created++
-      await system.env.FILES.put(objectOf(row.sha256), file.bytes)
+      await system.env.FILES.put(objectOf(row.sha256), await file.read())
       if (file.fields && 'certificates' in file.fields) certificates.push(...file.fields.certificates)
     }
     Object.assign(row, await readFields(system, file))
@@ -81,16 +83,13 @@ const namesObligations = ({ kind }: Pick<KeptRow, 'kind'>): boolean => kind === 
  * it is the same for all of them and tells none of the others. Ids sort by the document's date.
  */
 async function rowOf({ entity, rfc, source }: DocumentJob, file: DocumentFile, created_at: number): Promise<KeptRow> {
-  const { kind, series, name, title, content_type, bytes, document_date, period_end, attributes } = file
-  const sha256 = (await sha256Of(bytes)).toHex()
-  const identity = await sha256Of(new TextEncoder().encode(JSON.stringify([rfc, source, name, sha256])))
-  const hex = identity.subarray(0, 10).toHex()
+  const { kind, series, name, title, content_type, size, sha256, document_date, period_end, attributes } = file
+  const identity = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify([rfc, source, name, sha256])))
+  const hex = new Uint8Array(identity, 0, 10).toHex()
   const time = Date.parse(`${document_date}T00:00:00Z`).toString(16).padStart(12, '0')
   const uuid = `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8, 20)}`
   return {
-    ...{ entity, document_id: idOfUuid('doc', uuid), source, kind, series, name, title, content_type, size: bytes.length, sha256 },
+    ...{ entity, document_id: idOfUuid('doc', uuid), source, kind, series, name, title, content_type, size, sha256 },
     ...{ document_date, period_end, attributes: JSON.stringify(attributes), created_at, ...PENDING, fields_base: null },
   }
 }
-
-const sha256Of = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))

@@ -50,5 +50,5 @@ async function readOne(system: System, shard: number): Promise<boolean> {
 async function readObject(system: System, document: { kind: 'csf' | string; content_type: string; sha256: string }): Promise<Reading> {
   const object = await system.env.FILES.get(objectOf(document.sha256))
   if (!object) return PENDING
-  return readFields(system, { ...document, bytes: new Uint8Array(await object.arrayBuffer()), fields: null } as never)
+  return readFields(system, { ...document, size: object.size, read: () => object.bytes(), fields: null } as never)
 }

@@ -21,15 +21,18 @@ export const unreadable = (fields_reason: string): Reading => ({ fields_status: 
  * Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the Worker for PDFs does not
  * answer.
  */
-export async function readFields(system: System, file: Pick<DocumentFile, 'kind' | 'content_type' | 'bytes' | 'fields'>): Promise<Reading> {
+export async function readFields(
+  system: System,
+  file: Pick<DocumentFile, 'kind' | 'content_type' | 'size' | 'read' | 'fields'>,
+): Promise<Reading> {
   if (file.fields !== null) return { fields_status: 'read', fields: JSON.stringify(file.fields), fields_reason: null }
   if (!PDF_KINDS.includes(file.kind)) return NONE
   if (file.content_type !== 'application/pdf') return unreadable('The document is not a PDF.')
-  if (file.bytes.length > MAX_PDF_BYTES) return unreadable('The PDF is too large to be read.')
+  if (file.size > MAX_PDF_BYTES) return unreadable('The PDF is too large to be read.')
   try {
     const answer = await system.env.PDF.fetch(`https://pdf/${file.kind}`, {
       method: 'POST',
-      body: file.bytes,
+      body: await file.read(),
       signal: AbortSignal.timeout(READ_WITHIN_MS),
     })
     const { fields, reason } = await answer.json<{ fields?: unknown; reason?: string }>()
@@ -37,7 +40,7 @@ export async function readFields(system: System, file: Pick<DocumentFile, 'kind'
     if (answer.status === 422) return unreadable(reason ?? 'The PDF cannot be read.')
     throw new Error(`The Worker for PDFs answered ${answer.status}.`)
   } catch (error) {
-    log.error(system, 'A PDF could not be read. It is tried again.', { kind: file.kind, bytes: file.bytes.length }, error)
+    log.error(system, 'A PDF could not be read. It is tried again.', { kind: file.kind, bytes: file.size }, error)
     return PENDING
   }
 }

@@ -1,4 +1,5 @@
 import { authorityOf } from '../authority/adapters.ts'
+import { loginsOf } from '../authority/logins.ts'
 import { AuthorityFailed, type Login, LoginRejected, type Package } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { refreshListed } from '../blacklists/listed/counterparties.ts'
@@ -161,11 +162,12 @@ async function separate(ledger: D1Database, job: Job, { organizations }: Downloa
 /** A verified login of an organization that asked for the job; null when there is none. */
 async function loginFor({ system, hint, logins, isCareful }: Worker, job: Job): Promise<DownloadLogin | null> {
   if (isCareful) logins.forget()
-  const login = await logins.of(organizationsOf(job))
+  const first = job.month === '' ? loginsOf(system).documentKind : null
+  const login = await logins.of(organizationsOf(job), first)
   // A refusal, just now, may have left only CIECs that are to be verified.
   if (login || !(await verifyOutstanding(atNow(system), hint.entity))) return login
   logins.forget()
-  return logins.of(organizationsOf(job))
+  return logins.of(organizationsOf(job), first)
 }
 
 /** Makes the jobs of the same organizations wait for an accepted CIEC, and resumes them if one was accepted meanwhile. */
@@ -192,16 +194,26 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
   const now = new Date(Math.max(Date.now(), job.as_of))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
-  const authority = authorityOf(system)
-  const files = await authority.documents(login, job.source as DataSourceKey, now)
-  const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, files)
-  const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: authority.mailbox, now }, job, login)
+  const step = await authorityOf(system).documents({
+    ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },
+    asked_at: new Date(job.created_at),
+  })
+  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
+  const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, step.files, () => worker.extend())
+  const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: step.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
   await worker.finish(job, null, {
     isChanged: created > 0 || received.isChanged,
     more: [...statements, ...received.statements, ...progress],
   })
   if (received.hasLate) await tellLate(worker, job, now)
+}
+
+/** Puts a job to sleep with which the authority is not done. */
+async function sleep(worker: Worker, job: Job, ask_again_at: Date): Promise<void> {
+  const again = ask_again_at.getTime()
+  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again)])
+  worker.asleepUntil = Math.min(worker.asleepUntil, again)
 }
 
 /** Tells of late documents of the mailbox. The job is over: a failure is left to the daily review of storage, as a crash is. */
@@ -224,12 +236,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     ...{ shard: worker.hint.shard, entity, login, direction: source === 'sat_cfdi_issued' ? 'issued' : 'received', month, until: now },
     ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
   })
-  if (step.state === 'waiting') {
-    const again = step.ask_again_at.getTime()
-    await commitJob(ledger, job, [sleepStatement(ledger, job, again)])
-    worker.asleepUntil = Math.min(worker.asleepUntil, again)
-    return
-  }
+  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
   const { until, is_whole, packages } = step
   let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
@@ -244,7 +251,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     now: new Date(),
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
-    passesOverStored: job.is_continued === 1,
+    // Also when the attempt before ended without a word.
+    passesOverStored: job.is_continued === 1 || isChanged,
     sideStatements: async (outcome) => {
       if (isIdle(outcome)) return []
       // New documents of a job that did not wait are only divided where they are counted one by one.

@@ -18,6 +18,7 @@ import { postponeLogin } from '../taxpayers/fetched/fetched-logins.ts'
 import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
+import { completeDocuments } from './documents.ts'
 import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified } from './logins.ts'
 
 /** How long a lease lasts. */
@@ -60,7 +61,7 @@ export async function leaseJob(system: System): Promise<Lease | null> {
 async function leaseFetch(system: System, shard: number, row: FetchRow): Promise<Lease | null> {
   const ledger = system.settings.ledgers[shard]!
   const job = await awaitingJob(system, { ...row, shard })
-  const found = job && (await new Logins(system, row.entity).of(job.organizations))
+  const found = await loginOf(system, row, job)
   if (found === null || !('ciec' in found.login)) {
     await deleteUploads(system, row)
     await wakeJob(system, { ...row, shard }, [deleteFetch(ledger, row.fetch)])
@@ -72,8 +73,15 @@ async function leaseFetch(system: System, shard: number, row: FetchRow): Promise
   await deleteUploads(system, row)
   const { rfc, ciec } = found.login
   const until = new Date(lease.until).toISOString()
-  return { lease_id: idOf(shard, row, lease.token), until, task: 'month', rfc, ciec, source: row.source, month: row.month }
+  const task = isOfDocuments(row) ? 'documents' : 'month'
+  return { lease_id: idOf(shard, row, lease.token), until, task, rfc, ciec, source: row.source, month: row.month || null }
 }
+
+const isOfDocuments = ({ month }: FetchRow): boolean => month === ''
+
+/** The login with which a job is done. Documents need a CIEC, also where there is an e.firma. */
+const loginOf = async (system: System, row: FetchRow, job: Awaited<ReturnType<typeof awaitingJob>>): Promise<DownloadLogin | null> =>
+  job && (await new Logins(system, row.entity).of(job.organizations, isOfDocuments(row) ? 'ciec' : null))
 
 /** A keyed hash of a CIEC, by which it is known again. */
 async function hashOf({ settings }: System, { entity }: FetchRow, { login }: DownloadLogin, version?: string): Promise<string> {
@@ -94,7 +102,7 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
 }
 
 /** Notes an upload in the place of an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
-export async function keepPackage(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
+export async function keepUpload(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
   const { ledger, fetch, token } = heldOf(system, lease_id)
   const [before, noted] = await ledger.batch<{ key: string | null }>(noteFile(ledger, fetch, token, name, file))
   if (noted!.meta.changes === 0) throw leaseLost()
@@ -103,15 +111,19 @@ export async function keepPackage(system: System, lease_id: string, name: string
 }
 
 /**
- * Ends a lease whose packages are all uploaded, and has the job run with them. A repetition changes nothing. Throws Failure 409
- * fetcher.lease_lost, or fetcher.incomplete when other numbers of packages were uploaded.
+ * Ends a lease whose packages or documents are all uploaded, and has the job run with them. A repetition changes nothing. Throws Failure 409
+ * fetcher.lease_lost, or fetcher.incomplete when something else was uploaded; 422 fetcher.task, or fetcher.documents (documents.ts).
  */
-export async function completeLease(system: System, lease_id: string, { metadata, xml, is_whole }: Completion): Promise<void> {
+export async function completeLease(system: System, lease_id: string, completion: Completion): Promise<void> {
   const login = loginOfLease(lease_id)
   if (login) return acceptVerified(system, login)
   const { shard, ledger, fetch, token } = heldOf(system, lease_id)
   const row = await readHeld(ledger, fetch, token)
   if (row === null || row.state === 'failed') throw leaseLost()
+  const { metadata, xml, is_whole, documents, notifications } = completion
+  const isOfTask = isOfDocuments(row) ? metadata + xml === 0 && is_whole : documents.length + notifications.length === 0
+  if (!isOfTask) throw new Failure('invalid', 'fetcher.task', 'The request completes another task than that of the lease.')
+  if (isOfDocuments(row)) return completeDocuments(system, shard, row, completion)
   const [noted, sent] = [
     [filesOfKind(row, 'metadata').length, filesOfKind(row, 'xml').length],
     [metadata, xml],
@@ -126,7 +138,7 @@ export async function completeLease(system: System, lease_id: string, { metadata
 }
 
 /**
- * Ends a lease without its packages. A refused login is recorded like one that the authority refuses at a download, unless another CIEC
+ * Ends a lease without what it was for. A refused login is recorded like one that the authority refuses at a download, unless another CIEC
  * was accepted or refused since. A repetition changes nothing. Throws Failure 409 fetcher.lease_lost.
  */
 export async function failLease(system: System, lease_id: string, { error_class }: FailureReport): Promise<void> {
@@ -141,8 +153,8 @@ export async function failLease(system: System, lease_id: string, { error_class 
     return
   }
   const job = await awaitingJob(system, { ...row, shard })
-  const found = job && (await new Logins(system, row.entity).of(job.organizations))
-  if (found && row.login === (await hashOf(system, row, found, row.login?.split(':')[0])))
+  const found = await loginOf(system, row, job)
+  if (job && found && row.login === (await hashOf(system, row, found, row.login?.split(':')[0])))
     await rejectLogin(
       { ...system, now: new Date() },
       row.entity,

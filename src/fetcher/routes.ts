@@ -1,17 +1,18 @@
-import type { MiddlewareHandler } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { doc } from '#doc'
 import { FETCHED } from '../downloads/awaited/awaited.ts'
 import { Failure } from '../failures.ts'
 import type { App } from '../platform/context.ts'
+import { MOST_BODY_BYTES } from '../platform/http/body.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, params, publicOperation, refusesAny, returns, storedUpload } from '../platform/http/operation.ts'
 import { unknownPath } from '../platform/http/problem.ts'
-import { Completion, Empty, FailureReport, LeaseAnswer, LeasePath, PackagePath, Renewed } from './contract.ts'
-import { completeLease, failLease, keepPackage, leaseJob, renewLease } from './leases.ts'
+import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, PackagePath, Renewed } from './contract.ts'
+import { completeLease, failLease, keepUpload, leaseJob, renewLease } from './leases.ts'
 import { isSigned } from './signature.ts'
 
 const TAG = 'Jobs'
-const MAX_PACKAGE = 100 * 1024 * 1024
+const MAX_DOCUMENT = 25 * 1024 * 1024
 
 const UNSIGNED = doc('The signature is absent or wrong, or its timestamp is more than five minutes away.')
 const ABSENT = doc('This deployment has no fetcher: FETCHER_KEYS is not set.')
@@ -39,6 +40,20 @@ const intact: MiddlewareHandler<App> = async (c, next) => {
   if (sha256 !== c.req.header('fetcher-digest'))
     throw new Failure('malformed', 'fetcher.digest', 'The body is not the one of Fetcher-Digest.')
   return next()
+}
+
+/** Notes the upload of a request under a name of its lease. Throws Failure 409 fetcher.lease_lost. */
+async function keepStored(c: Context<App>, lease_id: string, name: string): Promise<Response> {
+  const { key, size, sha256 } = c.var.stored
+  c.var.stored.isKept = true
+  try {
+    await keepUpload(c.var.system, lease_id, name, { key, size, sha256 })
+  } catch (error) {
+    // After any other error it may be noted.
+    c.var.stored.isKept = !(error instanceof Failure)
+    throw error
+  }
+  return c.body(null, 204)
 }
 
 export const fetcherRoutes = new Hono<App>()
@@ -82,22 +97,34 @@ export const fetcherRoutes = new Hono<App>()
     ),
     signed,
     params(PackagePath),
-    storedUpload(['application/zip'], MAX_PACKAGE, doc('The ZIP, of at most 100 MiB.'), FETCHED, () => true),
+    storedUpload(['application/zip'], MOST_BODY_BYTES, doc('The ZIP, of at most 100 MB.'), FETCHED, () => true),
     intact,
     returns(204, undefined, doc('The package is stored.')),
     refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
     async (c) => {
       const { lease_id, kind, n } = c.req.valid('param')
-      const { key, size } = c.var.stored
-      c.var.stored.isKept = true
-      try {
-        await keepPackage(c.var.system, lease_id, `${kind}-${Number(n)}`, { key, size })
-      } catch (error) {
-        // After any other error it may be noted.
-        c.var.stored.isKept = !(error instanceof Failure)
-        throw error
-      }
-      return c.body(null, 204)
+      return keepStored(c, lease_id, `${kind}-${Number(n)}`)
+    },
+  )
+  .put(
+    '/leases/:lease_id/documents/:n',
+    publicOperation(
+      'uploadDocument',
+      TAG,
+      doc('Upload a document'),
+      doc(
+        'The document as the portal delivers it, byte for byte, whatever its type: completing the lease says what it is. Numbers are free, from 0 to 999. The same number again replaces what was uploaded before.',
+      ),
+    ),
+    signed,
+    params(DocumentPath),
+    storedUpload(['application/octet-stream'], MAX_DOCUMENT, doc('The document, of at most 25 MiB.'), FETCHED, () => true),
+    intact,
+    returns(204, undefined, doc('The document is stored.')),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
+    async (c) => {
+      const { lease_id, n } = c.req.valid('param')
+      return keepStored(c, lease_id, `document-${Number(n)}`)
     },
   )
   .post(
@@ -106,16 +133,23 @@ export const fetcherRoutes = new Hono<App>()
       'completeLease',
       TAG,
       doc('Complete a job'),
-      doc('Says how many packages were uploaded. The job runs with them, and its lease ends. A repetition is harmless.'),
+      doc(
+        'Says what was uploaded: of a month how many packages, of a document source what each document is. The job runs with that, and its lease ends. A repetition is harmless.',
+      ),
     ),
     signed,
     params(LeasePath),
     body(Completion),
     intact,
-    returns(204, undefined, doc('The job runs with the packages.')),
+    returns(204, undefined, doc('The job runs with what was uploaded.')),
     refusesAny({
       ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT },
-      409: doc('The lease is lost (`fetcher.lease_lost`), or other numbers of packages were uploaded (`fetcher.incomplete`).'),
+      409: doc(
+        'The lease is lost (`fetcher.lease_lost`), something else was uploaded than the request says (`fetcher.incomplete`), or PDFs cannot be read now (`fetcher.unread`): send the request again.',
+      ),
+      422: doc(
+        'The request completes another task than that of the lease (`fetcher.task`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
+      ),
     }),
     async (c) => {
       await completeLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))

@@ -1,5 +1,6 @@
 import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
+import { MOST_BODY_BYTES } from '../platform/http/body.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns, roles, storedUpload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
@@ -9,7 +10,6 @@ import { deleteImport, getImport, importFiles, listImports } from './imports.ts'
 import { UPLOADS } from './uploads.ts'
 
 const CONTENT_TYPES = ['application/xml', 'text/xml', 'application/zip', 'application/octet-stream']
-const MAX_BYTES = 25 * 1024 * 1024
 
 export const importRoutes = new Hono<App>()
   .post(
@@ -19,18 +19,24 @@ export const importRoutes = new Hono<App>()
       'Imports',
       doc('Import your own CFDIs'),
       doc(
-        'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 25 MiB. Only your ' +
+        'Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your ' +
           'organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same ' +
           'UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an ' +
           'imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read ' +
           'the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid ' +
-          'documents; the metadata of a ZIP may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports ' +
+          'documents; metadata may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports ' +
           'count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.',
       ),
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    storedUpload(CONTENT_TYPES, MAX_BYTES, doc('One XML, one metadata TXT, or a ZIP.'), UPLOADS, ({ connection }) => connection !== null),
+    storedUpload(
+      CONTENT_TYPES,
+      MOST_BODY_BYTES,
+      doc('One XML, one metadata TXT, or a ZIP.'),
+      UPLOADS,
+      ({ connection }) => connection !== null,
+    ),
     returns(202, Import, doc('The import. It is queued.')),
     refuses(404, doc('The organization has no connection to the fiscal entity.')),
     refuses(

@@ -1,6 +1,6 @@
 import type { Login } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../authority/port/mailbox.ts'
+import { isPending, type ListedMailbox, type MailboxNotification, WouldNotify } from '../authority/port/mailbox.ts'
 import { Unavailable } from '../failures.ts'
 import { askersOf } from '../visibility/askers.ts'
 import {
@@ -30,7 +30,7 @@ interface MailboxJob {
 interface Place {
   ledger: D1Database
   files: R2Bucket
-  mailbox: TaxMailbox
+  mailbox: ListedMailbox
   now: Date
 }
 

@@ -1,3 +1,4 @@
+import { loginsOf } from '../authority/logins.ts'
 import { AUTHORITY_ZONE } from '../authority/port/business-days.ts'
 import { Failure, notFound } from '../failures.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
@@ -78,10 +79,11 @@ export async function findNotification(ledger: ScopedLedger, notification_id: st
 /**
  * Answers with the document of a notification, or with what is asked for of it, or NotificationFetching while it is fetched. One that is
  * pending is opened only if the query acknowledges it. A tentative request acknowledges nothing, has nothing fetched and writes nothing; a
- * foreign one acknowledges nothing.
+ * foreign one acknowledges nothing. Where the authority answers nobody who waits, nothing is opened or fetched here.
  * Throws Failure 404 notification.not_found and document.not_found, 409 would_notify without the acknowledgement, 403 credential.role when a
  * member acknowledges, 409 credential.changed when the credential was revoked meanwhile, 409 fiscal_entity.not_active when the document would
- * have to be fetched over a connection that is not active, and 416 document.range_not_satisfiable.
+ * have to be fetched over a connection that is not active, 409 notification.not_openable and notification.not_fetched where the authority
+ * answers nobody who waits, and 416 document.range_not_satisfiable.
  */
 export async function readNotificationDocument(
   ctx: Ctx,
@@ -99,6 +101,7 @@ export async function readNotificationDocument(
     const api_key = acknowledge_notification && isMeant ? writerOf(ctx) : null
     if (await isOpeningRequested(ctx, asked)) return FETCHING
     if (api_key === null) throw wouldNotify(ctx, row, acknowledge_notification && content.isForeign)
+    if (!loginsOf(ctx).answersMailbox) throw notOpenable()
     requireActive(ctx)
     await requestOpening(ctx, api_key, asked)
     return FETCHING
@@ -111,11 +114,25 @@ export async function readNotificationDocument(
     if (answer) return answer
   }
   requireActive(ctx)
+  if (!loginsOf(ctx).answersMailbox) throw notFetched()
   if (!content.isTentative) await requestDocument(ctx, asked)
   return FETCHING
 }
 
-function wouldNotify({ actor, now }: Ctx, row: NotificationRow, isForeign: boolean): Failure {
+const ELSEWHERE = 'This deployment opens no notifications. Open it in the tax mailbox at the portal of the tax authority.'
+
+const notOpenable = () =>
+  new Failure('conflict', 'notification.not_openable', `${ELSEWHERE} The next run that downloads sat_miinformacion learns of it.`)
+
+const notFetched = () =>
+  new Failure(
+    'conflict',
+    'notification.not_fetched',
+    'The document has not come yet. It comes with a run that downloads sat_miinformacion, and cannot be asked for earlier in this deployment.',
+  )
+
+function wouldNotify(ctx: Ctx, row: NotificationRow, isForeign: boolean): Failure {
+  const { actor, now } = ctx
   const { open_deadline, effective_at, deadline_basis } = deadlinesOf(dated(row), now)
   const what =
     row.document_kind === null
@@ -124,9 +141,11 @@ function wouldNotify({ actor, now }: Ctx, row: NotificationRow, isForeign: boole
   const expiry = `${localDayOf(effective_at!, AUTHORITY_ZONE)}${deadline_basis === 'estimated' ? ' at the earliest' : ''}`
   const how = isForeign
     ? 'The acknowledgement was ignored, because another site or a part of a page made the browser send it.'
-    : mayOpen(actor)
-      ? 'Repeat the request with acknowledge_notification=true to open it.'
-      : 'Only a credential with the role owner or admin can open it.'
+    : !loginsOf(ctx).answersMailbox
+      ? ELSEWHERE
+      : mayOpen(actor)
+        ? 'Repeat the request with acknowledge_notification=true to open it.'
+        : 'Only a credential with the role owner or admin can open it.'
   return new Failure(
     'conflict',
     'would_notify',

@@ -76,7 +76,8 @@ export const mailboxRoutes = new Hono<App>()
       409: doc(
         '`would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. ' +
           '`fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because ' +
-          'it was paused meanwhile. `credential.changed`: the credential that ' +
+          'it was paused meanwhile. `notification.not_openable`: this deployment opens no notifications. `notification.not_fetched`: the ' +
+          'document comes with a run, and cannot be asked for in this deployment. `credential.changed`: the credential that ' +
           'acknowledges was revoked, or became a member’s, while the request was carried out.',
       ),
     }),

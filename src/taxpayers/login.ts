@@ -37,7 +37,7 @@ export const hasEnded = ({ efirma_valid_to }: EfirmaPart, now: number): boolean 
 type LoginPart = EfirmaPart & Pick<ConnectionRow, 'ciec' | 'ciec_verify_at' | 'efirma_number' | 'efirma_verify_at'>
 
 /** Whether a connection's login of a kind is verified and has not ended at an instant, in milliseconds. */
-const isUsable = (row: LoginPart, kind: LoginKind, now: number): boolean =>
+export const isUsable = (row: LoginPart, kind: LoginKind, now = Date.now()): boolean =>
   kind === 'ciec'
     ? row.ciec !== null && row.ciec_verify_at === null
     : row.efirma_number !== null && row.efirma_verify_at === null && !hasEnded(row, now)
@@ -52,9 +52,9 @@ export const dueAt = (row: LoginPart, now = Date.now()): Date | null => {
   return instants.length === 0 ? null : new Date(Math.min(...instants))
 }
 
-/** The usable logins of connections in the order in which they are tried: e.firmas first, and of a kind the one that was accepted last. */
-const candidates = (rows: readonly VersionedRow[], now: number) =>
-  LOGIN_KINDS.flatMap((kind) => {
+/** The usable logins of connections in the order in which they are tried: those of the kind `first`, e.firmas, and of a kind the one that was accepted last. */
+const candidates = (rows: readonly VersionedRow[], now: number, first: LoginKind | null) =>
+  LOGIN_KINDS.toSorted((a, b) => Number(b === first) - Number(a === first)).flatMap((kind) => {
     const acceptedAt = ({ row }: VersionedRow) => row[`${kind}_accepted_at`]?.getTime() ?? 0
     return rows
       .filter(({ row }) => isUsable(row, kind, now))
@@ -85,11 +85,11 @@ export class Logins {
   }
 
   /**
-   * Returns the login for these organizations: among the verified ones of their active connections that can be opened, the e.firma that was
-   * accepted last, else the CIEC that was. Null when there is none; the login of another organization is never used. One that is sealed with
+   * Returns the login for these organizations: among the verified ones of their active connections that can be opened, the one of the kind
+   * `first` that was accepted last, else the e.firma, else the CIEC. Null when there is none; the login of another organization is never used. One that is sealed with
    * an old key is sealed again with the current one (decisions.md 11).
    */
-  async of(organizations: readonly string[]): Promise<DownloadLogin | null> {
+  async of(organizations: readonly string[], first: LoginKind | null = null): Promise<DownloadLogin | null> {
     const { system, entity } = this
     const own = () => this.#verified.filter(({ row }) => organizations.includes(row.organization_id))
     const now = Date.now()
@@ -98,7 +98,7 @@ export class Logins {
       this.#asked = [...new Set([...this.#asked, ...organizations])]
       this.#verified = (await activeConnections(system.db, entity, this.#asked)).filter(({ row }) => isVerified(row, now))
     }
-    const usable = candidates(own(), now)
+    const usable = candidates(own(), now, first)
     for (const { row, kind, version } of usable) {
       const login = await readLogin(system, row, kind)
       if (login === null) continue

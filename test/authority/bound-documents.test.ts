@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { authorityOf } from '../../src/authority/adapters.ts'
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
 import { systemOf } from '../../src/platform/context.ts'
-import { DOCUMENTS } from './support/documents.ts'
+import { DOCUMENTS, filesFrom } from './support/documents.ts'
 import { downloadFrom } from './support/packages.ts'
 
 const NOW = new Date('2026-05-20T18:00:00Z')
@@ -14,7 +14,7 @@ it('the Worker of the sandbox invents the same files, to the byte, and the same 
   let files = 0
   for (const login of LOGINS) {
     for (const source of DATA_SOURCE_KEYS) {
-      const made = await authority().documents(login, source, NOW)
+      const made = await filesFrom(authority(), login, source, NOW)
       expect(made, source).toEqual(await DOCUMENTS.files(login.rfc, source, NOW))
       files += made.length
     }
@@ -32,7 +32,7 @@ it('a Worker that does not answer makes the authority unavailable for documents 
   const down = authority({ SANDBOX_DOCUMENTS: { files: silent, notifications: silent, letter: silent } })
   const [login] = LOGINS
   const unavailable = { error_class: 'sat_unavailable', isLocked: false, message: expect.stringContaining('does not answer') }
-  await expect(down.documents(login!, 'sat_csf', NOW)).rejects.toMatchObject(unavailable)
+  await expect(filesFrom(down, login!, 'sat_csf', NOW)).rejects.toMatchObject(unavailable)
   await expect(down.mailbox.list(login!, NOW)).rejects.toMatchObject(unavailable)
   let packages = 0
   for await (const _ of downloadFrom(down, { login: login!, direction: 'issued', month: '2026-04', until: NOW })) packages++

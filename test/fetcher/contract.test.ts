@@ -7,7 +7,7 @@ import { app } from '../../src/app.ts'
 import { consume } from '../../src/queues.ts'
 import { bookOf, callOf, cfdiOf, jobsOf, later, ledgerOf, losingMessages, subscriber } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'
-import { FETCHER_KEY, withFetcher } from './support/deployment.ts'
+import { FETCHER_KEY, onlyMonths, withFetcher } from './support/deployment.ts'
 
 const send = async (request: Request): Promise<Response> => app.fetch(request, withFetcher, createExecutionContext())
 const client = fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, send)
@@ -33,6 +33,7 @@ const sweep = () => deliver({ task: 'sweepFetches', at: Date.now(), place: 'star
 async function waiting(ciec = 'deAna1', rfc = freshRfc()) {
   const one = await subscriber(rfc, cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] }), ciec)
   await one.run()
+  await onlyMonths(rfc)
   await drain(rfc)
   return { ...one, rfc }
 }

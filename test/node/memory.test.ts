@@ -9,19 +9,22 @@ import { objectOf } from '../../src/blacklists/catalog.ts'
 import { rfcOf } from '../blacklists/support/list-csv.ts'
 import { zipOf } from '../support/zip.ts'
 import { wantFewMonths } from './support/books.ts'
-import { HeapWatch } from './support/heap.ts'
+import { Memory } from './support/memory.ts'
 import { discard, freePort, freshState, Started, until } from './support/runner.ts'
 import { invoiceOf, metadataOf } from './support/uploads.ts'
 
-/** The Workers that hold what customers and the authority send: the uploads of requests, and what is ingested. Each has an isolate. */
-const WORKERS = ['fiscal-data-service', 'fiscal-local-background']
-/** The platform ends an isolate of more than 128 MB. */
-const MOST = 100_000_000
 /** The largest list, with the texts that are not collected yet: 342 MB before it was loaded in parts. */
 const MOST_OF_LIST = 128_000_000
-const MIB = 1024 * 1024
+const MOST_UPLOAD = 100_000_000
 const isLong = process.env['FUZZ'] === 'full'
 const WITHIN = 900_000
+/** How much more memory a large file may take than a small one. */
+const MOST_RATIO = 1.1
+/** What the documents of a large file are like, and how many bytes each has that hardly compress. */
+const SHAPES: readonly (readonly [name: string, ballast: number])[] = [
+  ['large documents', 60_000],
+  ...(isLong ? [['usual documents', 1_500] as const] : []),
+]
 
 interface Imported {
   status: string
@@ -31,10 +34,9 @@ interface Imported {
 let stateDir: string
 let service: Started
 let customer: Customer
-let heaps: HeapWatch[] = []
+let memory: Memory
 let rfc: string
 let path: string
-const figures: string[] = []
 
 beforeAll(async () => {
   stateDir = freshState()
@@ -44,11 +46,10 @@ beforeAll(async () => {
   rfc = randomRfc()
   const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', { rfc })
   path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
-  heaps = await Promise.all(WORKERS.map((worker) => HeapWatch.of(service, worker)))
+  memory = await Memory.of(service)
 })
 afterAll(async () => {
-  console.log(`Most memory in use, in MB (used + backing storage):\n${figures.join('\n')}`)
-  for (const heap of heaps) heap.close()
+  memory?.close()
   await discard(stateDir, [service])
 })
 
@@ -74,26 +75,19 @@ async function completed(import_id: string): Promise<Imported['counts']> {
 
 /** Imports files, all at once, and holds the memory that this takes against the limit. */
 const imported = (...files: Uint8Array[]): Promise<Imported['counts'][]> =>
-  measured(async () => Promise.all((await Promise.all(files.map(send))).map(completed)))
-
-async function measured<T>(work: () => Promise<T>, most = MOST): Promise<T> {
-  for (const heap of heaps) await heap.collect()
-  const done = work()
-  const watched = await Promise.all(heaps.map((heap) => heap.peakDuring(() => done)))
-  const mb = (bytes: number) => (bytes / 1_000_000).toFixed(1)
-  for (const [n, { peak, samples }] of watched.entries()) {
-    const use = `${mb(peak.sum)} (${mb(peak.used)} + ${mb(peak.backing)}), ${samples} samples`
-    figures.push(`${use}, ${WORKERS[n]}: ${expect.getState().currentTestName}`)
-    expect([WORKERS[n], peak.sum <= most || peak.sum]).toEqual([WORKERS[n], true])
-  }
-  return done
-}
+  memory.measured(async () => Promise.all((await Promise.all(files.map(send))).map(completed)))
 
 const created = (count: number) => ({ created: count, updated: 0, unchanged: 0, rejected: 0 })
 const rejected = (count: number) => ({ ...created(0), rejected: count })
 
 /** A ZIP of about so many MiB of invoices that hardly compress. */
 const heavy = (mebibytes: number) => zipOf(Array.from({ length: mebibytes * 16 }, () => invoiceOf(rfc, 2, 60_000)))
+/** A ZIP of at most so many bytes of such invoices, with so many bytes in each that hardly compress. */
+function filled(ballast: number, bytes: number): { files: Uint8Array; count: number } {
+  const zipped = (count: number) => zipOf(Array.from({ length: count }, () => invoiceOf(rfc, 2, ballast)))
+  const count = Math.floor((0.999 * bytes * 50) / zipped(50).length)
+  return { files: zipped(count), count }
+}
 const long = (documents: number, lines: number) => zipOf(Array.from({ length: documents }, () => invoiceOf(rfc, lines)))
 
 const LISTED = 264_000
@@ -115,7 +109,7 @@ async function bringList(file: Buffer): Promise<void> {
   await wrangler('r2', 'object', 'put', key, '--file', path, '--local', '--persist-to', stateDir)
   const loads = () => service.said.split('A list was loaded.').length
   const before = loads()
-  await measured(async () => {
+  await memory.measured(async () => {
     await fetch(service.url + scheduledPath('0 10 * * *', Date.now()))
     await until('the list is loaded', WITHIN, () => loads() > before)
   }, MOST_OF_LIST)
@@ -151,9 +145,23 @@ describe('the memory of either Worker stays within its limit', { timeout: WITHIN
     expect(await imported(zipOf([{ name: 'lista.txt', bytes: metadataOf(rfc, 200_000) }]))).toEqual([created(1)])
   })
 
-  it.runIf(isLong)('with 25 MiB of a ZIP, of a text and of a directory, six times at once', async () => {
-    expect(await imported(heavy(19))).toEqual([created(19 * 16)])
-    const blank = new Uint8Array(25 * MIB).fill(32)
+  it.each(SHAPES)(
+    `with the largest upload that there may be, of %s${isLong ? ', and with hardly more than with a fifth of it' : ''}`,
+    async (_, ballast) => {
+      const sent = (bytes: number) => {
+        const { files, count } = filled(ballast, bytes)
+        expect([files.length > 0.99 * bytes, files.length <= bytes]).toEqual([true, true])
+        return async () => expect(await completed(await send(files))).toEqual(created(count))
+      }
+      await memory.measured(sent(MOST_UPLOAD))
+      if (!isLong) return
+      const small = await memory.needed(sent(MOST_UPLOAD / 5))
+      expect((await memory.needed(sent(MOST_UPLOAD))) / small).toBeLessThan(MOST_RATIO)
+    },
+  )
+
+  it.runIf(isLong)('with the largest text and directory, six times at once', async () => {
+    const blank = new Uint8Array(MOST_UPLOAD).fill(32)
     expect(await imported(...Array.from({ length: 6 }, () => blank))).toEqual(Array.from({ length: 6 }, () => rejected(1)))
     const tiny = new TextEncoder().encode('<a/>')
     const names = Array.from({ length: 30_000 }, (_, i) => ({ name: `${'x'.repeat(250)}${i}.xml`, bytes: tiny }))
@@ -170,7 +178,7 @@ describe('the memory of either Worker stays within its limit', { timeout: WITHIN
 
   it('with months of a busy taxpayer', async () => {
     const documents = isLong ? 20_000 : 1_500
-    await measured(async () => {
+    await memory.measured(async () => {
       const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', {
         rfc: randomRfc(),
         ciec: `busy${documents}`,

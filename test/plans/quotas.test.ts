@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import operating from '../../docs/operating.md?raw'
 import storage from '../../docs/storage.md?raw'
 import { type Limits, limitsOf, QUOTAS } from '../../src/plans/quotas.ts'
+import { MOST_BODY_BYTES } from '../../src/platform/http/body.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { api, basic, request } from '../support/client.ts'
@@ -234,6 +235,11 @@ it('usage names every quota of the plan, to members too, and the day on which a 
   })
   await of.ask('POST', '/v1/test-helpers/organization', { plan: 'enterprise_gold' })
   expect((await api(of.owner, 'GET', '/v1/billing/usage')).body.quotas.extractors).toEqual(item(1, null))
+})
+
+it('allow every plan five of the largest uploads a day', () => {
+  for (const plan of ['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold'])
+    expect(limitsOf(plan, '2026-11-01').import_bytes_per_day).toBeGreaterThanOrEqual(5 * MOST_BODY_BYTES)
 })
 
 describe('the documents', () => {

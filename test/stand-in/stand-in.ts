@@ -107,10 +107,15 @@ async function handle(authority: Authority, request: IncomingMessage, response: 
   await write(answer, response)
 }
 
+async function drained(response: ServerResponse): Promise<void> {
+  const over = new AbortController()
+  await Promise.race(['drain', 'close'].map((event) => once(response, event, over)))
+  over.abort()
+}
+
 async function write({ status, type, body, closes }: Reply, response: ServerResponse): Promise<void> {
   response.writeHead(status, { 'content-type': type })
-  for (const part of body)
-    if (!response.write(part) && !response.destroyed) await Promise.race([once(response, 'drain'), once(response, 'close')])
+  for (const part of body) if (!response.write(part) && !response.destroyed) await drained(response)
   if (closes !== 'within') return void response.end()
   // What was written arrives first.
   await sleep(20)

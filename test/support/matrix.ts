@@ -321,6 +321,10 @@ export const ROWS: Record<string, Row> = {
     ...{ may: 'public', answers: 404, upload: true },
     given: () => ({ ...oneLease(), kind: 'xml', n: '0' }),
   },
+  'PUT /fetcher/v1/leases/:lease_id/documents/:n': {
+    ...{ may: 'public', answers: 404, upload: true },
+    given: () => ({ ...oneLease(), n: '0' }),
+  },
   'POST /fetcher/v1/leases/:lease_id/complete': { may: 'public', answers: 404, given: oneLease, json: () => ({ metadata: 0, xml: 0 }) },
   'POST /fetcher/v1/leases/:lease_id/fail': { may: 'public', answers: 404, given: oneLease, json: () => ({ error_class: 'rate_limited' }) },
   'PATCH /v1/billing/rfcs/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ active: false }) },

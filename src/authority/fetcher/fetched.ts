@@ -1,26 +1,75 @@
 import { Unavailable } from '../../failures.ts'
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
-import { AuthorityFailed, type DownloadRequest, type Package, type Step } from '../port/authority.ts'
-import { deleteFetch, offer, readFetch } from './fetches.ts'
-import { type FetchError, type FetchRow, filesOfKind } from './states.ts'
+import {
+  AuthorityFailed,
+  type DocumentsRequest,
+  type DocumentsStep,
+  type DownloadRequest,
+  type Package,
+  type Step,
+} from '../port/authority.ts'
+import { deleteFetch, type FetchKey, offer, readFetch } from './fetches.ts'
+import { type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
 
 /** How long a job waits for a fetcher. */
 const PATIENCE_MS = 7 * 86_400_000
 
+/** The download of a month with a CIEC, by an external fetcher. */
+export async function stepOfFetch(system: System, request: DownloadRequest): Promise<Step> {
+  const { direction, month } = request
+  const row = await broughtFor(system, request, direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received', month)
+  if (row.state === 'waiting') return row
+  return { state: 'ready', until: new Date(row.leased_at!), is_whole: row.is_whole === 1, packages: packagesOf(system, row) }
+}
+
+/** The download of a document source with a CIEC, by an external fetcher. */
+export async function documentsOfFetch(system: System, request: DocumentsRequest): Promise<DocumentsStep> {
+  const row = await broughtFor(system, request, request.source, '')
+  if (row.state === 'waiting') return row
+  const files = filesOf(row)
+  const content = async (name: string) => {
+    const { key } = files[name]!
+    const found = await system.env.FILES.get(key)
+    if (found === null) throw new Error(`There is no object ${key}.`)
+    return found.bytes()
+  }
+  const { documents, notifications } = JSON.parse(new TextDecoder().decode(await content('list-0'))) as FetchedList
+  return {
+    state: 'ready',
+    files: documents.map((one) => ({ ...one, ...files[`document-${one.n}`]!, read: () => content(`document-${one.n}`) })),
+    mailbox: {
+      list: async () =>
+        notifications.map((one) => ({
+          ...one,
+          sent_at: new Date(one.sent_at),
+          opened_at: one.opened_at === null ? null : new Date(one.opened_at),
+        })),
+      async document(_, notification) {
+        const document = notifications.find((one) => one.notification === notification)?.document
+        return document ? { ...document, bytes: await content(`document-${document.n}`) } : null
+      },
+    },
+  }
+}
+
 /**
- * The download of a month with a CIEC, by an external fetcher: it is offered, and waits until the fetcher has brought the packages, or says
- * why it cannot. Throws AuthorityFailed where there is no fetcher.
+ * What a fetcher brought for a job: it is offered, and waits until the fetcher has brought it, or says why it cannot. Throws AuthorityFailed
+ * where there is no fetcher.
  */
-export async function stepOfFetch(system: System, { shard, entity, direction, month, asked_at }: DownloadRequest): Promise<Step> {
+async function broughtFor(
+  system: System,
+  { shard, entity, asked_at }: Pick<DownloadRequest, 'shard' | 'entity' | 'asked_at'>,
+  source: FetchKey['source'],
+  month: string,
+): Promise<(FetchRow & { state: 'complete' }) | { state: 'waiting'; ask_again_at: Date }> {
   if (system.settings.fetcherKeys === null)
     throw new AuthorityFailed('login_failed', 'The web services of the tax authority take no CIEC, and there is no fetcher.')
   const ledger = system.settings.ledgers[shard]!
-  const key = { entity, source: direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received', month }
+  const key = { entity, source, month }
   const asked = asked_at.getTime()
   const row = await readFetch(ledger, key)
-  if (row?.state === 'complete' && row.leased_at! >= asked)
-    return { state: 'ready', until: new Date(row.leased_at!), is_whole: row.is_whole === 1, packages: packagesOf(system, row) }
+  if (row?.state === 'complete' && row.leased_at! >= asked) return row as FetchRow & { state: 'complete' }
   const deadline = asked + PATIENCE_MS
   if (row?.state === 'failed' && row.leased_at! >= asked) {
     await deleteFetch(ledger, row.fetch).run()

@@ -72,6 +72,14 @@ export const completeFetch = (ledger: D1Database, fetch: number, token: string, 
     .prepare(`update fetches set state = 'complete', due_at = null, is_whole = ?3 where ${HELD} and state = 'leased'`)
     .bind(fetch, token, Number(is_whole))
 
+/** Completes a fetch with these uploads, unless others were noted since. */
+export const completeWith = (ledger: D1Database, { fetch, token, files }: FetchRow, completed: string) =>
+  ledger
+    .prepare(
+      `update fetches set state = 'complete', due_at = null, is_whole = 1, files = ?3 where ${HELD} and state = 'leased' and files = ?4`,
+    )
+    .bind(fetch, token, completed, files)
+
 export const failFetch = (ledger: D1Database, fetch: number, token: string, error_class: string) =>
   ledger
     .prepare(`update fetches set state = 'failed', due_at = null, error_class = ?3 where ${HELD} and state = 'leased'`)

@@ -1,13 +1,33 @@
+import type { DocumentFile } from '../port/authority.ts'
+import type { MailboxNotification } from '../port/mailbox.ts'
+
 export const FETCH_STATES = ['offered', 'leased', 'complete', 'failed'] as const
 
 /** Why a fetcher could not bring something, beside a login that was refused. */
 export const FETCH_ERRORS = ['account_locked', 'sat_unavailable', 'rate_limited', 'not_delivered'] as const
 export type FetchError = (typeof FETCH_ERRORS)[number]
 
-/** An object of the bucket that a fetcher uploaded, and what kind of file it says it is. */
+/** An object of the bucket that a fetcher uploaded. */
 export interface FetchedFile {
   key: string
   size: number
+  sha256: string
+}
+
+/** What a fetcher says of a document, beside the number of its upload. */
+type FetchedDocument = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { n: number }
+
+/** What a fetcher says of a notification. Instants are in ISO 8601. */
+interface FetchedNotification extends Omit<MailboxNotification, 'sent_at' | 'opened_at'> {
+  sent_at: string
+  opened_at: string | null
+  document: { n: number; name: string; content_type: string } | null
+}
+
+/** What a fetcher brought of a document source. The upload named `list-0` has it as JSON. */
+export interface FetchedList {
+  documents: readonly FetchedDocument[]
+  notifications: readonly FetchedNotification[]
 }
 
 /** A fetch as it is stored. */
@@ -29,7 +49,7 @@ export interface FetchRow {
   error_class: string | null
 }
 
-/** The uploads of a fetch by their names: `metadata-0`, `xml-12`. */
+/** The uploads of a fetch by their names: `metadata-0`, `xml-12`, `document-3`. */
 export const filesOf = ({ files }: Pick<FetchRow, 'files'>): Record<string, FetchedFile> => JSON.parse(files) as Record<string, FetchedFile>
 
 /** The files of a kind in the order of their numbers. */

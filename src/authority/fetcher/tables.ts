@@ -25,7 +25,7 @@ export const fetches = sqliteTable(
     /** The login that was leased: the version of the RFC's CIECs, and a keyed hash. */
     version: integer('version'),
     login: text('login'),
-    /** What was uploaded under the lease: `{"metadata-0": {key, size}}` as JSON. */
+    /** What was uploaded under the lease: `{"metadata-0": {key, size, sha256}}` as JSON. */
     files: text('files').notNull().default('{}'),
     /** 0 when the fetcher knows that it could not bring everything. */
     is_whole: integer('is_whole').notNull().default(1),

@@ -3,7 +3,7 @@ import type { Bytes } from '../../platform/bytes/bytes.ts'
 import type { DataSourceKey } from './catalog.ts'
 import type { DocumentFields } from './fields-contract.ts'
 import type { Login, LoginKind } from './login.ts'
-import type { TaxMailbox } from './mailbox.ts'
+import type { ListedMailbox, TaxMailbox } from './mailbox.ts'
 
 export type { Login } from './login.ts'
 
@@ -48,15 +48,19 @@ export interface SharedPackage {
   is_last: boolean
 }
 
+/** The authority is not done. It is asked again then, unless the job is woken earlier. */
+interface Waiting {
+  state: 'waiting'
+  ask_again_at: Date
+}
+
 /** One turn of the conversation with the authority about a month. */
 export type Step =
   /**
    * `until`: documents that were issued up to then are in the packages. `is_whole`: the authority delivers, or has delivered, everything that
    * it announces of the month, and none of it is too old for it.
    */
-  | { state: 'ready'; until: Date; is_whole: boolean; packages: AsyncIterable<Package> }
-  /** The authority is not done. It is asked again then, unless the job is woken earlier. */
-  | { state: 'waiting'; ask_again_at: Date }
+  { state: 'ready'; until: Date; is_whole: boolean; packages: AsyncIterable<Package> } | Waiting
 
 /** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
 export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const
@@ -72,7 +76,11 @@ export interface DocumentFile {
   series: string
   name: string
   content_type: string
-  bytes: Uint8Array
+  size: number
+  /** In lower hexadecimal. */
+  sha256: string
+  /** Its content, which is not in memory before. */
+  read(): Promise<Uint8Array>
   /** The day to which it refers or on which it was issued, `YYYY-MM-DD`. A list without a date of its own bears the first of the month. */
   document_date: string
   /** The last day of the period that a return covers; null for other documents. */
@@ -87,12 +95,24 @@ export interface DocumentFile {
   fields: DocumentFields | null
 }
 
+export interface DocumentsRequest extends Pick<DownloadRequest, 'shard' | 'entity' | 'login' | 'asked_at'> {
+  source: DataSourceKey
+  now: Date
+}
+
+/** One look at what the authority has of a document source; with sat_miinformacion comes the tax mailbox. */
+export type DocumentsStep = { state: 'ready'; files: readonly DocumentFile[]; mailbox: ListedMailbox } | Waiting
+
 /** The part of the port that requests need, which fetch nothing. */
 export interface AuthorityLogins {
   /** The sources that this adapter delivers. */
   readonly sources: readonly DataSourceKey[]
   /** The kinds of logins that it can be asked about. Others are stored unverified. */
   readonly kinds: readonly LoginKind[]
+  /** The only kind of login with which document sources are downloaded; null where any will do. */
+  readonly documentKind: LoginKind | null
+  /** Whether it opens notifications, and fetches the document of one, while somebody waits. Otherwise documents come with runs only. */
+  readonly answersMailbox: boolean
   /** Returns whether the authority accepts the login. Throws Unavailable when it does not say so. */
   verify(login: Login): Promise<boolean>
 }
@@ -107,8 +127,11 @@ export interface TaxAuthority extends AuthorityLogins {
    * for. It throws AuthorityFailed when the authority will not deliver them, and so do the packages after those that it did deliver.
    */
   step(request: DownloadRequest): Promise<Step>
-  /** Returns the files of a document source at an instant. Files with the same content have the same bytes. */
-  documents(login: Login, source: DataSourceKey, now: Date): Promise<DocumentFile[]>
+  /**
+   * Returns the files of a document source, when the authority has them ready. Nothing is waited for. Files with the same content have the same
+   * bytes. It throws AuthorityFailed when the authority will not deliver them.
+   */
+  documents(request: DocumentsRequest): Promise<DocumentsStep>
   /** The tax mailbox, which belongs to the source sat_miinformacion. */
   readonly mailbox: TaxMailbox
 }

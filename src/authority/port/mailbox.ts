@@ -34,7 +34,7 @@ export interface MailboxDocument {
 }
 
 /**
- * The tax mailbox of a taxpayer: the part of the port that a fetcher serves for the live side. Its methods throw `LoginRejected` and
+ * The tax mailbox of a taxpayer. Its methods throw `LoginRejected` and
  * `Unavailable` as those of TaxAuthority do. Only `open` opens anything: `list` and `document` change nothing at the authority, whatever the
  * state of a notification.
  */
@@ -52,6 +52,9 @@ export interface TaxMailbox {
    */
   document(login: Login, notification: string, now: Date): Promise<MailboxDocument | null>
 }
+
+/** The part that only shows, of a mailbox that may have been listed before. */
+export type ListedMailbox = Pick<TaxMailbox, 'list' | 'document'>
 
 /** The authority delivers the document only after the notification is opened. */
 export class WouldNotify extends Error {

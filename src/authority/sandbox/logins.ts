@@ -12,6 +12,8 @@ import { accepts, scenarioOf } from './scenarios.ts'
 export const sandboxLogins = (overrides: Pick<SandboxOverrides, 'isRefused'>): AuthorityLogins => ({
   sources: DATA_SOURCE_KEYS,
   kinds: LOGIN_KINDS,
+  documentKind: null,
+  answersMailbox: true,
   async verify(login) {
     return isGood(login) && !(await overrides.isRefused(login))
   },

@@ -1,7 +1,7 @@
 import { bytesInMemory } from '../../platform/bytes/bytes.ts'
 import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/authority.ts'
 import { cancellationOf } from './cancelled.ts'
-import type { SandboxDocuments } from './documents/port.ts'
+import { fileOf, type SandboxDocuments } from './documents/port.ts'
 import { sandboxLogins } from './logins.ts'
 import { sandboxMailbox } from './mailbox/mailbox.ts'
 import type { CancellationOverride, SandboxOverrides } from './overrides.ts'
@@ -32,6 +32,8 @@ export function sandboxAuthority(overrides: SandboxOverrides, documents: Sandbox
     if (scenario.fails && !scenario.fails.after_metadata) throw failureOf(scenario.fails)
     return scenario
   }
+
+  const mailbox = sandboxMailbox(enter, overrides, documents)
 
   async function* packagesOf(request: DownloadRequest, scenario: Scenario): AsyncGenerator<Package, void, undefined> {
     const { rfc } = request.login
@@ -64,11 +66,12 @@ export function sandboxAuthority(overrides: SandboxOverrides, documents: Sandbox
       if (scenario.takes_seconds > 0 && ready_at > Date.now()) return { state: 'waiting', ask_again_at: new Date(ready_at) }
       return { state: 'ready', until: request.until, is_whole: true, packages: packagesOf(request, scenario) }
     },
-    async documents(login, source, now) {
+    async documents({ login, source, now }) {
       const { empty } = await enter(login)
-      return empty ? [] : documents.files(login.rfc, source, now)
+      const files = empty ? [] : await documents.files(login.rfc, source, now)
+      return { state: 'ready', files: await Promise.all(files.map(fileOf)), mailbox }
     },
-    mailbox: sandboxMailbox(enter, overrides, documents),
+    mailbox,
   }
 }
 

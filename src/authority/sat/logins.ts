@@ -1,14 +1,20 @@
 import { Unavailable } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
 import type { AuthorityLogins } from '../port/authority.ts'
+import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { paceOf, sendOf } from './send.ts'
 import { CertificateRefused, satSession } from './session.ts'
 import { Unanswered } from './unanswered.ts'
 
-/** The logins of the real authority, by its web services. They take e.firmas only, and deliver CFDIs only. */
+/**
+ * The logins of the real authority, by its web services. They take e.firmas only, and deliver CFDIs only. A fetcher brings the other sources from
+ * the authority's portal, with a CIEC.
+ */
 export const satLogins = (system: System): AuthorityLogins => ({
-  sources: ['sat_cfdi_issued', 'sat_cfdi_received'],
+  sources: system.settings.fetcherKeys === null ? ['sat_cfdi_issued', 'sat_cfdi_received'] : DATA_SOURCE_KEYS,
   kinds: ['efirma'],
+  documentKind: 'ciec',
+  answersMailbox: false,
   async verify(login) {
     if (!('efirma' in login))
       throw new Unavailable('sat_unavailable', 'The web services of the tax authority take no CIEC, only an e.firma.')

@@ -21,7 +21,8 @@ export const LARGE = 13
 
 /** The condition that SQL does not add up amounts of an invoice or credit note, because they are large. */
 export const isLarge = (alias: string): string =>
-  `coalesce(max(length(${alias}.total_mxn), length(${alias}.net_mxn), length(${alias}.iva_trasladado)) > ${LARGE} or instr(${alias}.taxes, '"') > 0, 0)`
+  `(max(${['total_mxn', 'net_mxn', 'iva_trasladado'].map((name) => `coalesce(length(${alias}.${name}), 0)`).join(', ')}) > ${LARGE}
+    or coalesce(instr(${alias}.taxes, '"'), 0) > 0)`
 
 /** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
 const hasComplement = (partition: Partition): Fragment => sql`exists (

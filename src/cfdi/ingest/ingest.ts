@@ -1,7 +1,7 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
-import { entriesOf, readDirectory, type ZipEntry } from '../package/directory.ts'
+import { type CentralEntry, type Directory, entriesOf, type IsWanted, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow } from '../package/metadata.ts'
 import { uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/reported.ts'
@@ -44,12 +44,13 @@ export async function* ingestXmlPackage(
   const unannounced = new Set(shared?.unannounced)
   const isReported = (uuid: string | null) => uuid !== null && reported.get(uuid) !== undefined
   // An empty file is none of the documents that it is named after.
-  const isWanted = ({ n, name, size }: { n: number; name: string; size: number }) =>
-    size > 0 && (unannounced.has(n) || isReported(uuidOfName(name)))
-  const entries = entriesOf(file, await readDirectory(file), shared && isWanted)
+  const isWanted: IsWanted = ({ n, name, size }) => !shared || (size > 0 && (unannounced.has(n) || isReported(uuidOfName(name))))
+  const directory = await readDirectory(file)
+  const left = target.passesOverStored ? await unstoredEntries(target, directory, isWanted) : null
+  const entries = entriesOf(file, directory, left === null ? isWanted : ({ n }) => left[n] === 1)
   yield* ingestFiles(
     target,
-    filesOf(file, entries, undefined, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
+    filesOf(file, entries, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
     reported,
   )
 }
@@ -65,15 +66,13 @@ export interface SharedXml {
 export async function* filesOf(
   file: Bytes,
   entries: AsyncIterable<ZipEntry>,
-  isOther: (entry: ZipEntry) => boolean = () => false,
   monthOf: (entry: ZipEntry) => string | null = () => null,
 ): AsyncGenerator<UnopenedFile, void, undefined> {
-  for await (const entry of entries) if (!entry.junk && !isOther(entry)) yield await fileOfEntry(file, entry, monthOf(entry))
+  for await (const entry of entries) if (!entry.junk) yield await fileOfEntry(file, entry, monthOf(entry))
 }
 
 /** Ingests files, slice by slice. */
 export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: StatusLookup): Outcomes {
-  const left = target.passesOverStored ? unstoredFiles(target, files) : files
   let waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
@@ -81,7 +80,7 @@ export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<Un
     waiting = waiting.slice(slice.taken())
     return outcome
   }
-  for await (const file of left) {
+  for await (const file of files) {
     while (isFull(waiting, file)) yield await commit()
     waiting.push(file)
   }
@@ -127,20 +126,26 @@ const LOOKED_UP = 5_000
 
 type Few<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>
 
-/** The files whose documents are not stored with these bytes. */
-async function* unstoredFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>): AsyncGenerator<UnopenedFile, void, undefined> {
-  const isStored = (file: UnopenedFile, stored: KnownCfdi) => stored.xml_crc === file.crc && stored.xml_size === file.size
-  for await (const group of groupsOf(one(files))) yield* await unstored(target, group, isStored)
+/** Has a 1 at the places of the wanted entries whose documents are not stored with these bytes: of the others nothing is read again. */
+async function unstoredEntries(target: IngestTarget, directory: Directory, isWanted: IsWanted): Promise<Uint8Array> {
+  const isStored = ({ crc32, size }: CentralEntry, stored: KnownCfdi) => stored.xml_crc === crc32 && stored.xml_size === size
+  const places = new Uint8Array(directory.length)
+  for await (const group of groupsOf(wantedIn(directory, isWanted)))
+    for (const { n } of await unstored(target, group, isStored)) places[n] = 1
+  return places
+}
+
+function* wantedIn(directory: Directory, isWanted: IsWanted) {
+  for (let n = 0; n < directory.length; n++) {
+    const entry = directory.entryAt(n)
+    if (isWanted(entry)) yield [{ ...entry, uuid: uuidOfName(entry.name) }]
+  }
 }
 
 /** The metadata rows that would change something, some at a time. */
 async function* unstoredRows(target: IngestTarget, rows: Few<ListedRow>): AsyncGenerator<ListedRow[], void, undefined> {
   const isStored = (row: ListedRow, stored: KnownCfdi) => !tellsOf(row, stored)
   for await (const group of groupsOf(rows)) yield await unstored(target, group, isStored)
-}
-
-async function* one<T>(items: AsyncIterable<T>): AsyncGenerator<T[], void, undefined> {
-  for await (const item of items) yield [item]
 }
 
 async function* groupsOf<T>(few: Few<T>): AsyncGenerator<T[], void, undefined> {

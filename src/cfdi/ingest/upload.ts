@@ -1,5 +1,13 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
-import { type Directory, EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from '../package/directory.ts'
+import {
+  type Directory,
+  EntryRejected,
+  entriesOf,
+  type IsWanted,
+  PackageRejected,
+  readDirectory,
+  type ZipEntry,
+} from '../package/directory.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
 import { rowsOf } from '../package/month-metadata.ts'
 import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
@@ -11,7 +19,7 @@ import { filesOf, ingestFiles, ingestMetadata, type Outcomes } from './ingest.ts
 import { type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 
-/** The limit of an upload in inflated bytes: about 15 seconds of work. */
+/** The limit of an upload in inflated bytes: five times those of the largest one. */
 const MAX_UPLOAD_BYTES = 512 * 1024 * 1024
 /** The metadata files of one upload: their results are in memory until the end. */
 const MAX_METADATA_FILES = 1_000
@@ -44,8 +52,11 @@ const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 
 export async function ingestUpload(target: IngestTarget, file: Bytes, progress = notBegun()): Promise<EntryResult[]> {
   const start = await file.read(0, 64)
   if (isZip(start)) return ingestPackage(target, file, progress)
-  if (kindOf('upload.txt', start) === 'metadata')
+  if (kindOf('upload.txt', start) === 'metadata') {
+    if (file.size > MAX_METADATA_BYTES)
+      return [rejection(0, 'upload.txt', { code: 'metadata.too_large', message: 'The metadata is larger than 48 MiB.' })]
     return [await ingestMetadataFile(target, 0, 'upload.txt', await openMetadata(file), progress)]
+  }
   if (file.size > MAX_XML_BYTES)
     return [rejection(0, 'upload.xml', { code: 'cfdi.too_large', message: 'The document is larger than 4 MiB.' })]
   const xml = singleFile('upload.xml', await file.read(0, file.size))
@@ -57,12 +68,12 @@ async function ingestPackage(target: IngestTarget, file: Bytes, progress: Upload
   const { done, results } = progress
   try {
     const directory = await readDirectory(file)
-    const entries = () => withinBudget(entriesOf(file, directory))
+    const entries = entriesWithin(file, directory)
     const { recognised, opened } = await metadataIn(file, directory, entries)
     const reported = new ReportedStatuses()
     if (opened.length > 0 && opened.length < directory.length) await report(opened, reported)
-    const others = filesOf(file, entries(), ({ n }) => recognised[n] === 1 || done.has(n))
-    await finish(ingestFiles(target, others, reported))
+    const others = entries(({ n }) => recognised[n] !== 1 && !done.has(n))
+    await finish(ingestFiles(target, filesOf(file, others), reported))
     for (const { n, name, metadata } of opened) {
       if (done.has(n)) continue
       const isRejected = metadata instanceof EntryRejected
@@ -87,14 +98,25 @@ async function finish(outcomes: Outcomes): Promise<void> {
   while (!(await outcomes.next()).done);
 }
 
-/** Rejects the entries beyond the first 512 MiB, in the order of their data, by their declared sizes. */
-async function* withinBudget(entries: AsyncIterable<ZipEntry>): AsyncGenerator<ZipEntry, void, undefined> {
-  const rejected = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest separately.')
+type WantedEntries = (isWanted: IsWanted) => AsyncIterable<ZipEntry>
+
+/**
+ * Gives the entries of a package that are wanted, of which alone something is read. Those beyond the first 512 MiB are rejected, in the
+ * order of the data of all entries, by their declared sizes.
+ */
+function entriesWithin(file: Bytes, directory: Directory): WantedEntries {
+  const isBeyond = new Uint8Array(directory.length)
   let left = MAX_UPLOAD_BYTES
-  for await (const entry of entries) {
-    const isUnopened = entry.junk || entry.rejected !== null || (isXml(entry.name) && entry.size > MAX_XML_BYTES)
-    if (!isUnopened) left -= Math.min(entry.size, MAX_XML_BYTES)
-    yield isUnopened || left >= 0 ? entry : { ...entry, rejected }
+  for (const n of directory.byOffset()) {
+    const { junk, name, size } = directory.entryAt(n)
+    if (junk || (isXml(name) && size > MAX_XML_BYTES)) continue
+    left -= Math.min(size, MAX_XML_BYTES)
+    if (left < 0) isBeyond[n] = 1
+  }
+  const tooLarge = new EntryRejected('zip.too_large', 'The upload is larger than 512 MiB when it is unpacked. Send the rest separately.')
+  return async function* (isWanted) {
+    for await (const entry of entriesOf(file, directory, isWanted))
+      yield isBeyond[entry.n] === 1 ? { ...entry, rejected: entry.rejected ?? tooLarge } : entry
   }
 }
 
@@ -110,13 +132,12 @@ interface OpenedMetadata {
  * Finds the metadata files of a package. `recognised` has a 1 at the places of all entries that are metadata of some kind and therefore no
  * CFDIs. Those beyond 48 MiB in all are rejected as `zip.too_large`.
  */
-async function metadataIn(file: Bytes, directory: Directory, entries: () => AsyncIterable<ZipEntry>) {
+async function metadataIn(file: Bytes, directory: Directory, entries: WantedEntries) {
   const recognised = new Uint8Array(directory.length)
   const opened: OpenedMetadata[] = []
   if (!directory.some((name) => !isXml(name))) return { recognised, opened }
   let left = MAX_METADATA_BYTES
-  for await (const entry of entries()) {
-    if (entry.junk || isXml(entry.name)) continue
+  for await (const entry of entries(({ junk, name }) => !junk && !isXml(name))) {
     const kind = await orRejection(async () => kindOf(entry.name, await startOf(file, entry)))
     if (kind !== 'terceros' && (kind !== 'metadata' || opened.length === MAX_METADATA_FILES)) continue
     recognised[entry.n] = 1

@@ -226,6 +226,9 @@ const decodeName = (bytes: Uint8Array): string => {
   }
 }
 
+/** Which entries of a package something is read of. */
+export type IsWanted = (entry: CentralEntry) => boolean
+
 /**
  * The entries of a ZIP in the order of their data, each found through its local header. Those that lie outside the file or overlap an
  * earlier one are rejected. Nothing is read of entries that are not wanted.
@@ -233,7 +236,7 @@ const decodeName = (bytes: Uint8Array): string => {
 export async function* entriesOf(
   file: Bytes,
   directory: Directory,
-  isWanted: (entry: CentralEntry) => boolean = () => true,
+  isWanted: IsWanted = () => true,
 ): AsyncGenerator<ZipEntry, void, undefined> {
   let reached = 0
   for (const n of directory.byOffset()) {

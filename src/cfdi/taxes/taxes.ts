@@ -70,7 +70,9 @@ export function breakdownOf(document: CfdiDocument, lines: LineTaxes, taxes: Tax
   const rate = rateOf(currency, tipo_cambio)
   const net = (micros(document.subtotal) ?? 0n) - (micros(document.descuento) ?? 0n)
   const net_mxn = inMxn(net, rate)
-  if (net_mxn !== null && !fits(net_mxn)) return NO_AMOUNTS
+  // When one of its amounts does not fit, the document is in no sum at all, as it is in none of its month (totals.ts).
+  const amounts = [net, ...[document.subtotal, document.descuento, document.total].map((one) => micros(one) ?? 0n), ...Object.values(taxes)]
+  if (!amounts.every((one) => fits(inMxn(one ?? 0n, rate) ?? 0n))) return NO_AMOUNTS
   if (!isInvoice) {
     const taxed = document.nominas.reduce((all, { total_gravado }) => all + (micros(total_gravado) ?? 0n), 0n)
     const [base, isr] = [inMxn(taxed, rate), inMxn(taxes.isr_retenido ?? 0n, rate)]

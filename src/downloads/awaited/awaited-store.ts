@@ -1,15 +1,15 @@
 import { askersOf } from '../../visibility/askers.ts'
 
-/** An open job: who asked for it, also those that wait for a login, as a JSON array. Null when there is none. */
+/** An open job: its RFC, and who asked for it, also those that wait for a login, as a JSON array. Null when there is none. */
 export const openJob = (ledger: D1Database, entity: number, source: string, month: string) =>
   ledger
     .prepare(
       `select (select json_group_array(value) from (select value from json_each(${askersOf('s')}) union select key from json_each(s.carried)))
-           as organizations, s.job_id
+           as organizations, s.job_id, (select rfc from entities where entity = s.entity) as rfc
          from sync_jobs s where s.entity = ?1 and s.source = ?2 and s.month = ?3 and s.open = 1 order by s.job_id desc limit 1`,
     )
     .bind(entity, source, month)
-    .first<{ organizations: string; job_id: string }>()
+    .first<{ organizations: string; job_id: string; rfc: string }>()
 
 export interface OverFetch {
   fetch: number

@@ -14,10 +14,10 @@ interface AwaitingJob {
   month: string
 }
 
-/** The organizations that asked for a job; null when it is not open any more. */
+/** The RFC of a job and the organizations that asked for it; null when it is not open any more. */
 export async function awaitingJob({ settings }: System, { shard, entity, source, month }: AwaitingJob) {
   const job = await openJob(settings.ledgers[shard]!, entity, source, month)
-  return job && { job_id: job.job_id, organizations: JSON.parse(job.organizations) as string[] }
+  return job && { ...job, organizations: JSON.parse(job.organizations) as string[] }
 }
 
 /** Since which run each organization has waited for what ends with a job, as `rejectLogin` is told. */

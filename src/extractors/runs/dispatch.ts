@@ -8,7 +8,7 @@ import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { placeOf } from '../../platform/hash.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
-import { dueAt, isVerified } from '../../taxpayers/login.ts'
+import { dueAt, isUsable, isVerified } from '../../taxpayers/login.ts'
 import { widenWindows } from '../../taxpayers/reaches.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
@@ -211,10 +211,12 @@ async function dispatchPage(
   extractor: ExtractorRow,
   page: readonly ConnectionRow[],
 ): Promise<Queued & { unwidened: Set<number> }> {
-  const active = loginsOf(system).sources
+  const { sources: active, documentKind } = loginsOf(system)
   const selected = page.map((connection) => {
     const enabled = sourcesOf(connection, active)
-    return { connection, sources: extractor.data_source_keys.filter((key) => enabled.includes(key) && active.includes(key)) }
+    const hasDocuments = documentKind === null || isUsable(connection, documentKind)
+    const isFetched = (key: DataSourceKey) => enabled.includes(key) && active.includes(key) && (hasDocuments || isCfdiSource(key))
+    return { connection, sources: extractor.data_source_keys.filter(isFetched) }
   })
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
   // The sandbox tells everything with the months of the range.

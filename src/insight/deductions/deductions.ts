@@ -40,9 +40,10 @@ const BASIS: Omit<Basis, 'rules'> = {
     gross_amount: 'personal: total; business: subtotal − descuento; in MXN, a credit note negative',
     deductible_amount:
       'gross × (paid + credited) ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits',
+    review_amount: 'gross_amount of rows under review',
     limit: 'of the year of fecha, with its rules and annual UMA; global: the smaller of deduction.global_cap',
     used: 'of the limit, since 1 January of the year, also before the range; remaining: limit − used',
-    income: 'annual_income, or subtotal of received N + issued net of the year',
+    income: 'annual_income for each year, or subtotal of received N + issued net of the year',
   },
   notes: [
     'Limits are used up in the order of fecha from 1 January on, also by documents before the range: the net of the year is deducted up to the limit, so a credit note first takes back what the limit did not allow. What is to be reviewed uses up nothing.',

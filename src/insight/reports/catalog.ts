@@ -18,7 +18,13 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     kinds: ['sums'],
     formulas: {
       ...{ ingresos: `${NET}, issued`, egresos: `${NET}, received`, iva_trasladado: 'IVA of I − E, issued, accrued' },
-      ...{ iva_acreditable: 'IVA of I − E, received, accrued', nomina: 'Σ subtotal of issued N', nomina_isr: 'Σ ISR withheld by issued N' },
+      ...{
+        iva_acreditable: 'IVA of I − E, received, accrued',
+        nomina: 'Σ subtotal of issued N, by Fecha',
+        nomina_isr: 'Σ ISR withheld by issued N',
+      },
+      ...{ iva_retenido_por_clientes: 'IVA withheld of I − E, issued', iva_retenido_a_terceros: 'the same, received' },
+      ...{ isr_retenido_por_clientes: 'ISR withheld of I − E, issued', isr_retenido_a_terceros: 'the same, received' },
     },
   },
   'revenue-expenses': {
@@ -61,6 +67,7 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
         share: 'count ÷ Σ count of the direction',
       },
       lag_days: 'Σ days from Fecha to the cancellation ÷ those with a date',
+      after_month_close: 'those that were cancelled in a later month than that of Fecha',
     },
   },
   'payment-behavior': {
@@ -93,7 +100,11 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     title: 'Nómina',
     description: 'Recibos pagados por mes: personas, percepciones, deducciones, ISR y salario diario integrado promedio.',
     kinds: ['payroll'],
-    formulas: { headcount: 'distinct receivers of issued N by the month of FechaPago', isr: 'Σ deductions 002' },
+    formulas: {
+      ...{ headcount: 'distinct receivers of issued N by the month of FechaPago', isr: 'Σ deductions 002' },
+      ...{ percepciones: 'Σ TotalPercepciones', deducciones: 'Σ TotalDeducciones', otros_pagos: 'Σ TotalOtrosPagos' },
+      average_salario_diario_integrado: 'Σ SalarioDiarioIntegrado ÷ receipts that state it',
+    },
   },
 }
 

@@ -3,9 +3,13 @@ import { Failure, invalid } from '../../failures.ts'
 
 const MIB = 1024 * 1024
 const JSON_LIMIT = MIB
+/** The largest body that the platform lets through on every plan: 100 MB. */
+export const MOST_BODY_BYTES = 100_000_000
+
+const sizeOf = (bytes: number): string => (bytes % MIB === 0 ? `${bytes / MIB} MiB` : `${bytes / 1_000_000} MB`)
 
 const tooLarge = (limit: number) =>
-  new Failure('too_large', 'request.too_large', `The body is larger than ${limit / MIB} MiB. Send less at once.`)
+  new Failure('too_large', 'request.too_large', `The body is larger than ${sizeOf(limit)}. Send less at once.`)
 
 /** A body fails to arrive only when the client hangs up. Nobody reads this answer, but the log has it as the client's doing. */
 const interrupted = () =>

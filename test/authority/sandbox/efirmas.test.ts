@@ -6,7 +6,7 @@ import { sandboxLogins } from '../../../src/authority/sandbox/logins.ts'
 import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.ts'
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { certificateOf, newKey, subjectOf, type TestCertificate } from '../support/certificates.ts'
-import { DOCUMENTS } from '../support/documents.ts'
+import { DOCUMENTS, filesFrom } from '../support/documents.ts'
 import { downloadFrom } from '../support/packages.ts'
 
 const RFC = 'EKU9003173C9'
@@ -46,7 +46,7 @@ describe('the sandbox', () => {
   ])('refuses one %s, at the verification and at a download', async (_, more) => {
     expect(await verify(login(more))).toBe(false)
     const authority = sandboxAuthority(overrides(), DOCUMENTS)
-    await expect(authority.documents(login(more), 'sat_csf', new Date())).rejects.toThrow(LoginRejected)
+    await expect(filesFrom(authority, login(more), 'sat_csf', new Date())).rejects.toThrow(LoginRejected)
   })
 
   it('refuses one that a test helper made it refuse, and no other', async () => {

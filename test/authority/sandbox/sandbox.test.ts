@@ -7,7 +7,7 @@ import type { CancellationOverride, SandboxOverrides } from '../../../src/author
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import { Unavailable } from '../../../src/failures.ts'
-import { DOCUMENTS } from '../support/documents.ts'
+import { DOCUMENTS, filesFrom } from '../support/documents.ts'
 import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'
 
@@ -128,7 +128,7 @@ describe('the sandbox authority delivers', () => {
       const rfc = withCheckDigit(
         `RUG1001${String(10 + (n % 18))}${String.fromCharCode(65 + (n % 26))}${String.fromCharCode(65 + Math.floor(n / 26))}`,
       )
-      const [file] = await authority.documents(login(rfc), 'sat_rug', LATE)
+      const [file] = await filesFrom(authority, login(rfc), 'sat_rug', LATE)
       if (file!.attributes['garantias'] !== '0') registered++
     }
     expect(registered).toBeGreaterThan(60)
@@ -333,7 +333,7 @@ describe('what testers tell the sandbox', () => {
       const request = { login: login(COMPANY, ciec), direction: 'issued', month: '2025-03', until: LATE } as const
       expect(await stateful.verify(request.login)).toBe(false)
       await expect(downloadFrom(stateful, request).next()).rejects.toBeInstanceOf(LoginRejected)
-      await expect(stateful.documents(request.login, 'sat_csf', LATE)).rejects.toBeInstanceOf(LoginRejected)
+      await expect(filesFrom(stateful, request.login, 'sat_csf', LATE)).rejects.toBeInstanceOf(LoginRejected)
     }
     expect(await stateful.verify(login(COMPANY))).toBe(true)
   })
@@ -344,7 +344,7 @@ describe('what testers tell the sandbox', () => {
     for (const asked of [
       () => authority.verify(request.login),
       () => downloadFrom(authority, request).next(),
-      () => authority.documents(request.login, 'sat_csf', LATE),
+      () => filesFrom(authority, request.login, 'sat_csf', LATE),
     ])
       await expect(asked()).rejects.toEqual(locked)
   })
@@ -370,9 +370,9 @@ describe('what testers tell the sandbox', () => {
 describe('sandbox documents', () => {
   it('exist for every source, and are the same all month', async () => {
     for (const source of DATA_SOURCE_KEYS.filter((key) => !key.startsWith('sat_cfdi'))) {
-      const files = await authority.documents(login(PERSON), source, new Date('2026-05-20T18:00:00Z'))
+      const files = await filesFrom(authority, login(PERSON), source, new Date('2026-05-20T18:00:00Z'))
       expect(files.length, source).toBeGreaterThan(0)
-      expect(await authority.documents(login(PERSON), source, new Date('2026-05-28T18:00:00Z'))).toEqual(files)
+      expect(await filesFrom(authority, login(PERSON), source, new Date('2026-05-28T18:00:00Z'))).toEqual(files)
       for (const { content_type, bytes, document_date } of files) {
         const text = new TextDecoder('latin1').decode(bytes)
         expect(document_date <= '2026-05-20').toBe(true)
@@ -387,7 +387,7 @@ describe('sandbox documents', () => {
 
   it('are three annual and twelve monthly returns, each with its receipt, and amended returns beside the first ones', async () => {
     const returns = async (source: 'sat_declaracion_anual' | 'sat_declaracion_mensual') => {
-      const files = await authority.documents(login(COMPANY), source, LATE)
+      const files = await filesFrom(authority, login(COMPANY), source, LATE)
       const of = (kind: string) =>
         files.filter((file) => file.kind === kind).map(({ attributes, period_end }) => `${attributes['tipo']} ${period_end}`)
       expect(of('acuse')).toEqual(of('declaracion'))

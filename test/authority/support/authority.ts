@@ -26,9 +26,9 @@ export function watchAuthority(fetching: (rfc: string, source: string, month: st
         const step = await authority.step(request)
         return step.state === 'ready' ? { ...step, packages: watched(step.packages, request) } : step
       },
-      async documents(login, source, now) {
-        await fetching(login.rfc, source, '')
-        return authority.documents(login, source, now)
+      async documents(request) {
+        await fetching(request.login.rfc, request.source, '')
+        return authority.documents(request)
       },
     }
   })

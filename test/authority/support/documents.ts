@@ -1,5 +1,7 @@
+import type { Login, TaxAuthority } from '../../../src/authority/port/authority.ts'
+import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
-import type { SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
+import type { InventedFile, SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
 import { letterOf } from '../../../src/authority/sandbox/mailbox/letter.ts'
 import { notificationsOf } from '../../../src/authority/sandbox/mailbox/notifications.ts'
 
@@ -8,4 +10,11 @@ export const DOCUMENTS: SandboxDocuments = {
   files: async (...asked) => filesOf(...asked),
   notifications: async (...asked) => notificationsOf(...asked),
   letter: async (...asked) => letterOf(...asked),
+}
+
+/** The files that an authority which does not let wait delivers, with their bytes. */
+export async function filesFrom(authority: TaxAuthority, login: Login, source: DataSourceKey, now: Date): Promise<InventedFile[]> {
+  const step = await authority.documents({ shard: 0, entity: 0, login, source, now, asked_at: now })
+  if (step.state !== 'ready') throw new Error('The authority is not done.')
+  return Promise.all(step.files.map(async ({ size: _, sha256: __, read, ...file }) => ({ ...file, bytes: await read() })))
 }

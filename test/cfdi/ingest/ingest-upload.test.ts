@@ -185,6 +185,8 @@ describe('the size of an upload', () => {
       ['2.txt', 'created'],
     ])
     expect([...(await rowsOf(target)).keys()]).toEqual([documents[2]!.uuid])
+    const single = { ...bytesInMemory(txt([documents[0]!, 1])), size: 48 * MIB + 1 }
+    expect(codesOf(await ingestUpload(target, single))).toEqual([['upload.txt', 'metadata.too_large']])
     const rowsIn = async (bytes: Uint8Array) => {
       const metadata = new MonthMetadata()
       await metadata.add(bytesInMemory(bytes))

@@ -2,7 +2,8 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from 'clou
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
-import type { DocumentFile } from '../../../src/authority/port/authority.ts'
+import type { TaxAuthority } from '../../../src/authority/port/authority.ts'
+import { fileOf, type InventedFile } from '../../../src/authority/sandbox/documents/port.ts'
 import type { Document } from '../../../src/documents/contract.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { consume } from '../../../src/queues.ts'
@@ -53,6 +54,12 @@ export const DOWN = { PDF: { fetch: () => Promise.reject(new Error('There is no 
 const real = adapters.authorityOf
 
 /** From here on the authority delivers these files, until mocks are restored. */
-export function delivers(files: (source: string) => DocumentFile[]): void {
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({ ...real(system), documents: async (_, source) => files(source) }))
+export function delivers(files: (source: string) => InventedFile[]): void {
+  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
+    const { mailbox, ...authority } = real(system)
+    const documents: TaxAuthority['documents'] = async ({ source }) => {
+      return { state: 'ready', files: await Promise.all(files(source).map(fileOf)), mailbox }
+    }
+    return { ...authority, mailbox, documents }
+  })
 }

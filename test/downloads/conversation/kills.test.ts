@@ -1,7 +1,8 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { sample } from '../../support/fuzz.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
+import { bookOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
 afterEach(() => {
@@ -53,4 +54,64 @@ describe('a process that is killed', () => {
       expect(world.authority.log.violations, what).toEqual([])
     }
   })
+
+  it('after a slice of a package goes on behind it, and reads nothing again of what is stored', { timeout: 120_000 }, async () => {
+    const counts = { issued: 2_500, received: 0, payroll: 0, retenciones: 0 }
+    const world = new SatWorld(freshRfc(), { months: 1, from: '2026-04', counts }, { packageSize: 5_000 })
+    asWithAuthority(world)
+    losingMessages()
+    const one = await world.subscriber(ISSUED)
+    await one.run()
+    const { requests } = world.authority
+    const download = requests.download.bind(requests)
+    let places: number[] = []
+    requests.download = (...asked) => {
+      const found = download(...asked)
+      if (!('code' in found) && found.length > 1_000_000) places = placesIn(found)
+      return found
+    }
+    // Killed after every commit of a slice.
+    const ledger = world.env.LEDGER_0
+    const batch = ledger.batch.bind(ledger)
+    const slices = async () => (await bookOf(world.rfc, ['cfdi_commits']))['cfdi_commits']!.length
+    let killed = 0
+    ledger.batch = async <T>(statements: D1PreparedStatement[]) => {
+      const results = await batch<T>(statements)
+      if (!world.mortal.isDead && (await slices()) > killed) {
+        killed++
+        world.mortal.isDead = true
+        throw new Error('The process was killed here.')
+      }
+      return results
+    }
+    const get = vi.spyOn(Object.getPrototypeOf(env.FILES) as R2Bucket, 'get')
+    await world.call()
+    await world.work()
+    const { objects } = await env.FILES.list({ prefix: 'authority/' })
+    const { key } = objects.sort((one, other) => other.size - one.size)[0]!
+    for (const stored of [1_000, 2_000, 2_500]) {
+      expect(killed).toBe(Math.ceil(stored / 1_000))
+      get.mockClear()
+      await world.recover(4).catch(() => {})
+      const offsets = get.mock.calls.flatMap(([of, options]) =>
+        of === key ? [((options as R2GetOptions).range as { offset: number }).offset] : [],
+      )
+      expect(Math.min(...offsets)).toBe(places[stored])
+    }
+    expect((await jobsOf(world.rfc)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
+    expect(issuedOf(await world.differences())).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
 })
+
+/** Where the entries of a ZIP begin, in its order, and then its directory. */
+function placesIn(zip: Uint8Array): number[] {
+  const view = new DataView(zip.buffer, zip.byteOffset, zip.byteLength)
+  const places: number[] = []
+  const directory = view.getUint32(zip.length - 6, true)
+  for (let at = directory; view.getUint32(at, true) === 0x02014b50; ) {
+    places.push(view.getUint32(at + 42, true))
+    at += 46 + view.getUint16(at + 28, true) + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
+  }
+  return [...places, directory]
+}

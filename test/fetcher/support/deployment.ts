@@ -1,6 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { app } from '../../../src/app.ts'
+import { callOf, ledgerOf } from '../../downloads/support/downloads.ts'
 import type { Caller, Reply } from '../../support/client.ts'
 import { basic } from '../../support/client.ts'
 
@@ -19,4 +20,10 @@ export async function askOf(of: Env, caller: Caller, method: string, path: strin
   request.headers.set('authorization', basic(caller))
   const response = await app.fetch(request, of, createExecutionContext())
   return { status: response.status, headers: response.headers, body: JSON.parse((await response.text()) || 'null') }
+}
+
+/** Leaves an RFC without the jobs of document sources, which every run requests of the mandatory one. */
+export async function onlyMonths(rfc: string): Promise<void> {
+  const [{ entity }, ledger] = [await callOf(rfc), await ledgerOf(rfc)]
+  await ledger.prepare("delete from sync_jobs where entity = ? and month = ''").bind(entity).run()
 }

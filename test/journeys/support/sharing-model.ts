@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
-import type { DocumentFile } from '../../../src/authority/port/authority.ts'
 import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
+import type { InventedFile } from '../../../src/authority/sandbox/documents/port.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
@@ -57,7 +57,7 @@ export interface Seat {
   ran: Record<Direction, { at: number; month: string; last: string }[]>
   watermarks: Partial<Record<Direction, number>>
   imports: Map<string, Held>
-  files: Map<string, DocumentFile & { source: string }>
+  files: Map<string, InventedFile & { source: string }>
 }
 
 export interface Shared {
@@ -65,7 +65,7 @@ export interface Shared {
   held: Map<string, Held>
   /** What test helpers told the authority, by UUID: when it was cancelled. */
   told: Map<string, number>
-  files: Map<string, DocumentFile & { source: string }>
+  files: Map<string, InventedFile & { source: string }>
   /** The months that anybody's runs downloaded, and when. */
   fetched: { direction: Direction; month: string; at: number }[]
 }
@@ -124,7 +124,7 @@ function fetchMonth({ rfc, held, told }: Shared, direction: Direction, month: st
   }
 }
 
-export const fileKey = ({ source, name, document_date, bytes }: DocumentFile & { source: string }): string =>
+export const fileKey = ({ source, name, document_date, bytes }: InventedFile & { source: string }): string =>
   [source, name, document_date, new TextDecoder('latin1').decode(bytes)].join('|')
 
 /** Does what a run of a rule over this connection does. Its downloads are over before anything else happens. */

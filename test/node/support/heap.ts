@@ -85,15 +85,19 @@ export class HeapWatch {
     return this.use()
   }
 
-  /** The greatest use while something runs, sampled every 50 ms. Garbage counts: nothing is collected for a sample. */
-  async peakDuring<T>(work: () => Promise<T>): Promise<{ result: T; peak: HeapUse; samples: number }> {
-    let peak = await this.use()
+  /**
+   * The greatest use while something runs, sampled every 50 ms. Garbage counts, unless it is collected before each sample, which are fewer
+   * then: that of a short work may never grow to where the engine collects it.
+   */
+  async peakDuring<T>(work: () => Promise<T>, isCollected: boolean): Promise<{ result: T; peak: HeapUse; samples: number }> {
+    const sample = () => (isCollected ? this.collect() : this.use())
+    let peak = await sample()
     let samples = 1
     let isOver = false
     const sampling = (async () => {
       while (!isOver) {
-        await sleep(EVERY_MS)
-        const now = await this.use()
+        await sleep(isCollected ? 5 * EVERY_MS : EVERY_MS)
+        const now = await sample()
         samples++
         if (now.sum > peak.sum) peak = now
       }

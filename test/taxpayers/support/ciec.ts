@@ -54,9 +54,9 @@ export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' |
         used.push(request.login)
         return authority.step(request)
       },
-      documents(login, source, now) {
-        used.push(login)
-        return authority.documents(login, source, now)
+      documents(request) {
+        used.push(request.login)
+        return authority.documents(request)
       },
     }
   })

@@ -1,21 +1,21 @@
-import type { DocumentFile } from '../../port/authority.ts'
 import type { DataSourceKey } from '../../port/catalog.ts'
 import type { Certificate } from '../../port/fields-contract.ts'
 import { localTime } from '../world/places.ts'
 import { digitsOf, random } from '../world/seed.ts'
 import { circleOf, type Taxpayer } from '../world/taxpayers.ts'
 import { constancia, opinion } from './constancia.ts'
+import type { InventedFile } from './port.ts'
 import { addressAt, obligationsAt } from './registration.ts'
 import { annualReturns, monthlyReturns } from './returns.ts'
 
 /** Returns the files of a document source on a day. What is not a return bears the first of the month, so that each month has one. */
-export function filesOf(rfc: string, source: DataSourceKey, now: Date): DocumentFile[] {
+export function filesOf(rfc: string, source: DataSourceKey, now: Date): InventedFile[] {
   const { self } = circleOf(rfc)
   const today = localTime(now).slice(0, 10)
   return FILES[source]?.(self, today) ?? []
 }
 
-const FILES: Partial<Record<DataSourceKey, (self: Taxpayer, today: string) => DocumentFile[]>> = {
+const FILES: Partial<Record<DataSourceKey, (self: Taxpayer, today: string) => InventedFile[]>> = {
   sat_csf: (self, today) => [
     pdf(
       'csf',
@@ -72,19 +72,19 @@ const FILES: Partial<Record<DataSourceKey, (self: Taxpayer, today: string) => Do
 
 const firstOf = (today: string): string => `${today.slice(0, 7)}-01`
 
-const pdf = (kind: 'csf' | 'opinion_32d', slug: string, title: string, document_date: string, bytes: Uint8Array): DocumentFile => ({
+const pdf = (kind: 'csf' | 'opinion_32d', slug: string, title: string, document_date: string, bytes: Uint8Array): InventedFile => ({
   ...{ kind, series: kind, name: `${slug}-${document_date}.pdf`, content_type: 'application/pdf', bytes, document_date },
   ...{ period_end: null, title, attributes: {}, fields: null },
 })
 
 const json = (
-  kind: DocumentFile['kind'],
+  kind: InventedFile['kind'],
   slug: string,
   title: string,
   { rfc, nombre }: Taxpayer,
   today: string,
-  { content, attributes, fields = null }: Pick<DocumentFile, 'attributes'> & { content: object; fields?: DocumentFile['fields'] },
-): DocumentFile => ({
+  { content, attributes, fields = null }: Pick<InventedFile, 'attributes'> & { content: object; fields?: InventedFile['fields'] },
+): InventedFile => ({
   ...{ kind, series: kind, name: `${slug}-${rfc}.json`, content_type: 'application/json', document_date: firstOf(today) },
   ...{ period_end: null, title, attributes, fields },
   bytes: new TextEncoder().encode(`${JSON.stringify({ rfc, nombre, fecha: firstOf(today), ...content }, null, 2)}\n`),

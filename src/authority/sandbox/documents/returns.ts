@@ -1,9 +1,9 @@
-import type { DocumentFile } from '../../port/authority.ts'
 import { addMonths, daysIn } from '../world/places.ts'
 import { digitsOf, isDue, random } from '../world/seed.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { money } from '../xml/markup.ts'
 import { pdfOf } from './pdf.ts'
+import type { InventedFile } from './port.ts'
 
 /** Monthly returns are due on the 17th of the next month. Annual returns are due at the end of March, or of April for natural persons. */
 const DUE_DAY = '17'
@@ -20,7 +20,7 @@ interface Return {
 }
 
 /** The annual returns of the last three years that are filed by a day, with their receipts. */
-export const annualReturns = (self: Taxpayer, today: string): DocumentFile[] =>
+export const annualReturns = (self: Taxpayer, today: string): InventedFile[] =>
   [1, 2, 3].flatMap((years) => {
     const ejercicio = String(Number(today.slice(0, 4)) - years)
     const filed = `${Number(ejercicio) + 1}-${isCompany(self.rfc) ? '03-31' : '04-30'}`
@@ -41,7 +41,7 @@ export const annualReturns = (self: Taxpayer, today: string): DocumentFile[] =>
   })
 
 /** The returns of the last twelve months that are filed by a day, with their receipts. */
-export const monthlyReturns = (self: Taxpayer, today: string): DocumentFile[] =>
+export const monthlyReturns = (self: Taxpayer, today: string): InventedFile[] =>
   Array.from({ length: 13 }, (_, i) => addMonths(today.slice(0, 7), -1 - i))
     .filter((month) => `${addMonths(month, 1)}-${DUE_DAY}` <= today)
     .slice(0, 12)
@@ -70,7 +70,7 @@ function monthlyReturn({ rfc }: Taxpayer, month: string, tipo: string, filed: st
 }
 
 /** The return and the authority's receipt for it. */
-const filesOfReturn = (self: Taxpayer, { slug, title, filed, period_end, attributes }: Return): DocumentFile[] => {
+const filesOfReturn = (self: Taxpayer, { slug, title, filed, period_end, attributes }: Return): InventedFile[] => {
   const { ejercicio, periodo, tipo, numero_operacion = '' } = attributes
   const head = {
     RFC: self.rfc,
@@ -88,7 +88,7 @@ const filesOfReturn = (self: Taxpayer, { slug, title, filed, period_end, attribu
     heading: string,
     lines: Record<string, string>,
     of: Record<string, string>,
-  ): DocumentFile => ({
+  ): InventedFile => ({
     ...{ kind, series: `${kind}:${slug}:${period_end}`, content_type: 'application/pdf', document_date: filed, period_end, fields: null },
     name: `${kind === 'acuse' ? 'acuse-' : ''}${slug}${tipo === 'normal' ? '' : `-${tipo}`}-${self.rfc}-${period_end}.pdf`,
     title: kind === 'acuse' ? `Acuse de ${title.toLowerCase()}` : title,

@@ -2,7 +2,7 @@ import { Unavailable } from '../../../failures.ts'
 import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
-import { stepOfFetch } from '../../fetcher/fetched.ts'
+import { documentsOfFetch, stepOfFetch } from '../../fetcher/fetched.ts'
 import {
   AuthorityFailed,
   type DownloadRequest,
@@ -26,7 +26,7 @@ const GATHERING_MS = 5_000
 /** A job waits so much longer than its requests. */
 const AFTER_REQUESTS_MS = 60 * 60_000
 
-const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority deliver CFDIs only.'))
+const none = () => Promise.reject(new Unavailable('sat_unavailable', 'The web services of the tax authority have no mailbox.'))
 
 export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? login.efirma : null)
 
@@ -62,7 +62,10 @@ export const satAuthority = (system: System): TaxAuthority => ({
     // Its requests end the wait before.
     return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
   },
-  documents: none,
+  async documents(request) {
+    if ('ciec' in request.login) return documentsOfFetch(system, request)
+    throw new AuthorityFailed('login_failed', 'With an e.firma the tax authority delivers CFDIs only.')
+  },
   mailbox: { list: none, open: none, document: none },
 })
 

@@ -50,7 +50,8 @@ export function limitsOf(
   const rules = world.rules(`${year}-12-31`)
   const rule = rules.personal[document.uso_cfdi ?? '']
   if (!rule || rule.cap_group === null) return []
-  const income = annual_income === undefined ? incomeOf(world, year) : micros(annual_income)
+  const incomeIn = (one: string) => (annual_income === undefined ? incomeOf(world, one) : micros(annual_income))
+  const income = incomeIn(year)
   const uma = rules.uma[year] === undefined ? null : micros(rules.uma[year])
   const share = (of: Micros | null, rate: string) => (of === null ? null : times(of < 0n ? 0n : of, rate))
   const umas = (count: number) => (uma === null ? null : uma * BigInt(count))
@@ -59,7 +60,7 @@ export function limitsOf(
   if (rule.cap_group === 'global')
     return rule.category === 'funeral' ? [limit('funeral', umas(rules.funeral_uma), false), global] : [global]
   if (rule.cap_group === 'donations') {
-    const before = incomeOf(world, String(Number(year) - 1))
+    const before = incomeIn(String(Number(year) - 1))
     return [limit('donations', share(before, rules.donation_income), before === null)]
   }
   if (rule.cap_group === 'retirement_voluntary') {

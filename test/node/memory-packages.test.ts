@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Customer, randomRfc, type Sync } from '../../scripts/customer.ts'
+import { makeEfirma } from '../stand-in/certificates.ts'
+import { type StandIn, startStandIn } from '../stand-in/stand-in.ts'
+import { generate } from '../stand-in/truth/generate.ts'
+import { zip } from '../stand-in/zip.ts'
+import { all, wantFewMonths } from './support/books.ts'
+import { Memory } from './support/memory.ts'
+import { discard, freePort, freshState, Started, until } from './support/runner.ts'
+
+const MB = 1_000_000
+const isLong = process.env['FUZZ'] === 'full'
+const WITHIN = 1_800_000
+/** How much more memory a large package may take than a small one. */
+const MOST_RATIO = 1.1
+/** What the documents of a package are like, and how many bytes are put into most of them. */
+const SHAPES: readonly (readonly [name: string, padding: number])[] = [
+  ['large documents', 80_000],
+  ...(isLong ? [['usual documents', 0] as const] : []),
+]
+const LARGE = isLong ? 200 * MB : 30 * MB
+
+const now = new Date()
+const MONTH = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)).toISOString().slice(0, 7)
+
+let stateDir: string
+let service: Started
+let standIn: StandIn
+let customer: Customer
+let memory: Memory
+/** How large the packages were, in bytes. */
+const sizes: number[] = []
+
+beforeAll(async () => {
+  standIn = await startStandIn({ packageSize: 200_000 })
+  const { requests } = standIn.authority
+  const download = requests.download.bind(requests)
+  requests.download = (...asked) => {
+    const found = download(...asked)
+    if (!('code' in found)) sizes.push(found.length)
+    return found
+  }
+  stateDir = freshState()
+  service = await new Started(stateDir, await freePort(), {
+    ...{ TAX_AUTHORITY: 'sat', SAT_STAND_IN: standIn.url, AUTHORITY_WAIT_FACTOR: '0.02' },
+  }).ready()
+  customer = await Customer.signUp(service.url, 'Memoria')
+  await wantFewMonths(customer)
+  memory = await Memory.of(service)
+})
+afterAll(async () => {
+  memory?.close()
+  await discard(stateDir, [service])
+  await standIn.close()
+})
+
+/** Prepares a month whose CFDIs come in one package of about so many bytes, and returns what downloads it. */
+function packed(padding: number, bytes: number): () => Promise<void> {
+  const rfc = randomRfc()
+  const of = (issued: number) =>
+    generate({ rfc, from: MONTH, months: 1, counts: { issued, received: 0, payroll: 0, retenciones: 0 }, padding }).documents
+  const sample = of(60).map((one) => ({ name: `${one.uuid}.xml`, bytes: Buffer.from(one.xml()) }))
+  const documents = of(Math.ceil((60 * bytes) / zip(sample).length))
+  for (const one of documents) standIn.truth.add(one)
+  const { certificate, private_key, password } = makeEfirma(rfc)
+  return async () => {
+    sizes.splice(0)
+    const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', {
+      ...{ rfc, efirma: { certificate, private_key, password } },
+      data_source_keys: ['sat_cfdi_issued'],
+    })
+    const sync = () => customer.ask<Sync>('GET', `/v1/fiscal-entities/${fiscal_entity_id}/sync`)
+    await until('the months are downloaded', WITHIN, async () => (await sync().catch(() => null))?.status === 'idle', 500)
+    const { jobs } = await sync()
+    expect(jobs).toMatchObject({ failed: 0, succeeded: jobs.total })
+    const ended = await all<{ created_count: number }>(customer, `/v1/fiscal-entities/${fiscal_entity_id}/sync-jobs?limit=100`)
+    expect(ended.reduce((sum, { created_count }) => sum + created_count, 0)).toBe(documents.length)
+    const size = Math.max(...sizes)
+    expect([size > 0.95 * bytes, size < 1.05 * bytes]).toEqual([true, true])
+  }
+}
+
+/** What breaks without it: the platform ends the Worker that ingests a large package, again and again, and its month never comes. */
+describe('the memory of either Worker stays within its limit', { timeout: 2 * WITHIN }, () => {
+  it.each(SHAPES)(
+    `with a package of ${LARGE / MB} MB of %s${isLong ? ', and with hardly more than with a tenth of it' : ''}`,
+    async (_, padding) => {
+      await memory.measured(packed(padding, LARGE))
+      if (!isLong) return
+      const small = await memory.needed(packed(padding, LARGE / 10))
+      expect((await memory.needed(packed(padding, LARGE))) / small).toBeLessThan(MOST_RATIO)
+    },
+  )
+})
