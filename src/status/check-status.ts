@@ -19,12 +19,12 @@ const COOLDOWN_SECONDS = 600
 /**
  * Asks the authority for the status of a visible document and returns the document with the answer. A document that the authority calls
  * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. The check is the
- * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found without an active
+ * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found or fiscal_entity.not_active without an active
  * connection, 404 cfdi.not_found, 422 cfdi.retenciones_status, 429 cfdi.cooldown within ten minutes of the organization's last check of the
  * document, and Unavailable when the authority does not answer: then nothing changes.
  */
 export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
-  if (ctx.connection?.state !== 'active') throw notActive()
+  if (ctx.connection?.state !== 'active') throw notActive(ctx.connection)
   const ledger = openLedger(ctx)
   const found = await findDetailed(ledger, uuid)
   if (!found) throw notFound('cfdi')

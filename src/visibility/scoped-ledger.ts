@@ -62,7 +62,7 @@ type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 
 /**
  * Opens the ledger of the RFC that the request names, through the organization's windows. Throws Failure 404 fiscal_entity.not_found
- * without a connection that is active, or paused only for a debt.
+ * without a connection, and fiscal_entity.not_active unless it is active, or paused only for a debt.
  */
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
@@ -70,7 +70,7 @@ export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windo
 export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
 
 function opened({ organization, connection, settings }: Reader, windowsFor: typeof windowsOf): ScopedLedger {
-  if (!connection || !isReadable(connection)) throw notActive()
+  if (!connection || !isReadable(connection)) throw notActive(connection)
   const windows = windowsFor(organization.extractor_count, connection)
   return {
     [OPENED]: true,

@@ -450,9 +450,9 @@ describe('what is refused', () => {
   })
 
   it('is 404 without an active connection', async () => {
-    const absent = expect.objectContaining({ kind: 'not_found', code: 'fiscal_entity.not_found' })
-    await expect(searchCfdi(contextOf(null), ask({}))).rejects.toEqual(absent)
-    await expect(searchCfdi(contextOf({ state: 'paused' }), ask({}))).rejects.toEqual(absent)
+    const refused = (code: string) => expect.objectContaining({ kind: 'not_found', code })
+    await expect(searchCfdi(contextOf(null), ask({}))).rejects.toEqual(refused('fiscal_entity.not_found'))
+    await expect(searchCfdi(contextOf({ state: 'paused' }), ask({}))).rejects.toEqual(refused('fiscal_entity.not_active'))
   })
 
   it.each(['q', 'sort', 'include', 'fields', 'estado'])('knows no filter %s', (name) => {
