@@ -1,4 +1,3 @@
-import { centralTime } from '../../platform/time/zone-of-postcode.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { shows, type Windows } from '../../visibility/window.ts'
 import { lastCommits } from '../commits/commits.ts'
@@ -193,6 +192,9 @@ async function tellNames(reading: Reading, position: ChangesPosition, names: rea
 const once = (asked: readonly AskedName[]): AskedName[] =>
   [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
 
+/** Before this year Mexico City, whose zone metadata has, was an hour ahead in summer. */
+const DAYLIGHT_SAVING_ENDED = '2023'
+
 /** What a name tells the reader; null for nothing. `told` are the windows of which anything has been told. */
 function changeOf(
   { of, reason, from, commit }: Name,
@@ -208,7 +210,7 @@ function changeOf(
   if (of !== 'authority') return { reason: shownAs, item }
   if (!isIn(windows, row)) {
     // Its metadata lay before the ceiling, and its XML says that it does not.
-    const issued_at = Date.parse(centralTime(row.fecha)) / 1_000
+    const issued_at = row.issued_at + (row.utc_offset + (row.fecha < DAYLIGHT_SAVING_ENDED ? 300 : 360)) * 60
     if (reason !== 'stored' || !isIn(told, { ...row, issued_at })) return null
     return seen.import ? { reason: 'appeared', item: seen.import } : { reason: 'removed', item: null }
   }

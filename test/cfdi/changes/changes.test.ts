@@ -224,7 +224,7 @@ describe('following', () => {
     one.state = 'paused'
     const invoice = issued(EARLY)
     await one.download([invoice])
-    await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_found' })
+    await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_active' })
     one.state = 'active'
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
   })

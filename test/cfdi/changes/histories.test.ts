@@ -168,7 +168,7 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
       at(new Date(now).toISOString())
       await actions[one.state === 'paused' && random() < 0.5 ? 'pause' : pick(all)]!()
       if (one.state === 'paused') {
-        await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_found' })
+        await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_active' })
         continue
       }
       const listed = await one.listed()
