@@ -5,6 +5,7 @@ import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { letterOf } from '../../src/authority/sandbox/mailbox/letter.ts'
 import { notificationsOf } from '../../src/authority/sandbox/mailbox/notifications.ts'
 import { sandboxAuthority } from '../../src/authority/sandbox/sandbox.ts'
+import { statusOf } from '../../src/authority/sandbox/statuses.ts'
 import { Unavailable } from '../../src/failures.ts'
 import type { Bytes } from '../../src/platform/bytes/bytes.ts'
 import type { Completion, FetcherClient, Leased } from './client.ts'
@@ -21,6 +22,7 @@ const portal = sandboxAuthority(
     files: async (...asked) => filesOf(...asked),
     notifications: async (...asked) => notificationsOf(...asked),
     letter: async (...asked) => letterOf(...asked),
+    status: async (...asked) => statusOf(...asked),
   },
 )
 

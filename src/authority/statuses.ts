@@ -1,8 +1,8 @@
 import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import type { AuthorityStatus } from './port/status.ts'
+import { boundDocuments } from './sandbox/documents/port.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
-import { sandboxStatuses } from './sandbox/statuses.ts'
 import { exchange, textOf } from './sat/exchange.ts'
 import type { SatRequest } from './sat/operations.ts'
 import { sendOf } from './sat/send.ts'
@@ -33,8 +33,16 @@ const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
   },
 })
 
+/** The status service of the sandbox. The Worker that invents documents answers for it. */
+const sandboxStatuses = (system: System): AuthorityStatus => ({
+  async status(document, now) {
+    const cancellations = await sandboxOverrides(system.db, system.settings.ciecKeys).cancellations(document.rfc)
+    return boundDocuments(system).status(document, cancellations.get(document.uuid), now)
+  },
+})
+
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => AuthorityStatus> = {
-  sandbox: (system) => sandboxStatuses(sandboxOverrides(system.db, system.settings.ciecKeys)),
+  sandbox: sandboxStatuses,
   sat: satStatuses,
 }
 

@@ -1,4 +1,4 @@
-import type { CancellationOverride } from './overrides.ts'
+import type { CancellationOverride } from './documents/port.ts'
 import type { SandboxCancellation } from './world/comprobante.ts'
 import { localTime } from './world/places.ts'
 

@@ -3,6 +3,7 @@ import type { Key, Keyring } from '../../platform/crypto/keyring.ts'
 import type { Database, Statement } from '../../platform/db/commit.ts'
 import { type Login, loginValue } from '../port/login.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
+import type { CancellationOverride } from './documents/port.ts'
 import type { MailboxOverrides } from './mailbox/mailbox.ts'
 import { sandboxCancellations, sandboxNotifications, sandboxRefusedLogins } from './tables.ts'
 
@@ -12,11 +13,6 @@ export interface SandboxOverrides extends MailboxOverrides {
   isRefused(login: Login): Promise<boolean>
   /** Returns the cancellations of the RFC's documents by UUID in upper case. */
   cancellations(rfc: string): Promise<Map<string, CancellationOverride>>
-}
-
-export interface CancellationOverride {
-  cancelled_at: Date
-  cancellation_reason: string | null
 }
 
 /** A keyed digest, because a CIEC is short enough to be guessed from a plain one. */

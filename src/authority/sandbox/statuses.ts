@@ -1,6 +1,6 @@
-import type { AuthorityStatus, CfdiStatus } from '../port/status.ts'
+import type { AskedCfdi, CfdiStatus } from '../port/status.ts'
 import { cancellationOf } from './cancelled.ts'
-import type { SandboxOverrides } from './overrides.ts'
+import type { CancellationOverride } from './documents/port.ts'
 import { documentsOf } from './world/month.ts'
 import { later, localTime } from './world/places.ts'
 import { random } from './world/seed.ts'
@@ -12,24 +12,21 @@ const OUTCOMES = ['cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo
 
 const NOT_FOUND: CfdiStatus = { estatus: 'no_encontrado', es_cancelable: null, estatus_cancelacion: null }
 
-/** The status service of the sandbox, which knows the documents that it invents and those that a test helper cancelled. */
-export const sandboxStatuses = (overrides: Pick<SandboxOverrides, 'cancellations'>): AuthorityStatus => ({
-  async status({ rfc, direction, uuid, fecha }, now) {
-    const center = localTime(now)
-    const override = (await overrides.cancellations(rfc)).get(uuid)
-    const document = documentsOf(rfc, direction === 0 ? 'issued' : 'received', fecha.slice(0, 7)).find((one) => one.uuid === uuid)
-    if (!override && (!document || stampedAt(document) > center)) return NOT_FOUND
-    const cancellation = cancellationOf(document?.cancellation ?? null, override)
-    const draws = random(`${uuid}|status`)
-    const outcome = draws.pick(OUTCOMES)
-    if (cancellation && cancellation.at <= center)
-      return { estatus: 'cancelado', es_cancelable: 'no_cancelable', estatus_cancelacion: outcome }
-    const isInProcess = cancellation !== null && (override !== undefined || later(center, IN_PROCESS_SECONDS) >= cancellation.at)
-    if (isInProcess) return { estatus: 'vigente', es_cancelable: 'cancelable_con_aceptacion', estatus_cancelacion: 'en_proceso' }
-    return {
-      estatus: 'vigente',
-      es_cancelable: draws.chance(0.5) ? 'cancelable_con_aceptacion' : 'cancelable_sin_aceptacion',
-      estatus_cancelacion: draws.chance(0.02) ? 'rechazada' : null,
-    }
-  },
-})
+/** What the status service of the sandbox says of a CFDI: it knows the documents that it invents, and one that a test helper cancelled. */
+export function statusOf({ rfc, direction, uuid, fecha }: AskedCfdi, override: CancellationOverride | undefined, now: Date): CfdiStatus {
+  const center = localTime(now)
+  const document = documentsOf(rfc, direction === 0 ? 'issued' : 'received', fecha.slice(0, 7)).find((one) => one.uuid === uuid)
+  if (!override && (!document || stampedAt(document) > center)) return NOT_FOUND
+  const cancellation = cancellationOf(document?.cancellation ?? null, override)
+  const draws = random(`${uuid}|status`)
+  const outcome = draws.pick(OUTCOMES)
+  if (cancellation && cancellation.at <= center)
+    return { estatus: 'cancelado', es_cancelable: 'no_cancelable', estatus_cancelacion: outcome }
+  const isInProcess = cancellation !== null && (override !== undefined || later(center, IN_PROCESS_SECONDS) >= cancellation.at)
+  if (isInProcess) return { estatus: 'vigente', es_cancelable: 'cancelable_con_aceptacion', estatus_cancelacion: 'en_proceso' }
+  return {
+    estatus: 'vigente',
+    es_cancelable: draws.chance(0.5) ? 'cancelable_con_aceptacion' : 'cancelable_sin_aceptacion',
+    estatus_cancelacion: draws.chance(0.02) ? 'rechazada' : null,
+  }
+}

@@ -4,12 +4,14 @@ import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { InventedFile, SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
 import { letterOf } from '../../../src/authority/sandbox/mailbox/letter.ts'
 import { notificationsOf } from '../../../src/authority/sandbox/mailbox/notifications.ts'
+import { statusOf } from '../../../src/authority/sandbox/statuses.ts'
 
 /** The documents of the sandbox without the Worker that invents them. */
 export const DOCUMENTS: SandboxDocuments = {
   files: async (...asked) => filesOf(...asked),
   notifications: async (...asked) => notificationsOf(...asked),
   letter: async (...asked) => letterOf(...asked),
+  status: async (...asked) => statusOf(...asked),
 }
 
 /** The files that an authority which does not let wait delivers, with their bytes. */

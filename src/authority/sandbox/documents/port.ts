@@ -4,6 +4,7 @@ import { log } from '../../../platform/log.ts'
 import type { DocumentFile } from '../../port/authority.ts'
 import type { DataSourceKey } from '../../port/catalog.ts'
 import type { MailboxNotification } from '../../port/mailbox.ts'
+import type { AskedCfdi, CfdiStatus } from '../../port/status.ts'
 
 /** A document whose bytes are in memory. */
 export type InventedFile = Omit<DocumentFile, 'size' | 'sha256' | 'read'> & { bytes: Uint8Array }
@@ -15,6 +16,12 @@ export async function fileOf({ bytes, ...file }: InventedFile): Promise<Document
   return { ...file, size: bytes.length, sha256, read: async () => bytes }
 }
 
+/** A cancellation that a test helper arranged. */
+export interface CancellationOverride {
+  cancelled_at: Date
+  cancellation_reason: string | null
+}
+
 /** What the sandbox has beside CFDIs. It is invented outside of the API (`pdf/sandbox.ts`), whose bundle has none of it. */
 export interface SandboxDocuments {
   /** Returns the files of a document source on the day of an instant. */
@@ -23,6 +30,8 @@ export interface SandboxDocuments {
   notifications(rfc: string, now: Date): Promise<MailboxNotification[]>
   /** Returns the PDF of a notification's document. */
   letter(rfc: string, notification: MailboxNotification): Promise<Uint8Array>
+  /** Returns what the status service says of a CFDI, which a test helper may have cancelled, at an instant. */
+  status(document: AskedCfdi, override: CancellationOverride | undefined, now: Date): Promise<CfdiStatus>
 }
 
 /** Asks the Worker behind the binding SANDBOX_DOCUMENTS. Its methods throw Unavailable when that does not answer. */
@@ -38,5 +47,6 @@ export function boundDocuments(system: System): SandboxDocuments {
     files: (...asked) => answered(worker.files(...asked)),
     notifications: (...asked) => answered(worker.notifications(...asked)),
     letter: (...asked) => answered(worker.letter(...asked)),
+    status: (...asked) => answered(worker.status(...asked)),
   }
 }
