@@ -72,6 +72,8 @@ export function missingVariables({ environment, variables }: Configuration): str
   const hosts = variables['PUBLIC_HOSTS'] ?? ''
   if (!isPlaceholder(hosts) && !/^[\w-]+(\.[\w-]+)+(:\d+)?$/.test(firstHost(hosts)))
     sentences.push(`PUBLIC_HOSTS ${where} does not begin with a host name: ${WHAT_TO_PUT['PUBLIC_HOSTS']}.`)
+  if (variables['SAT_STAND_IN'])
+    sentences.push(`SAT_STAND_IN ${where} is for a laptop only: leave it empty, or the service does not start there.`)
   return sentences
 }
 

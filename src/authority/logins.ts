@@ -1,5 +1,6 @@
 import type { System } from '../platform/context.ts'
 import type { AuthorityLogins } from './port/authority.ts'
+import type { LoginKind } from './port/login.ts'
 import { sandboxLogins } from './sandbox/logins.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { satLogins } from './sat/logins.ts'
@@ -11,3 +12,7 @@ const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => A
 
 /** Returns the part that requests need of the adapter that TAX_AUTHORITY names. The rest is for the Worker of background work. */
 export const loginsOf = (system: System): AuthorityLogins => ADAPTERS[system.settings.taxAuthority](system)
+
+/** Whether anybody can log in with logins of a kind: the adapter, or a fetcher. */
+export const isUsed = (system: System, kind: LoginKind): boolean =>
+  loginsOf(system).kinds.includes(kind) || system.settings.fetcherKeys !== null

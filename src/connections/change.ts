@@ -4,11 +4,10 @@ import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
-import type { VersionedLogin } from '../taxpayers/login.ts'
+import { canLogIn, type VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,
-  holds,
   isDraft,
   isInvalid,
   NO_LOGIN,
@@ -66,9 +65,10 @@ const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
 const without = (kinds: readonly LoginKind[]): Partial<WithReaches> => Object.assign({}, ...kinds.map((kind) => NO_LOGIN[kind]))
 
 /** The columns of a connection from which the organization withdraws logins. */
-function withdrawing(row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithReaches> {
+function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithReaches> {
   const erased = without(kinds)
-  if (kinds.length === 0 || isDraft(row) || LOGIN_KINDS.some((kind) => holds(row, kind) && !kinds.includes(kind))) return erased
+  const left = LOGIN_KINDS.filter((kind) => !kinds.includes(kind))
+  if (kinds.length === 0 || isDraft(row) || canLogIn(ctx, row, left)) return erased
   const invalid = { ...erased, invalid_reason: 'withdrawn' as const }
   return row.state === 'paused' ? { ...invalid, paused_from: 'invalid_ciec' } : { ...invalid, state: 'invalid_ciec' }
 }
@@ -80,7 +80,7 @@ async function commitColumns(ctx: Ctx, row: ConnectionRow, { changed, columns, w
   await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
     assertConnectionUnchanged(ctx.db, row),
     updateConnection(ctx.db, row.connection, {
-      ...{ ...columns, ...withdrawing(row, withdrawn), ...unverified.columns },
+      ...{ ...columns, ...withdrawing(ctx, row, withdrawn), ...unverified.columns },
       updated_at: ctx.now,
     }),
     ...(withdrawn.length > 0 ? withdrawOpenings(ctx) : []),

@@ -1,4 +1,4 @@
-import { loginsOf } from '../authority/logins.ts'
+import { isUsed, loginsOf } from '../authority/logins.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
@@ -49,6 +49,7 @@ function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_fr
 /** Makes the function that shows these connections of the organization. */
 async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
   const { sources: active, kinds, documentKind } = loginsOf(ctx)
+  const isAwaited = ({ ciec_verify_at }: Row): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),
@@ -71,9 +72,7 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
       window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
       warnings: [
         ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
-        ...(row.ciec !== null && row.ciec_verify_at !== null && !kinds.includes('ciec')
-          ? [ctx.settings.fetcherKeys === null ? NO_FETCHER : NOT_VERIFIED]
-          : []),
+        ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isAwaited(row) ? [NOT_VERIFIED] : []) : [NO_FETCHER]),
         ...(documentKind === 'ciec' && ctx.settings.fetcherKeys !== null && row.ciec === null && row.efirma_number !== null
           ? [NO_DOCUMENTS]
           : []),

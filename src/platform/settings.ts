@@ -158,8 +158,9 @@ function readSettings(env: Env): Settings {
       if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
   const isLive = settings.environment === 'live'
   if (isLive && settings.taxAuthority === 'sandbox') faults.push('TAX_AUTHORITY must be sat, because ENVIRONMENT is live.')
-  if (text('SAT_STAND_IN') !== '' && (isLive || !LOOPBACK.test(text('SAT_STAND_IN'))))
-    faults.push('SAT_STAND_IN must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.')
+  const isHosted = isLive || settings.publicHosts.length > 0
+  if (text('SAT_STAND_IN') !== '' && (isHosted || !LOOPBACK.test(text('SAT_STAND_IN'))))
+    faults.push('SAT_STAND_IN must be empty, or http://127.0.0.1:{port} in a local service, which has no PUBLIC_HOSTS and is not live.')
   if (faults.length > 0) throw new UnusableSettings(faults)
   return settings
 }

@@ -1,17 +1,16 @@
-import { kindOf, type Login, type LoginKind, loginValue } from '../authority/port/login.ts'
+import { kindOf, LOGIN_KINDS, type Login, type LoginKind, loginValue } from '../authority/port/login.ts'
 import { Failure } from '../failures.ts'
 import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import { auditedEach } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
-import { readLogin, type VersionedLogin } from './login.ts'
+import { canLogIn, readLogin, type VersionedLogin } from './login.ts'
 import {
   assertLoginVersion,
   assertStatesUnchanged,
   bumpLoginVersion,
   eraseLogin,
-  goesOn,
   heldConnections,
   invalidateLogin,
   type LoginRow,
@@ -115,7 +114,8 @@ interface Refused {
 async function invalidation(system: System, entity: number, rows: readonly LoginRow[], refused: Refused): Promise<Statement[]> {
   const { db, now } = system
   const { kind, reason, version, stopped } = refused
-  const [going, ended] = [rows.filter((row) => goesOn(row, kind)), rows.filter((row) => !goesOn(row, kind))]
+  const others = LOGIN_KINDS.filter((one) => one !== kind)
+  const [going = [], ended = []] = [true, false].map((goesOn) => rows.filter((row) => canLogIn(system, row, others) === goesOn))
   const strikes = ended.flatMap(({ connection, organization_id }) => {
     const since = stopped?.get(organization_id)
     return since === undefined ? [] : { connection, since }

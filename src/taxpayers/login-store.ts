@@ -116,9 +116,6 @@ export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow
   )
 }
 
-/** Whether a connection that loses its login of a kind goes on with one of the other kind. */
-export const goesOn = (row: ConnectionRow, kind: LoginKind): boolean => holds(row, other(kind))
-
 /** Marks the only logins of these connections, of a kind, as refused. Its batch guards the connections with assertStatesUnchanged. */
 export const invalidateLogin = (
   db: Database,

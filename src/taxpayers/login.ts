@@ -1,8 +1,9 @@
+import { isUsed } from '../authority/logins.ts'
 import { LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
 import type { System } from '../platform/context.ts'
 import { activeConnections, type LoginRow, resealStored, type VersionedRow } from './login-store.ts'
 import { isCurrent, openLogin, sealLogin } from './sealed-login.ts'
-import type { ConnectionRow } from './taxpayers.ts'
+import { type ConnectionRow, holds } from './taxpayers.ts'
 
 /**
  * A login, with the version of the RFC's logins of its kind at which it was read: the authority's answer counts while the version is the
@@ -44,6 +45,10 @@ export const isUsable = (row: LoginPart, kind: LoginKind, now = Date.now()): boo
 
 /** Whether a connection has a login with which runs may download now. */
 export const isVerified = (row: LoginPart, now = Date.now()): boolean => LOGIN_KINDS.some((kind) => isUsable(row, kind, now))
+
+/** Whether a connection holds a login, one of these kinds, with which somebody can log in. Without one it downloads nothing, as a draft. */
+export const canLogIn = (system: System, row: Parameters<typeof holds>[0], kinds: readonly LoginKind[] = LOGIN_KINDS): boolean =>
+  kinds.some((kind) => holds(row, kind) && isUsed(system, kind))
 
 /** When a login of a connection is to be verified first, or an e.firma of it was to be given up; null when nothing is to be done. */
 export const dueAt = (row: LoginPart, now = Date.now()): Date | null => {

@@ -6,6 +6,7 @@ import type { Page } from '../../src/platform/paging/cursor.ts'
 import { basic } from '../support/client.ts'
 import { connect, freshRfc, organization } from '../support/tenants.ts'
 import { json, send } from '../support/wire.ts'
+import { efirmaOf } from '../taxpayers/support/efirmas.ts'
 
 describe('the catalog of data sources', () => {
   it('marks the mandatory and the premium source', async () => {
@@ -69,7 +70,8 @@ describe('a deployment with the real authority', () => {
     const sourcesAsked = async (under: Env) => {
       const { owner } = await organization()
       // The connection is made in the sandbox; only the run is of the other deployment.
-      const { fiscal_entity_id } = await connect(owner)
+      const rfc = freshRfc()
+      const { fiscal_entity_id } = await connect(owner, rfc, { efirma: efirmaOf(rfc) })
       const draft = { name: 'Todo', trigger_kind: 'connection_created', scope: 'last_n_months', scope_months: 1, data_source_keys: CFDI }
       const { body: made } = await send('POST', '/v1/extractors', { authorization: basic(owner), ...json(draft) })
       expect(made.data_source_keys).toContain(MANDATORY)

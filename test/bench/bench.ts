@@ -3,6 +3,7 @@
  * in tests too; the others are ratios of two things measured in turns in one run, for the machine decides the rest.
  */
 import { bundle } from './bundle.ts'
+import { authority } from './costs/authority.ts'
 import { growth } from './costs/growth.ts'
 import { history } from './costs/history.ts'
 import { quietDay } from './costs/quiet-day.ts'
@@ -27,6 +28,7 @@ const MEASURES: readonly Measure[] = [
   quietDay,
   growth,
   relayDelay,
+  authority,
   parse,
   bundle,
   ingest,
@@ -57,6 +59,7 @@ const ORDER = [
   'repse.',
   'delivery.',
   'relay.',
+  'sat.',
   'mirror.',
   'parse.',
   'bundle.',

@@ -41,14 +41,15 @@ export const BARE = [d1('BARE', 'bare'), ...KEYS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 
-/** What the service is bound to but for its queues, its way out and the Workers beside it. */
-export const SERVICE = [
+/** What the service is bound to but for its queues, its way out and the Workers beside it, with some variables that differ. */
+export const serviceWith = (variables: Record<string, string>): string[] => [
   ...STORAGE,
   ...KEYS,
-  ...Object.entries(CONFIG.vars).map(([name, value]) => text(name, value)),
+  ...Object.entries({ ...CONFIG.vars, ...variables }).map(([name, value]) => text(name, value)),
   ...CONFIG.durable_objects.bindings.map(({ name, class_name }) => `(name = "${name}", durableObjectNamespace = "${class_name}")`),
   '(name = "ASSETS", service = "assets")',
 ]
+export const SERVICE = serviceWith({})
 
 /** The way out, and the purposes of the queues: each ends outside of workerd. */
 export const OUTSIDE = ['egress', ...CONFIG.queues.producers.map(({ queue }) => queue)] as const

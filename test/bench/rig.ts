@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE } from './bindings.ts'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, serviceWith } from './bindings.ts'
 import { buildBeside, buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
@@ -60,7 +60,7 @@ const config :Workerd.Config = (
 `
 
 /** Without an address, the service as it would be deployed, and a Worker for bare work beside it. */
-async function workersIn(folder: string, around: string | undefined): Promise<Record<string, Worker>> {
+async function workersIn(folder: string, around: string | undefined, variables: Record<string, string>): Promise<Record<string, Worker>> {
   const build = (name: Parameters<typeof buildWorker>[1]) => buildWorker(folder, name)
   const [storage, service, other] = await Promise.all([
     build('storage'),
@@ -68,7 +68,7 @@ async function workersIn(folder: string, around: string | undefined): Promise<Re
     build(around === undefined ? 'work' : 'outside'),
   ])
   return {
-    service: { file: service, classes: CLASSES, bindings: around === undefined ? SERVICE : [...SERVICE, ...QUEUES] },
+    service: { file: service, classes: CLASSES, bindings: around === undefined ? SERVICE : [...serviceWith(variables), ...QUEUES] },
     storage: {
       file: storage,
       classes: ['Database'],
@@ -100,9 +100,9 @@ export const stopRigs = async (): Promise<void> => void (await Promise.all([...r
 
 /**
  * Builds the Workers, starts workerd on free ports of 127.0.0.1 and applies the migrations. With the address of a server, queues and
- * webhook deliveries go there, and the service counts what its Durable Objects do and has a clock that can be set.
+ * webhook deliveries go there, and the service counts what its Durable Objects do, has a clock that can be set, and other `variables`.
  */
-export async function startRig(around?: string): Promise<Rig> {
+export async function startRig(around?: string, variables: Record<string, string> = {}): Promise<Rig> {
   await mkdir(join(ROOT, '.bench'), { recursive: true })
   const folder = await mkdtemp(join(ROOT, '.bench', 'run-'))
   let child: ChildProcess | null = null
@@ -114,7 +114,7 @@ export async function startRig(around?: string): Promise<Rig> {
   running.add(stop)
   try {
     await mkdir(join(folder, 'state'))
-    const workers = await workersIn(folder, around)
+    const workers = await workersIn(folder, around, variables)
     const names = Object.keys(workers)
     const services = {
       ...Object.fromEntries(Object.entries(workers).map(([name, worker]) => [name, workerOf(folder, worker)])),

@@ -1,10 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { systemOf } from '../../src/platform/context.ts'
+import { loginVersionOf, rejectLogin } from '../../src/taxpayers/login-answers.ts'
 import { unverifiedEntities } from '../../src/taxpayers/verification.ts'
-import { callOf } from '../downloads/support/downloads.ts'
+import { callOf, ISSUED, subscriber } from '../downloads/support/downloads.ts'
 import { freshRfc, type Organization, organization } from '../support/tenants.ts'
-import { askOf, withoutFetcher } from './support/deployment.ts'
+import { efirmaLogin, efirmaOf } from '../taxpayers/support/efirmas.ts'
+import { askOf, withFetcher, withoutFetcher } from './support/deployment.ts'
 
 const PATH = '/v1/fiscal-entities'
 const codes = (body: { warnings: { code: string }[] }): string[] => body.warnings.map(({ code }) => code)
@@ -47,5 +49,51 @@ describe('a CIEC where only web services are spoken', () => {
       const given = await ask(acme, 'PATCH', `${PATH}/${made.fiscal_entity_id}`, { ciec })
       expect([given.status, given.body.status, given.body.ciec_set, codes(given.body)]).toEqual([200, 'draft', true, ['ciec.no_fetcher']])
     }
+  })
+})
+
+describe('a CIEC with which nobody can log in any more', () => {
+  /** A connection that another deployment activated, with a CIEC and perhaps an e.firma. */
+  async function active(hasEfirma: boolean) {
+    const rfc = freshRfc()
+    const acme = await subscriber(rfc, ISSUED, 'deCanario1', hasEfirma ? { efirma: efirmaOf(rfc) } : {})
+    expect(await acme.entity()).toMatchObject({ status: 'active', warnings: [] })
+    const of = (deployment: Env) => ({
+      ask: (method: string, path: string, json?: unknown) => askOf(deployment, acme.owner, method, path, json),
+      run: async () => (await askOf(deployment, acme.owner, 'POST', `/v1/extractors/${acme.extractor_id}/run`)).body,
+    })
+    return { rfc, path: acme.path, of }
+  }
+
+  it('downloads nothing and fails nothing, and the warning says why; with a fetcher the runs go on', async () => {
+    const { path, of } = await active(false)
+    const without = of(withoutFetcher)
+    const { body } = await without.ask('GET', path)
+    expect([body.status, codes(body)]).toEqual(['active', ['ciec.no_fetcher']])
+    const before = (await without.ask('GET', `${path}/sync-jobs?limit=100`)).body.data
+    expect(await without.run()).toMatchObject({ status: 'no_connections', connections: 0 })
+    expect((await without.ask('GET', `${path}/sync-jobs?limit=100`)).body.data).toEqual(before)
+    expect(codes((await of(withFetcher).ask('GET', path)).body)).toEqual([])
+    expect(await of(withFetcher).run()).toMatchObject({ status: 'dispatched', connections: 1 })
+  })
+
+  it('is no login to go on with when the e.firma is withdrawn: the connection says that it has none, and keeps the CIEC', async () => {
+    const [one, other] = [await active(true), await active(true)]
+    const left = await one.of(withoutFetcher).ask('PATCH', one.path, { efirma: null })
+    expect(left.body).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'withdrawn', credential_kind: 'ciec', ciec_set: true })
+    expect(codes(left.body)).toEqual(['ciec.no_fetcher'])
+    expect(await one.of(withoutFetcher).run()).toMatchObject({ status: 'no_connections' })
+    const kept = await other.of(withFetcher).ask('PATCH', other.path, { efirma: null })
+    expect(kept.body).toMatchObject({ status: 'active', credential_kind: 'ciec', warnings: [] })
+  })
+
+  it('is none when the tax authority refuses the e.firma', async () => {
+    const { rfc, path, of } = await active(true)
+    const [login, { entity }] = [await efirmaLogin(rfc, '0001'), await callOf(rfc)]
+    const system = systemOf(withoutFetcher, new Date(), 'req_test')
+    await rejectLogin(system, entity, { login, version: await loginVersionOf(system, login) })
+    const { body } = await of(withoutFetcher).ask('GET', path)
+    expect(body).toMatchObject({ status: 'invalid_ciec', invalid_reason: 'efirma_refused', credential_kind: 'both' })
+    expect(codes(body)).toEqual(['ciec.no_fetcher'])
   })
 })

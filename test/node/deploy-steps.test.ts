@@ -264,6 +264,15 @@ describe('a deployment stops with a sentence that says what to do', () => {
     ])
     expect(sentences[1]).toContain(sentence)
   })
+
+  it('about SAT_STAND_IN, which is for a laptop', async () => {
+    const before = missingVariables(await configuration())
+    writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll('SAT_STAND_IN = ""', 'SAT_STAND_IN = "http://127.0.0.1:9000"'))
+    const sentences = missingVariables(await configuration())
+    expect(sentences.filter((one) => !before.includes(one))).toEqual([
+      'SAT_STAND_IN in [env.live.vars] of wrangler.toml is for a laptop only: leave it empty, or the service does not start there.',
+    ])
+  })
 })
 
 describe('on a fresh clone without an account', () => {

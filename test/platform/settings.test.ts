@@ -46,7 +46,7 @@ function faultsOf(changed: Record<string, unknown>): readonly string[] {
 }
 
 const KEYS = 'must be a keyring: keys of the form "version:base64 of 32 bytes", newest first, separated by commas.'
-const STAND_IN = 'must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.'
+const STAND_IN = 'must be empty, or http://127.0.0.1:{port} in a local service, which has no PUBLIC_HOSTS and is not live.'
 const LEDGERS = 'LEDGER_0 to LEDGER_n must be bound without a gap.'
 
 /** Each variable: what it must be, values that it may not have, and others that it may. */
@@ -153,11 +153,12 @@ describe('settings', () => {
     for (const TAX_AUTHORITY of ['sandbox', 'sat']) expect(faultsOf({ ENVIRONMENT: 'test', TAX_AUTHORITY })).toEqual([])
   })
 
-  it('let a stand-in of the authority be on loopback only, and never in a live deployment', () => {
-    const faults = (SAT_STAND_IN: string, more = {}) => faultsOf({ ENVIRONMENT: 'test', SAT_STAND_IN, ...more })
+  it('let a stand-in of the authority be on loopback only, and never in a live or a hosted deployment', () => {
+    const faults = (SAT_STAND_IN: string, more = {}) => faultsOf({ ENVIRONMENT: 'test', PUBLIC_HOSTS: '', SAT_STAND_IN, ...more })
     for (const url of ['http://127.0.0.1:9000', 'http://localhost:9000/', 'http://[::1]:9000', 'http://127.0.0.1']) {
       expect([url, faults(url)]).toEqual([url, []])
-      expect([url, faults(url, { ENVIRONMENT: 'live' })]).toEqual([url, [`SAT_STAND_IN ${STAND_IN}`]])
+      for (const hosted of [{ ENVIRONMENT: 'live' }, { PUBLIC_HOSTS: 'sandbox.example.com' }])
+        expect([url, faults(url, hosted)]).toEqual([url, [`SAT_STAND_IN ${STAND_IN}`]])
     }
     for (const url of [
       'https://127.0.0.1:9000',

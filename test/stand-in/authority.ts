@@ -148,6 +148,8 @@ export class Authority {
     if (refused) return [refusing(operation!, refused), refused.code]
     if (operation === 'Descargar') return this.#package(entry)
     if (operation === 'VerificaSolicitudDescarga') return this.#verification(entry)
+    const isUsed = this.behaviour.strict && entry.period !== null && this.log.entries.some(({ period }) => period === entry.period)
+    if (isUsed) return [refusing(operation!, { code: '5002' }), '5002']
     const made =
       operation === 'SolicitaDescargaFolio'
         ? this.requests.takeFolio(family, entry.rfc, parameters)

@@ -16,6 +16,8 @@ export interface Behaviour {
   /** How long tokens, and packages, are good for, in milliseconds; tokens always say 300 seconds. */
   tokenLifeMs: number
   packageLifeMs: number
+  /** A period counts as used once it was sent, whatever was answered, and is never accepted again. */
+  strict: boolean
   now: () => Date
 }
 

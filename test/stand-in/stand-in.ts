@@ -20,7 +20,7 @@ export const newAuthority = ({ truth = new Truth(), script = [], ...behaviour }:
     truth,
     {
       ...{ checks: 0, packageSize: 1_000, quirks: [], withheld: new Set<string>(), limits: { CFDI: 200_000, Metadata: 1_000_000 } },
-      ...{ tokenLifeMs: 300_000, packageLifeMs: 72 * HOURS, now: () => new Date(Date.now()) },
+      ...{ tokenLifeMs: 300_000, packageLifeMs: 72 * HOURS, strict: false, now: () => new Date(Date.now()) },
       ...behaviour,
     },
     script,
@@ -91,7 +91,8 @@ export async function startStandIn({ port = 0, ...options }: StandInOptions & { 
   }
 }
 
-async function handle(authority: Authority, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Answers a request of a Node server. */
+export async function handle(authority: Authority, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))

@@ -30,7 +30,10 @@ export interface Pace {
 export interface SatSession {
   /** Logs in, also with a token that is still valid. */
   login(family: Family): Promise<void>
-  /** Asks for the documents that the RFC issued, or for those that it received. */
+  /**
+   * Asks for the documents that the RFC issued, or for those that it received. It is sent once, also when its token is refused: the authority
+   * may count the period as used by then.
+   */
   request(family: Family, source: 'sat_cfdi_issued' | 'sat_cfdi_received', query: Solicitud): Promise<Requested>
   /** Asks what has become of a request, by its IdSolicitud. */
   verification(family: Family, requestId: string): Promise<Verified>
@@ -106,12 +109,13 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     }
   }
 
-  /** Sends a request with a token. One that the authority refuses is renewed, once. */
+  /** Sends a request with a token. One that the authority refuses is renewed once, and the request sent again, unless it may be sent only once. */
   async function ask<T extends SatAnswer>(
     family: Family,
     timeout: number,
     sign: (caller: LoggedIn) => Promise<SatRequest>,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+    isOnce = false,
   ): Promise<T> {
     const signer = await opened()
     const key = keyOf(signer, family)
@@ -121,7 +125,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
       return exchanged(request, timeout, read)
     }
     let answer = await askWith(kept(key) ?? (await logIn(family)))
-    if (answer.meaning === 'token_refused') answer = await askWith(await logIn(family))
+    if (answer.meaning === 'token_refused' && !isOnce) answer = await askWith(await logIn(family))
     if (answer.meaning === 'token_refused' || answer.meaning === 'certificate_refused') tokens.delete(key)
     if (answer.meaning === 'certificate_refused') throw new CertificateRefused(answer.code, answer.message)
     return answer
@@ -135,6 +139,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
         TIMEOUTS.request,
         (caller) => (source === 'sat_cfdi_issued' ? issuedRequest : receivedRequest)(caller, query),
         async (body) => readRequested(await textOf(body)),
+        true,
       ),
     verification: (family, requestId) =>
       ask(

@@ -35,49 +35,23 @@ const CANCELLATION: Readonly<Record<string, NonNullable<CfdiStatus['estatus_canc
   'plazo vencido': 'plazo_vencido',
 }
 
-/** Whether the issuer, or somebody on whose behalf it issued, is listed as an EFOS (article 69-B). */
-export interface EfosListing {
-  issuer: boolean
-  third_party: boolean
-}
-
-const LISTED: ReadonlyMap<string, EfosListing> = new Map([
-  ['100', { issuer: true, third_party: false }],
-  ['101', { issuer: true, third_party: true }],
-  ['102', { issuer: false, third_party: true }],
-  ['103', { issuer: false, third_party: true }],
-  ['104', { issuer: true, third_party: true }],
-  ['200', { issuer: false, third_party: false }],
-  ['201', { issuer: false, third_party: false }],
-])
-
-export interface StatusAnswer extends CfdiStatus {
-  listed: EfosListing | null
-  /** What the answer says, as it says it; empty when it does not. */
-  stated: Readonly<Record<(typeof FIELDS)[number], string>>
-}
-
-const FIELDS = ['CodigoEstatus', 'EsCancelable', 'Estado', 'EstatusCancelacion', 'ValidacionEFOS'] as const
-
 /** Reads an answer of the status service. Throws Unanswered, which says nothing about the document. */
-export function readStatus(text: string): StatusAnswer {
+export function readStatus(text: string): CfdiStatus {
   const result = find(envelopeOf(text), 'Body', 'ConsultaResponse', 'ConsultaResult')
   if (!result) throw unexpected()
-  const stated = Object.fromEntries(FIELDS.map((name) => [name, find(result, name)?.text ?? ''])) as StatusAnswer['stated']
+  const stated = (name: string): string => find(result, name)?.text ?? ''
   return {
-    estatus: estatusOf(folded(stated.CodigoEstatus), folded(stated.Estado)),
-    es_cancelable: among(CANCELABLE, stated.EsCancelable),
-    estatus_cancelacion: among(CANCELLATION, stated.EstatusCancelacion),
-    listed: LISTED.get(stated.ValidacionEFOS) ?? null,
-    stated,
+    estatus: estatusOf(folded(stated('CodigoEstatus')), folded(stated('Estado'))),
+    es_cancelable: among(CANCELABLE, stated('EsCancelable')),
+    estatus_cancelacion: among(CANCELLATION, stated('EstatusCancelacion')),
   }
 }
 
 /** The state counts only beside a code that agrees: one of an expression that is not valid has been seen with `Vigente`. */
-function estatusOf(code: string, estado: string): StatusAnswer['estatus'] {
+function estatusOf(code: string, estado: string): CfdiStatus['estatus'] {
   if (/^s\b/.test(code)) return estado === 'vigente' || estado === 'cancelado' ? estado : 'unknown'
   return /^n\b.*\b602\b/.test(code) && (estado === 'no encontrado' || estado === '') ? 'no_encontrado' : 'unknown'
 }
 
 const among = <T>(values: Readonly<Record<string, T>>, text: string): T | null =>
-  Object.entries(values).find(([stated]) => stated === folded(text))?.[1] ?? null
+  Object.entries(values).find(([name]) => name === folded(text))?.[1] ?? null

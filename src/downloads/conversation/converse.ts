@@ -1,6 +1,6 @@
 import type { Efirma } from '../../authority/efirma/efirma.ts'
 import { efirmaOf } from '../../authority/sat/conversation/adapter.ts'
-import { announceConversation, type ConversationHint, converse } from '../../authority/sat/conversation/conversation.ts'
+import { announceConversations, type ConversationHint, converse } from '../../authority/sat/conversation/conversation.ts'
 import type { AwaitedMonth, Surroundings } from '../../authority/sat/conversation/surroundings.ts'
 import { stuckConversations } from '../../authority/sat/conversation/upkeep.ts'
 import type { System } from '../../platform/context.ts'
@@ -62,5 +62,9 @@ export const sweepConversations = async (system: System, place = START): Promise
     : ledgerByLedger(system, place, async (shard, ledger) => {
         const now = Date.now()
         const { results } = await stuckConversations(ledger, now - LATE_MS, SWEEP_LIMIT)
-        for (const { entity } of results) await announceConversation(system, { shard, entity }, now)
+        await announceConversations(
+          system,
+          results.map(({ entity }) => ({ shard, entity })),
+          now,
+        )
       })

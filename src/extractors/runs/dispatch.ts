@@ -8,7 +8,7 @@ import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { placeOf } from '../../platform/hash.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
-import { dueAt, isUsable, isVerified } from '../../taxpayers/login.ts'
+import { canLogIn, dueAt, isUsable, isVerified } from '../../taxpayers/login.ts'
 import { widenWindows } from '../../taxpayers/reaches.ts'
 import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
@@ -128,7 +128,8 @@ export async function startRun(
  * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
  * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
  * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
- * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification.
+ * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification. One with
+ * which nobody can log in is left out as a draft is.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
   const extractor = await findExtractorOfRun(system.db, run.extractor_id)
@@ -156,9 +157,10 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
       await announceRuns(system, [run])
       return { status: 'dispatched', ...counts, isDone: false }
     }
-    await cover(read.filter((row) => isVerified(row)))
+    const able = read.filter((row) => canLogIn(system, row))
+    await cover(able.filter((row) => isVerified(row)))
     // Only then, so that no RFC waits until the authority has answered about the logins of others.
-    await cover(await newlyVerified(system, read))
+    await cover(await newlyVerified(system, able))
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
   }

@@ -72,15 +72,16 @@ const SWEPT_MONTHS = 13
 const WEEK = 7
 
 /**
- * Returns the months before a range that its run downloads again, because it is the first one in a week: those of the last 13 that lie within the
- * floor of what the connection's runs have reached. `since` is the ceiling, the instant of the last run; `turn`, from 0 to 6, says on which day
- * a week begins.
+ * Returns the months before a range that its run downloads again, as far as they lie within the floor of what the connection's runs have
+ * reached: those of the last seven days and, when it is the first run in a week, the last 13. `since` is the ceiling, the instant of the last
+ * run; `turn`, from 0 to 6, says on which day a week begins.
  */
 export function sweptMonths({ from, to }: DownloadRange, floor: Day | null, since: Date | null, turn: number): string[] {
-  const weekOf = (instant: Date) => Math.floor((epochDayOf(localDayOf(instant, WESTERNMOST)) + turn) / WEEK)
-  if (floor === null || since === null || weekOf(since) >= weekOf(to)) return []
+  if (floor === null || since === null) return []
+  const today = epochDayOf(localDayOf(to, WESTERNMOST))
+  const isNewWeek = Math.floor((epochDayOf(localDayOf(since, WESTERNMOST)) + turn) / WEEK) < Math.floor((today + turn) / WEEK)
+  const begin = isNewWeek ? addMonths(dayOfEpoch(today).slice(0, 7), -SWEPT_MONTHS) : dayOfEpoch(today - WEEK).slice(0, 7)
   const months: string[] = []
-  const first = last(addMonths(localDayOf(to, WESTERNMOST).slice(0, 7), -SWEPT_MONTHS), floor.slice(0, 7))
-  for (let month = first; month < from.slice(0, 7); month = monthAfter(month)) months.push(month)
+  for (let month = last(begin, floor.slice(0, 7)); month < from.slice(0, 7); month = monthAfter(month)) months.push(month)
   return months
 }

@@ -153,25 +153,28 @@ describe('a token', () => {
     }
   })
 
-  it('that the authority refuses is renewed once, and the request is made again', async () => {
+  it('that the authority refuses is renewed once, and what can be repeated is asked again', async () => {
     const session = await fresh()
     await session.login('cfdi')
     standIn.authority.expireTokens()
-    expect((await session.request('cfdi', 'sat_cfdi_issued', another())).meaning).toBe('accepted')
-    expect(asked()).toEqual(['Autentica', 'SolicitaDescargaEmitidos', 'Autentica', 'SolicitaDescargaEmitidos'])
+    expect((await session.verification('cfdi', crypto.randomUUID())).meaning).toBe('request_gone')
+    const verification = ['VerificaSolicitudDescarga', 'Autentica', 'VerificaSolicitudDescarga']
+    expect(asked()).toEqual(['Autentica', ...verification])
+    happens(step('VerificaSolicitudDescarga', { code: '300' }, { times: 2 }))
+    expect(await session.verification('cfdi', crypto.randomUUID())).toMatchObject({ meaning: 'token_refused', code: '300' })
+    expect(asked().slice(4)).toEqual(verification)
+    await session.login('cfdi')
   })
 
-  it('that is refused again is not renewed again, and the answer says so', async () => {
-    happens(step('SolicitaDescargaEmitidos', { code: '300' }, { times: 2 }))
+  it('that the authority refuses ends a request for documents, which is sent once: its period may count as used', async () => {
     const session = await fresh()
-    expect(await session.request('cfdi', 'sat_cfdi_issued', another())).toMatchObject({
-      meaning: 'token_refused',
-      code: '300',
-      request: null,
-    })
-    expect(asked()).toEqual(['Autentica', 'SolicitaDescargaEmitidos', 'Autentica', 'SolicitaDescargaEmitidos'])
-    await session.request('cfdi', 'sat_cfdi_issued', another())
-    expect(asked().slice(4)).toEqual(['Autentica', 'SolicitaDescargaEmitidos'])
+    await session.login('cfdi')
+    standIn.authority.expireTokens()
+    const refused = await session.request('cfdi', 'sat_cfdi_issued', another())
+    expect(refused).toMatchObject({ meaning: 'token_refused', code: '300', request: null })
+    expect(asked()).toEqual(['Autentica', 'SolicitaDescargaEmitidos'])
+    expect((await session.request('cfdi', 'sat_cfdi_issued', another())).meaning).toBe('accepted')
+    expect(asked().slice(2)).toEqual(['Autentica', 'SolicitaDescargaEmitidos'])
   })
 
   it('that ends while a package is asked for costs no byte of it', async () => {

@@ -116,28 +116,11 @@ describe('the status', () => {
     [null, null],
     ['Algo nuevo', null],
   ])('%j of a cancellation is %s', (EstatusCancelacion, estatus_cancelacion) => {
-    const status = read(found, 'Vigente', { EstatusCancelacion })
-    expect(status.estatus_cancelacion).toBe(estatus_cancelacion)
-    expect(status.stated.EstatusCancelacion).toBe(EstatusCancelacion ?? '')
-  })
-
-  it.each([
-    ['200', { issuer: false, third_party: false }],
-    ['201', { issuer: false, third_party: false }],
-    ['100', { issuer: true, third_party: false }],
-    ['101', { issuer: true, third_party: true }],
-    ['102', { issuer: false, third_party: true }],
-    ['103', { issuer: false, third_party: true }],
-    ['104', { issuer: true, third_party: true }],
-    ['', null],
-    ['999', null],
-    ['toString', null],
-  ])('the validation %j of EFOS lists %j', (ValidacionEFOS, listed) => {
-    expect(read(found, 'Vigente', { ValidacionEFOS }).listed).toEqual(listed)
+    expect(read(found, 'Vigente', { EstatusCancelacion }).estatus_cancelacion).toBe(estatus_cancelacion)
   })
 
   it('is read by local names, without prefixes too', () => {
     expect(readStatus(statusAnswer({ CodigoEstatus: found, Estado: 'Vigente' }, '')).estatus).toBe('vigente')
-    expect(readStatus(statusAnswer({}))).toMatchObject({ estatus: 'unknown', es_cancelable: null, listed: null })
+    expect(readStatus(statusAnswer({}))).toEqual({ estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null })
   })
 })

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Authority } from '../../stand-in/authority.ts'
+import { handle } from '../../stand-in/stand-in.ts'
 
 export interface Waiting {
   queue: string
@@ -25,7 +27,7 @@ interface InBatch {
 }
 
 /**
- * The queues of the platform, and the receivers of webhooks, as a server on loopback. Messages wait until they are drained, one after the
+ * The queues of the platform, and the receivers of webhooks or the authority, as a server on loopback. Messages wait until they are drained, one after the
  * other in the order of their times, or are delivered as they come.
  */
 export class Queues {
@@ -34,6 +36,8 @@ export class Queues {
   messages = 0
   /** Called for each delivery of a webhook. */
   received: (event: unknown) => void = () => {}
+  /** The stand-in of the authority, to which requests go in the place of webhooks. */
+  authority: Authority | null = null
   readonly #waiting: Waiting[] = []
   readonly #server: Server
   readonly #now: () => number
@@ -45,6 +49,7 @@ export class Queues {
     this.#now = now
     this.#server = createServer(async (request, response) => {
       try {
+        if (this.authority !== null && request.headers['x-for'] === 'egress') return await handle(this.authority, request, response)
         await this.#take(request)
         response.setHeader('content-type', 'application/json').end('{"metadata":{"metrics":{"backlogCount":0,"backlogBytes":0}}}')
       } catch (error) {

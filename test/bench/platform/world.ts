@@ -31,11 +31,11 @@ export class World {
   #spent = nothing()
   #forgotten = nothing()
 
-  /** Starts a service whose clock stands at the instant, or at the real one, and stops it after `work`. */
-  static async with<T>(instant: string | null, work: (world: World) => Promise<T>): Promise<T> {
+  /** Starts a service whose clock stands at the instant, or at the real one, and some of whose variables differ, and stops it after `work`. */
+  static async with<T>(instant: string | null, work: (world: World) => Promise<T>, variables: Record<string, string> = {}): Promise<T> {
     const world = new World()
     try {
-      world.#rig = await startRig(await world.queues.listen())
+      world.#rig = await startRig(await world.queues.listen(), variables)
       if (instant !== null) await world.at(Date.parse(instant))
       return await work(world)
     } finally {

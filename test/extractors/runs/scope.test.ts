@@ -83,11 +83,25 @@ describe('the gap before a range', () => {
   })
 })
 
-describe('the months that a run downloads again each week', () => {
+describe('the months that a run downloads again', () => {
   const HOUR = 3_600_000
   const range = (to: Date) => ({ from: '2025-12-10', to })
 
-  it('are those before its range, of the last thirteen, that the connection has reached', () => {
+  it.each([
+    // A run after the watermark, on the fifth: its range begins on the second.
+    ['2026-03-05T18:00:00Z', '2026-03-02', ['2026-02']],
+    // Eight hours behind UTC it is still the seventh.
+    ['2026-03-08T07:59:59Z', '2026-03-05', ['2026-02']],
+    ['2026-03-08T08:00:00Z', '2026-03-05', []],
+    ['2026-03-05T18:00:00Z', '2026-02-28', []],
+  ])('at %s, in a range from %s, are those of the last seven days, although the week is not new', (to, from, months) => {
+    const an_hour_ago = new Date(Date.parse(to) - HOUR)
+    for (const turn of [0, 1, 2, 3, 4, 5, 6].filter((n) => (Math.floor((Date.parse(to) - 9 * HOUR) / (24 * HOUR)) + n) % 7 !== 6))
+      expect(sweptMonths({ from, to: new Date(to) }, '2023-03-26', an_hour_ago, turn)).toEqual(months)
+    expect(sweptMonths({ from, to: new Date(to) }, '2026-03-01', an_hour_ago, 0)).toEqual([])
+  })
+
+  it('are, with a new week, those before its range, of the last thirteen, that the connection has reached', () => {
     const before = new Date(now.getTime() - 7 * 24 * HOUR)
     const months = ['2025-02', '2025-03', '2025-04', '2025-05', '2025-06', '2025-07', '2025-08', '2025-09', '2025-10', '2025-11']
     expect(sweptMonths(range(now), '2023-03-26', before, 0)).toEqual(months)

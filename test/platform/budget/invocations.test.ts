@@ -6,6 +6,7 @@ import { TASKS } from '../../../src/tasks.ts'
 import { at } from '../../support/clock.ts'
 import { Platform } from '../../support/invocations.ts'
 import { silenceQueues } from '../../support/queues.ts'
+import { conversationLoad } from '../support/conversation-load.ts'
 import { CONSUMER_LOADS, CRON_LOADS, type Load, REQUEST_LOADS, TASK_LOADS } from '../support/loads.ts'
 
 /** The platform allows 1,000 statements, six connections and 128 KB a message. */
@@ -52,6 +53,7 @@ describe('an invocation stays within 900 statements and six connections at full 
       expect(Object.keys(CONSUMER_LOADS).sort()).toEqual([...Object.keys(CONSUMERS), 'dead-letters'].sort())
     })
     it.each(Object.keys(CONSUMER_LOADS).filter((name) => name !== 'tasks'))('%s', (name) => expectWithinBudget(CONSUMER_LOADS[name]!))
+    it('downloads-spread, in the conversation with the tax authority', () => expectWithinBudget(conversationLoad))
   })
 
   describe('with the task', () => {

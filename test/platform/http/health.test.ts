@@ -49,7 +49,7 @@ describe('/health', () => {
       503,
       [
         'TAX_AUTHORITY must be sat, because ENVIRONMENT is live.',
-        'SAT_STAND_IN must be empty, or http://127.0.0.1:{port} unless ENVIRONMENT is live.',
+        'SAT_STAND_IN must be empty, or http://127.0.0.1:{port} in a local service, which has no PUBLIC_HOSTS and is not live.',
       ],
     ])
   })

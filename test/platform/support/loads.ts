@@ -4,6 +4,7 @@ import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
+import { sweepConversations } from '../../../src/downloads/conversation/converse.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
@@ -348,6 +349,20 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     bindLedgers(platform)
     await env.LEDGER_0.prepare('insert into authority_conversations (entity, due_at) values (1, 1)').run()
     expect(await sweptBy(platform, 'sweepConversations', 'downloads-spread')).toHaveProperty('size', LEDGERS)
+    // Of one ledger a thousand are announced at once, and the others a minute later.
+    platform.sent.splice(0)
+    await env.LEDGER_0.prepare(
+      `with recursive n (i) as (select 2 union all select i + 1 from n where i < 1500)
+       insert into authority_conversations (entity, due_at) select i, 1 from n`,
+    ).run()
+    await platform.measure('sweepConversations', async () => {
+      const system = systemAt(new Date(Date.now()).toISOString())
+      await sweepConversations(
+        { ...system, settings: { ...system.settings, taxAuthority: 'sat', ledgers: [system.settings.ledgers[0]!] }, env: platform.env },
+        'start',
+      )
+    })
+    expect(platform.of('downloads-spread')).toHaveLength(1_000)
   },
 
   async sweepFetches(platform) {

@@ -13,11 +13,11 @@ import {
   type TaxAuthority,
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
-import { announceConversation } from './conversation.ts'
+import { announceConversations } from './conversation.ts'
 import { BEHIND_MS } from './rules/periods.ts'
 import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
-import { isObtainable, leftOf, progressOf } from './rules/wanted.ts'
+import { hasBegun, isObtainable, leftOf, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */
@@ -51,13 +51,13 @@ export const satAuthority = (system: System): TaxAuthority => ({
     const { state, failed, requests: own } = progressOf(wanted, requests)
     if (state === 'ready') {
       const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
-      const is_whole = (is_complete || isObtainable(wanted)) && leftOf(wanted, own).length === 0
+      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && leftOf(wanted, own).length === 0
       return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
     }
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
       const due_at = Date.now() + GATHERING_MS
-      if (await makeDue(ledger, entity, due_at)) await announceConversation(system, { shard, entity }, due_at)
+      if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
     return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }

@@ -26,16 +26,18 @@ type Place = Omit<ConversationHint, 'conversation'>
 
 /** The platform delays no message for longer. */
 const LONGEST_DELAY_SECONDS = 12 * 3_600
-/** The most statements of a step: a package of metadata is compared with what is held. */
-const STEP_STATEMENTS = 120
+/** The most statements of a step: a package of metadata, of up to a million rows, is compared with what is held, 5,000 at a time. */
+const STEP_STATEMENTS = 220
 
-/** Sends the message with which a conversation goes on. The sweep does without it. */
-export const announceConversation = (system: System, { shard, entity }: Place, due_at: number): Promise<void> => {
+/** Sends the messages with which conversations go on. The sweep does without them. */
+export const announceConversations = (system: System, places: readonly Place[], due_at: number): Promise<void> => {
   const delaySeconds = Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil((due_at - Date.now()) / 1_000)))
   // A turn takes as long as the pace of the authority: it is in nobody's way there.
-  return sendHints(system, system.env.DOWNLOADS_SPREAD, [
-    { body: { shard, entity, conversation: true } satisfies ConversationHint, delaySeconds },
-  ])
+  const messages = places.map(({ shard, entity }) => ({
+    body: { shard, entity, conversation: true } satisfies ConversationHint,
+    delaySeconds,
+  }))
+  return sendHints(system, system.env.DOWNLOADS_SPREAD, messages)
 }
 
 /**
@@ -66,7 +68,7 @@ export async function converse(system: System, { shard, entity }: Place, around:
   }
   const isQuiet = isCheck && !held.isChanged && !worker.isMore && held.failures === conversation.failures
   const due = isQuiet && next > Date.now() ? next : await worker.end()
-  if (typeof due === 'number') await announceConversation(system, { shard, entity }, due)
+  if (typeof due === 'number') await announceConversations(system, [{ shard, entity }], due)
 }
 
 /** Does what is to be done in a turn of a conversation. */

@@ -41,7 +41,7 @@ export class SatWorld {
   constructor(rfc: string, wanted: Partial<Wanted> = {}, behaviour: Partial<Behaviour> = {}, steps: readonly Step[] = []) {
     this.rfc = rfc
     this.truth = generate({ rfc, from: '2026-03', months: 3, ...wanted })
-    this.authority = newAuthority({ truth: this.truth, script: steps, now: () => new Date(this.now), ...behaviour })
+    this.authority = newAuthority({ truth: this.truth, script: steps, now: () => new Date(this.now), strict: true, ...behaviour })
     const send = sendTo(this.authority)
     const downloads = {
       send: async (body: unknown, options?: { delaySeconds?: number }) => this.#send(body, options?.delaySeconds),

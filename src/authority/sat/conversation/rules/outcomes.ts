@@ -51,8 +51,8 @@ export const again = (attempts: number): RequestOutcome => (attempts >= MOST_ATT
 /** By the answer to the request itself. `attempts` counts it. */
 export function outcomeOfRequest({ meaning, request }: Requested, attempts: number): RequestOutcome {
   if (request !== null && (meaning === 'accepted' || meaning === 'duplicate')) return { state: 'waiting', request_id: request }
-  // An equal request that is alive is none of ours: of ours the identifier is known.
-  if (meaning === 'duplicate') return attempts > MOST_MOVES ? again(attempts) : MOVED
+  // An equal request that is alive is none of ours: of ours the identifier is known. A token that has ended is renewed by the next request.
+  if (meaning === 'duplicate' || meaning === 'token_refused') return attempts > MOST_MOVES ? again(attempts) : MOVED
   return commonOutcome(meaning, attempts) ?? again(attempts)
 }
 

@@ -67,6 +67,12 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
 /** Whether the authority still has the whole of a month. */
 export const isObtainable = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first >= oldestAt(asked_at)
 
+/**
+ * Whether a month had begun in the centre of Mexico when it was asked for. In the east it begins an hour earlier, and is asked for then, but
+ * the authority is asked for nothing of it yet.
+ */
+export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first < reachOf(asked_at)
+
 export interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
   state: 'ready' | 'waiting' | 'failed' | 'unplanned'
