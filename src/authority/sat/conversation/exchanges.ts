@@ -45,7 +45,10 @@ export async function ask({ held, session, request, requests }: Exchange): Promi
 export async function check({ held, session, request, requests }: Exchange): Promise<void> {
   try {
     const answer = await session.verification(request.family, request.request_id!)
-    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), answer)
+    const { code, message, state, stateCode } = answer
+    // Why a request was rejected says its own code.
+    const said = { code: code === '5000' && state === '5' && stateCode !== '' ? stateCode : code, message }
+    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), said)
   } catch (error) {
     // The schedule asks again.
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
