@@ -7,6 +7,7 @@ import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rej
 import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
+import { countLacking } from '../cfdi/summary/lacking.ts'
 import { keepDocuments } from '../documents/keep.ts'
 import { Unavailable } from '../failures.ts'
 import type { Tell } from '../mailbox/fetch.ts'
@@ -232,8 +233,9 @@ async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since
 async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date): Promise<void> {
   const { system, ledger } = worker
   const { source, entity, month, created_at } = job
+  const direction = source === 'sat_cfdi_issued' ? 0 : 1
   const step = await authorityOf(system).step({
-    ...{ shard: worker.hint.shard, entity, login, direction: source === 'sat_cfdi_issued' ? 'issued' : 'received', month, until: now },
+    ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
     ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
   })
   if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
@@ -282,7 +284,9 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
     return count === 0 ? [] : progressStatements(ledger, job, progress)
   }
+  let isShared = false
   const add = async ({ kind, bytes, shared }: Package) => {
+    isShared ||= shared !== undefined
     try {
       if (kind === 'metadata') await metadata.add(bytes, shared && { month, ...shared })
       else await ingest(ingestXmlPackage(target, bytes, metadata.statuses, shared && { month, ...shared }), true)
@@ -304,10 +308,12 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  const isIncomplete = !is_whole || rejected.length + metadata.rejected.count > 0
+  const hasRejected = rejected.length + metadata.rejected.count > 0
+  // What the authority announces and does not deliver shows in what is held only.
+  const isIncomplete = !is_whole || hasRejected || (isShared && (await countLacking(ledger, entity, direction, month)) > 0)
   const error_class = failed?.error_class ?? null
   await worker.finish(job, error_class, {
-    isChanged: isChanged || rejected.length + metadata.rejected.count > 0,
+    isChanged: isChanged || hasRejected,
     more: unread(),
     until: until.getTime(),
     isIncomplete,

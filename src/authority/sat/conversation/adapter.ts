@@ -15,9 +15,9 @@ import {
 import { satLogins } from '../logins.ts'
 import { announceConversations } from './conversation.ts'
 import { BEHIND_MS } from './rules/periods.ts'
-import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
+import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
-import { hasBegun, isObtainable, leftOf, progressOf } from './rules/wanted.ts'
+import { hasBegun, isObtainable, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */
@@ -51,7 +51,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     const { state, failed, requests: own } = progressOf(wanted, requests)
     if (state === 'ready') {
       const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
-      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && leftOf(wanted, own).length === 0
+      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort)
       return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
     }
     if (state === 'failed') throw failureOf(failed!)

@@ -73,6 +73,9 @@ export class HeldConversation {
     { code, message }: Said,
   ): Promise<void> {
     if (outcome === null) return
+    // What is announced and does not come is asked for again, as when packages lack it.
+    const isNothing = outcome.state === 'empty' && request.kind === 'xml'
+    if (isNothing) return this.record(request, requests, { state: 'ready', announced: 0, packages: [] }, { code, message })
     if (outcome.state === 'replaced') return this.replace(request, requests, outcome.how, { code, message })
     this.failures = 0
     if (outcome.state === 'failed' && outcome.isOurs)

@@ -111,13 +111,3 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     .sort((one, other) => (one.kind === other.kind ? one.n - other.n : one.kind === 'metadata' ? -1 : 1))
   return progress
 }
-
-/** The days of a month whose XML the authority announces and does not deliver, as the last of its requests say. */
-export function leftOf({ month }: WantedMonth, requests: readonly AuthorityRequest[]): string[] {
-  const xml = requests.filter(({ kind }) => kind === 'xml')
-  const isAskedAgain = (day: string, n: number) =>
-    xml.some((one) => one.n > n && one.first.slice(0, 10) <= day && day <= one.last.slice(0, 10))
-  return xml.flatMap(({ n, packages }) =>
-    packages.flatMap(({ days = {} }) => Object.keys(days).filter((day) => day.startsWith(month) && !isAskedAgain(day, n))),
-  )
-}
