@@ -23,8 +23,15 @@ const rowOf = (document: TruthDocument, at: string): string => {
   return [uuid, emisor.rfc, emisor.name, receptor.rfc, receptor.name, PAC, ...times, total, type, ...status].join('~')
 }
 
-function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, quirks: readonly Quirk[]): ZipFile[] {
-  const text = [COLUMNS, ...documents.map((document) => rowOf(document, at))].join('\r\n')
+/** What is odd about the packages of a request. */
+interface Oddities {
+  quirks: readonly Quirk[]
+  garbled: ReadonlySet<string>
+}
+
+function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, { quirks, garbled }: Oddities): ZipFile[] {
+  const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(document, at)))
+  const text = [COLUMNS, ...rows].join('\r\n')
   const odd = quirks.includes('bom')
   const thirds = documents[0] ? `${documents[0].uuid.toLowerCase()}~${PAC}~TERCERO` : ''
   return [
@@ -66,5 +73,5 @@ export const packed = (
   kind: 'CFDI' | 'Metadata',
   documents: readonly TruthDocument[],
   at: string,
-  quirks: readonly Quirk[],
-): Buffer => zip(kind === 'CFDI' ? xmlFiles(documents, quirks) : metadataFiles(id, documents, at, quirks))
+  oddities: Oddities,
+): Buffer => zip(kind === 'CFDI' ? xmlFiles(documents, oddities.quirks) : metadataFiles(id, documents, at, oddities))

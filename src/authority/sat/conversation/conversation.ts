@@ -162,8 +162,9 @@ class Worker {
   async #act(request: AuthorityRequest, requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
     const held = this.#held
     const isHere = request.packages.every(({ size }) => size !== undefined)
-    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, request, requests)
     const awaiting = months.filter((month) => isAnsweredBy(month, request))
+    const since = Math.min(...awaiting.map(({ asked_at }) => asked_at))
+    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, { request, requests, since })
     const efirma = await this.#efirmaOf(awaiting[0]!)
     if (efirma === null) {
       this.#idle.add(request.n)

@@ -16,8 +16,11 @@ export interface Surroundings {
   efirmaOf(organizations: readonly string[]): Promise<Efirma | null>
   /** Has the jobs of these months run. */
   wake(months: readonly AwaitedMonth[]): Promise<void>
-  /** Reads a package of metadata: how many rows it has, and what of the request's months is missing. Throws PackageUnreadable. */
-  readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; days: DayCounts }>
+  /**
+   * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents all packages list, and how
+   * much in them nobody can read or date. Throws PackageUnreadable.
+   */
+  readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; unread: number; days: DayCounts }>
   /**
    * Reads the packages of an XML request: the entries of each whose names none of the metadata requests announces, and what these announce that
    * is neither there nor held. Throws PackageUnreadable.
