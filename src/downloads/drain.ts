@@ -237,6 +237,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   const step = await authorityOf(system).step({
     ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
     ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
+    is_awaited: worker.isAwaited,
   })
   if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
   const { until, is_whole, packages } = step

@@ -23,6 +23,8 @@ export interface DownloadRequest {
   asked_at: Date
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
+  /** Whether somebody may wait for it, because the run that asked for it is of no cadence. */
+  is_awaited: boolean
 }
 
 /**

@@ -95,7 +95,7 @@ describe('metadata', () => {
     const lines = reader.push(`${HEADER}\r\n${row()}\r\n`)
     for (let i = 0; i < 20; i++) lines.push(...reader.push('x'.repeat(MIB)))
     lines.push(...reader.push(`\r\n${row()}`), ...reader.end())
-    expect(lines).toEqual([{ row: READ, line: 2 }, { rejected: { line: 3, code: 'metadata.too_long' } }, { row: READ, line: 4 }])
+    expect(lines).toEqual([{ row: READ, line: 2 }, { rejected: { line: 3, month: null, code: 'metadata.too_long' } }, { row: READ, line: 4 }])
   })
 
   it('a name cannot forge a row with a line feed', () => {

@@ -34,14 +34,14 @@ export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? lo
 export const satAuthority = (system: System): TaxAuthority => ({
   ...satLogins(system),
   async step(request: DownloadRequest): Promise<Step> {
-    const { shard, entity, login, direction, month, asked_at, is_complete } = request
+    const { shard, entity, login, direction, month, asked_at, is_complete, is_awaited } = request
     const ledger = system.settings.ledgers[shard]!
     const factor = system.settings.authorityWaitFactor
     const efirma = efirmaOf(login)
     if (efirma === null) return stepOfFetch(system, request)
     const wanted: WantedMonth = {
       source: direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received',
-      ...{ month, asked_at: asked_at.getTime(), is_complete },
+      ...{ month, asked_at: asked_at.getTime(), is_complete, is_awaited },
     }
     const { conversation, requests } = await readConversation(ledger, entity, wanted.source)
     if (conversation?.refused === efirma.certificate.number) {

@@ -81,4 +81,6 @@ export interface WantedMonth {
   asked_at: number
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
+  /** Whether somebody may wait for it: then all of it is asked about again. */
+  is_awaited: boolean
 }

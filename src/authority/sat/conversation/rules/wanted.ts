@@ -36,7 +36,8 @@ export const isAnsweredBy = (month: WantedMonth, request: AuthorityRequest): boo
   isFor(month, request) && request.state !== 'replaced' && (request.state === 'planned' || request.asked_at >= month.asked_at)
 
 /**
- * The period whose metadata a month needs of a family: the whole month, or what lies less than seven days before the last request for it.
+ * The period whose metadata a month needs of a family: the whole month when somebody may wait for it, it is not complete, or it was not asked
+ * about as a whole for long; else what lies less than seven days before the last request for it.
  * Null when it needs nothing. It is the same however often it is asked.
  */
 export function wantedOf(month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
@@ -57,8 +58,8 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   const last = Math.max(...reached.map(({ asked_at }) => asked_at))
   const swept = isOld ? month.asked_at : Math.max(...reached.map(sweptAt))
   const isRare = !isOld && month.asked_at - last >= RARE_MS
-  const isWhole =
-    (!month.is_complete && isObtainable(month)) || last === Number.NEGATIVE_INFINITY || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
+  const isNew = last === Number.NEGATIVE_INFINITY || (!month.is_complete && isObtainable(month))
+  const isWhole = month.is_awaited || isNew || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
   const first = isWhole ? start : later(start, secondsAfter(literalOf(last), -AGAIN_SECONDS))
   const end = earlier(whole.last, reach)
   return first < end ? { first, last: end } : null
