@@ -193,7 +193,8 @@ const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, c
 
 async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
-  const now = new Date(Math.max(Date.now(), job.as_of))
+  // The present of its run goes on: a cron can be tried with a later time.
+  const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const step = await authorityOf(system).documents({
     ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },
@@ -236,7 +237,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   const direction = source === 'sat_cfdi_issued' ? 0 : 1
   const step = await authorityOf(system).step({
     ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
-    ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
+    ...{ asked_at: new Date(Math.max(created_at, job.as_of)), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
     is_awaited: worker.isAwaited,
   })
   if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)

@@ -25,7 +25,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
       const now = Date.now()
       return (await openMonths(ledger, entity)).map(
         (row): AwaitedMonth => ({
-          ...{ source: row.source, month: row.month, asked_at: row.created_at, is_complete: isWhole(coveredOf(row)) },
+          ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
           is_awaited: row.is_awaited === 1,
           is_asleep: row.error_class === null && row.not_before > now,

@@ -22,8 +22,8 @@ const countOf = (counts: Record<string, number>, like = /./): number =>
   Object.entries(counts).reduce((sum, [name, n]) => sum + (like.test(name) ? n : 0), 0)
 
 /** A run of the extractor's cadence. */
-async function cadence(world: SatWorld, { id, extractor_id }: { id: string; extractor_id: string }) {
-  const now = new Date(world.now)
+async function cadence(world: SatWorld, { id, extractor_id }: { id: string; extractor_id: string }, at = world.now) {
+  const now = new Date(at)
   const system = systemOf(env, now, 'cadence')
   const run_id = newId('run')
   const counts = { connections: 0, dispatched: 0, gap_jobs: 0 }
@@ -91,6 +91,24 @@ describe('the days after the first download', () => {
     nextDay()
     for (const { solicita } of await day(true)) expect(solicita).toBe(2)
     expect(await world.differences()).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+
+  it('can be tried with a cron of a later time, which the conversation takes as its present', async () => {
+    const { world, one, day } = await daily(2, 3)
+    await day()
+    const entries = world.authority.log.entries.length
+    await cadence(world, one, world.now + 8 * DAY)
+    await world.call()
+    await world.work(DAY / 2)
+    const asked = () => world.authority.log.entries.slice(entries).filter(({ operation }) => SOLICITA.test(operation ?? ''))
+    // A week has passed, so that the months are asked about as a whole, up to a minute before that time.
+    for (const { parameters } of asked()) {
+      expect(parameters['FechaInicial']! < '2026-03-31').toBe(true)
+      expect(parameters['FechaFinal']! > '2026-05-28').toBe(true)
+    }
+    expect(asked()).toHaveLength(4)
+    expect((await jobsOf(world.rfc)).every(({ status }) => status === 'succeeded')).toBe(true)
     expect(world.authority.log.violations).toEqual([])
   })
 

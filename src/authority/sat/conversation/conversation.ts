@@ -52,13 +52,15 @@ export async function converse(system: System, { shard, entity }: Place, around:
   const now = Date.now()
   if (conversation === null || conversation.due_at === null || conversation.due_at > now || conversation.busy_until > now) return
   const months = await around.months()
+  const ahead = Math.max(0, ...months.map((one) => one.ahead))
   // As if what is checked now were still not done: then nothing else is written.
-  const next = dueOf(requests, months, { now, factor, isIdle: () => false })
+  const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
+  const next = due_at === null ? null : due_at - ahead
   const isCheck = next !== null && next > now && !hasNews(months, requests)
   const busy_until = isCheck ? Math.min(now + HELD_MS, next - 1) : now + HELD_MS
   const turn = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + HELD_MS }
   if (!(await takeTurn(ledger, turn, now, busy_until))) return
-  const held = new HeldConversation(system, shard, turn, busy_until, conversation.failures)
+  const held = new HeldConversation(system, shard, turn, ahead, busy_until, conversation.failures)
   const worker = new Worker(held, around, conversation.due_at, conversation.refused)
   try {
     await worker.work(requests, months)
@@ -109,10 +111,12 @@ class Worker {
 
   /** Ends the turn. Returns when the conversation goes on; null when nothing is waited for. */
   async end(): Promise<number | null | undefined> {
-    const { ledger, entity, factor, turn, failures, isOver } = this.#held
+    const { ledger, entity, factor, turn, failures, isOver, ahead } = this.#held
     const { requests } = await readConversation(ledger, entity)
-    const now = Date.now()
-    const due = dueOf(requests, await this.#around.months(), { now, factor, isIdle: ({ n }) => this.#idle.has(n) })
+    const [now, months] = [Date.now(), await this.#around.months()]
+    const isIdle = ({ n }: AuthorityRequest) => this.#idle.has(n)
+    const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle })
+    const due = due_at === null ? null : due_at - ahead
     const later = isOver && due !== null ? Math.max(due, now + waitAfter(failures, factor)) : due
     return endTurn(ledger, turn, this.isMore ? now : later, failures)
   }
@@ -120,7 +124,7 @@ class Worker {
   /** The first thing to do; null when there is nothing. */
   async #next(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<(() => Promise<unknown>) | null> {
     const held = this.#held
-    const now = Date.now()
+    const { now } = held
     const lost = requests.find(({ state }) => state === 'asked')
     // Its worker died, and what the authority answered is not known.
     if (lost) return () => held.replace(lost, requests, 'moved', NOTHING)
@@ -138,7 +142,7 @@ class Worker {
     if (over.length > 0) return () => this.#wake(over)
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
     if (unneeded.length > 0) return () => this.#forget(unneeded)
-    const due = { now, since: this.#since, factor: held.factor }
+    const due = { now, since: this.#since + held.ahead, factor: held.factor }
     const isDue = (one: AuthorityRequest) => (one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || checksDue(one, due))
     const acting = requests.find((one) => !this.#idle.has(one.n) && !(one.state === 'waiting' && this.#checked.has(one.n)) && isDue(one))
     return acting ? () => this.#act(acting, requests, months) : null
@@ -151,7 +155,7 @@ class Worker {
       const { number } = (await this.#efirmaOf(month))?.certificate ?? {}
       if (number !== undefined) byLogin.set(number, [...(byLogin.get(number) ?? []), month])
     }
-    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, Date.now()))
+    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, this.#held.now))
   }
 
   async #efirmaOf({ organizations }: AwaitedMonth): Promise<Efirma | null> {

@@ -23,7 +23,7 @@ export async function ask({ held, session, request, requests }: Exchange): Promi
   const { family, source, kind, first, last } = request
   const asked = { ...request, attempts: request.attempts + 1 }
   const { attempts } = asked
-  await held.commit([held.update(request, { state: 'asked', asked_at: Date.now(), attempts })])
+  await held.commit([held.update(request, { state: 'asked', asked_at: held.now, attempts })])
   try {
     const answer = await session.request(family, source, {
       TipoSolicitud: kind === 'xml' ? 'CFDI' : 'Metadata',
@@ -34,7 +34,7 @@ export async function ask({ held, session, request, requests }: Exchange): Promi
   } catch (error) {
     // It was not sent.
     if (error instanceof Unavailable)
-      return held.commit([held.update(request, { state: 'planned', asked_at: Date.now() + waitAfter(attempts, held.factor) })])
+      return held.commit([held.update(request, { state: 'planned', asked_at: held.now + waitAfter(attempts, held.factor) })])
     if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.kind, message: error.message })
     if (error instanceof CertificateRefused) await held.replace(asked, requests, 'moved', error)
     throw error

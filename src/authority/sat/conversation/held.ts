@@ -24,6 +24,8 @@ export class HeldConversation {
   readonly entity: number
   readonly factor: number
   readonly turn: Turn
+  /** How far the conversation is ahead of the real clock, by which it is held. */
+  readonly ahead: number
   /** Whether anything was written. */
   isChanged = false
   /** How often in a row the authority did not answer, and whether that ended the turn. */
@@ -31,14 +33,19 @@ export class HeldConversation {
   isOver = false
   #busyUntil: number
 
-  constructor(system: System, shard: number, turn: Turn, busyUntil: number, failures: number) {
+  constructor(system: System, shard: number, turn: Turn, ahead: number, busyUntil: number, failures: number) {
     this.system = system
     this.ledger = system.settings.ledgers[shard]!
     this.entity = turn.entity
     this.factor = system.settings.authorityWaitFactor
     this.turn = turn
+    this.ahead = ahead
     this.#busyUntil = busyUntil
     this.failures = failures
+  }
+
+  get now(): number {
+    return Date.now() + this.ahead
   }
 
   async commit(statements: readonly D1PreparedStatement[]): Promise<void> {
@@ -102,7 +109,7 @@ export class HeldConversation {
     const periods = how === 'halved' ? halvesOf(request) : [request]
     // It cannot be shorter.
     if (periods === null) return this.commit([this.update(request, { state: 'failed', code, message })])
-    const asked_at = Date.now() + (how === 'later' ? waitAfter(Math.max(1, attempts), this.factor) : 0)
+    const asked_at = this.now + (how === 'later' ? waitAfter(Math.max(1, attempts), this.factor) : 0)
     await this.commit([
       this.update(request, { state: 'replaced', code, message }),
       ...this.plan(request, requests, { kind, periods, asked_at, attempts }),

@@ -65,7 +65,7 @@ async function finishMetadata(held: HeldConversation, reading: Reading): Promise
   const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
   await held.commit([
     held.update(request, { state: 'stored', ...said, packages: request.packages.map(({ days: _, ...one }) => one) }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: Date.now(), attempts: 0 }),
+    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts: 0 }),
   ])
 }
 
@@ -81,6 +81,6 @@ async function readXml(held: HeldConversation, around: Surroundings, reading: Re
   const periods = isLast ? [] : xmlPeriods(left)
   await held.commit([
     held.update(request, { state: 'stored', packages }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: Date.now(), attempts }),
+    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts }),
   ])
 }

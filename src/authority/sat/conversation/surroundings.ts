@@ -6,6 +6,8 @@ export interface AwaitedMonth extends WantedMonth {
   organizations: readonly string[]
   /** Whether its job sleeps until it is woken. */
   is_asleep: boolean
+  /** How far ahead of the real clock it was asked for, in milliseconds: only a trial sets the clock ahead. */
+  ahead: number
 }
 
 /** What a conversation needs of those for whom it is held: the domains that download depend on the authority, not it on them. */
