@@ -34,6 +34,7 @@ const solicitaOf = ({ SolicitaDescargaEmitidos: issued = 0, SolicitaDescargaReci
 /** Everything is held, every job has succeeded, and nothing was asked that the authority may not be asked. */
 async function expectWhole(world: SatWorld): Promise<void> {
   expect(await statusesOf(world)).toEqual(['succeeded'])
+  expect((await jobsOf(world.rfc)).filter(({ rejected_count }) => rejected_count > 0)).toEqual([])
   expect(await world.differences()).toEqual([])
   expect(world.authority.log.violations).toEqual([])
 }
@@ -72,6 +73,7 @@ describe('the first download from the authority', () => {
       'all of that, and requests that are done only at the fourth check',
       { packageSize: 2, quirks: ['duplicated', 'reordered', 'names', 'bom'], checks: 3 },
     ],
+    ['metadata whose columns come in another order, beside files that are none', { packageSize: 4, quirks: ['columns', 'beside'] }],
     ['limits that halve requests again and again', { limits: { CFDI: 5, Metadata: 7 } }],
     ['tokens that end within seconds', { tokenLifeMs: 4_000 }],
   ])('of %s', async (_, behaviour) => {
