@@ -313,6 +313,32 @@ describe('an e.firma that the authority refuses', () => {
   })
 })
 
+/** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */
+describe('a request that is sent later than it was planned', () => {
+  it('asks up to the minute before it is sent', async () => {
+    const counts = { issued: 90, received: 0, payroll: 0, retenciones: 30 }
+    const refused: Step = { operation: SOLICITA, kind: 'Metadata', answer: { code: '304' } }
+    const { world, one } = await asked({ months: 1, from: '2026-05', counts }, {}, [refused], ISSUED)
+    const before = world.now
+    await world.work(3_600_000)
+    expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
+    world.pass(5 * 86_400_000)
+    const since = new Date(before - 6 * 3_600_000).toISOString()
+    const now = new Date(world.now - 6 * 3_600_000).toISOString()
+    expect(world.truth.documents.filter(({ fecha, stamped }) => fecha > since && stamped < now).length).toBeGreaterThan(5)
+    expect((await one.ask('PATCH', one.path, { efirma: efirmaOf(world.rfc, { number: numberOf('0002') }) })).status).toBe(200)
+    await world.call()
+    await world.work(3_600_000)
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    const ends = world.authority.log
+      .of(...SOLICITA)
+      .filter(({ parameters, answer }) => answer === '5000' && parameters['TipoSolicitud'] === 'Metadata')
+    for (const { at: sent, parameters } of ends)
+      expect(sent - 60_000 - Date.parse(`${parameters['FechaFinal']}-06:00`)).toBeLessThan(10_000)
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
 describe.runIf(runs(0, 1) === 1)('thirty-six months', () => {
   it('come whole with every code and every oddity, in four requests for documents of each family without them', {
     timeout: 900_000,

@@ -172,7 +172,7 @@ class Worker {
     const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
     const exchange = { held, session, request, requests }
     try {
-      if (request.state === 'planned') return await ask(exchange)
+      if (request.state === 'planned') return await ask(exchange, awaiting)
       if (request.state === 'ready') return await download(exchange)
       this.#checked.add(request.n)
       await check(exchange)

@@ -3,7 +3,8 @@ import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
 import type { HeldConversation } from './held.ts'
 import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest } from './rules/outcomes.ts'
-import { type AuthorityRequest, packageKey, type RequestPackage } from './rules/requests.ts'
+import { upToNow } from './rules/plan.ts'
+import { type AuthorityRequest, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
 import { ObjectWriter } from './upload.ts'
 
@@ -19,11 +20,12 @@ export interface Exchange {
 const AFTER_PACKAGE_MS = 20_000
 
 /** Sends a request. It is noted before, so that its period is known as used whatever happens. Throws CertificateRefused. */
-export async function ask({ held, session, request, requests }: Exchange): Promise<void> {
-  const { family, source, kind, first, last } = request
-  const asked = { ...request, attempts: request.attempts + 1 }
-  const { attempts } = asked
-  await held.commit([held.update(request, { state: 'asked', asked_at: Date.now(), attempts })])
+export async function ask({ held, session, request, requests: before }: Exchange, months: readonly WantedMonth[]): Promise<void> {
+  const asked_at = Date.now()
+  const asked = { ...upToNow(request, months, before, asked_at), attempts: request.attempts + 1 }
+  const requests = before.map((one) => (one.n === asked.n ? asked : one))
+  const { family, source, kind, first, last, attempts } = asked
+  await held.commit([held.update(request, { state: 'asked', last, asked_at, attempts })])
   try {
     const answer = await session.request(family, source, {
       TipoSolicitud: kind === 'xml' ? 'CFDI' : 'Metadata',

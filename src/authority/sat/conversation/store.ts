@@ -115,7 +115,7 @@ export const insertRequests = (
   )
 
 type Changes = Partial<
-  Pick<AuthorityRequest, 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'>
+  Pick<AuthorityRequest, 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'>
 >
 
 /** Changes a request. */
