@@ -27,6 +27,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
         (row): AwaitedMonth => ({
           ...{ source: row.source, month: row.month, asked_at: row.created_at, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
+          has_part: row.is_continued === 1,
           is_asleep: row.error_class === null && row.not_before > now,
         }),
       )

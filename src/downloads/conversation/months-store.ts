@@ -8,6 +8,7 @@ export interface MonthRow {
   created_at: number
   not_before: number
   error_class: string | null
+  is_continued: number
   /** Those that asked for it, also those that wait for a login, as a JSON array. */
   organizations: string
   /** A MonthCoverage as JSON; null when nothing is known of the month. */
@@ -19,7 +20,7 @@ export const openMonths = async (ledger: D1Database, entity: number): Promise<Mo
   (
     await ledger
       .prepare(
-        `select s.source, s.month, s.created_at, s.not_before, s.error_class,
+        `select s.source, s.month, s.created_at, s.not_before, s.error_class, s.is_continued,
            (select json_group_array(value) from (select value from json_each(${askersOf('s')}) union select key from json_each(s.carried)))
              as organizations,
            (select c.months -> ('$."' || s.month || '"') from coverage c where c.entity = s.entity and c.source = s.source) as covered

@@ -7,7 +7,7 @@ import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { efirmaOf, numberOf } from '../../taxpayers/support/efirmas.ts'
-import { callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
+import { bookOf, callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
 afterEach(() => {
@@ -311,6 +311,50 @@ describe('an e.firma that the authority refuses', () => {
     expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
     expect(world.authority.log.violations).toEqual([])
   })
+})
+
+/** What breaks without it: while one family's hosts are down, for a week, nothing of the other one is there to be read. */
+describe('a family that the authority does not answer for', () => {
+  it('keeps no document of the other one away; the months stay requested until it answers', async () => {
+    const counts = { issued: 6, received: 4, payroll: 0, retenciones: 3 }
+    const down: Step = { family: 'retenciones', times: 9_999, answer: { page: true } }
+    const { world, one } = await asked({ months: 1, from: '2026-04', counts }, {}, [down], cfdiOf(2))
+    const ofFamily = (family: 'cfdi' | 'retenciones') =>
+      world.truth.documents.filter((one) => (one.type === '') === (family === 'retenciones'))
+    await world.work(4 * 3_600_000)
+    expect(await statusesOf(world)).toEqual(['queued'])
+    const missing = await world.differences()
+    expect(missing.length).toBeGreaterThan(0)
+    for (const { uuid } of ofFamily('cfdi')) expect(missing.filter((line) => line.includes(uuid))).toEqual([])
+    const coverage = `/v1/fiscal-entities/${one.fiscal_entity_id}/coverage?source=sat_cfdi_issued&from=2026-04&to=2026-04`
+    const april = async () => (await one.ask('GET', coverage)).body.data[0]
+    const during = await april()
+    expect(during).toMatchObject({ status: 'requested', last_success_at: null })
+    expect(during.held_count).toBeGreaterThan(0)
+    expect(during.held_count).toBe(during.announced_count)
+    const rows = async () => (await bookOf(world.rfc, ['cfdi_commits']))['cfdi_commits']!.length
+    const before = await rows()
+    await world.work(6 * 3_600_000)
+    // It is taken in once.
+    expect(await rows()).toBe(before)
+    world.authority.script.steps.splice(0)
+    await world.work()
+    await expectWhole(world)
+    expect(await april()).toMatchObject({ status: 'complete' })
+    const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
+    expect(new Set(packages).size).toBe(packages.length)
+  })
+})
+
+/** What breaks without it: what the authority has of one family is lost when it refuses to answer for the other one. */
+it('a family that the authority refuses to answer for fails the job, after what there is of the other one is held', async () => {
+  const counts = { issued: 6, received: 0, payroll: 0, retenciones: 3 }
+  const refused: Step = { operation: SOLICITA, family: 'retenciones', times: 99, answer: { code: '301' } }
+  const { world, one } = await asked({ months: 1, from: '2026-04', counts }, {}, [refused], ISSUED)
+  await world.work()
+  for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class: 'internal_error' })
+  const cfdi = world.truth.documents.filter(({ type }) => type !== '').map(({ uuid }) => uuid)
+  expect((await world.differences()).filter((line) => cfdi.some((uuid) => line.includes(uuid)))).toEqual([])
 })
 
 /** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */

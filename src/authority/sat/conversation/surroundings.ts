@@ -1,11 +1,10 @@
 import type { Efirma } from '../../efirma/efirma.ts'
+import type { Asleep } from './rules/agenda.ts'
 import type { AuthorityRequest, DayCounts, WantedMonth } from './rules/requests.ts'
 
 /** A month that somebody waits for, with those who do. */
-export interface AwaitedMonth extends WantedMonth {
+export interface AwaitedMonth extends WantedMonth, Asleep {
   organizations: readonly string[]
-  /** Whether its job sleeps until it is woken. */
-  is_asleep: boolean
 }
 
 /** What a conversation needs of those for whom it is held: the domains that download depend on the authority, not it on them. */
