@@ -52,7 +52,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
   await converse(system, { shard, entity }, around)
 }
 
-/** A conversation that should have gone on by now has lost its message, or its worker died. */
+/** A conversation that should have gone on so long ago has lost its message. */
 const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
@@ -62,7 +62,7 @@ export const sweepConversations = async (system: System, place = START): Promise
     ? ''
     : ledgerByLedger(system, place, async (shard, ledger) => {
         const now = Date.now()
-        const { results } = await stuckConversations(ledger, now - LATE_MS, SWEEP_LIMIT)
+        const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
         await announceConversations(
           system,
           results.map(({ entity }) => ({ shard, entity })),
