@@ -357,6 +357,16 @@ it('a family that the authority refuses to answer for fails the job, after what 
   expect((await world.differences()).filter((line) => cfdi.some((uuid) => line.includes(uuid)))).toEqual([])
 })
 
+it.each(['answer', 'connection'] as const)('a package that breaks off twice (%s) is not asked for a third time', async (truncated) => {
+  const broken: Step = { operation: 'Descargar', times: 2, answer: { truncated, isDone: true } }
+  const { world } = await asked({ months: 1, from: '2026-04' }, {}, [broken], cfdiOf(1))
+  await world.work()
+  await expectWhole(world)
+  const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
+  const times = packages.map((id) => packages.filter((one) => one === id).length)
+  expect(Math.max(...times)).toBe(2)
+})
+
 /** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */
 describe('a request that is sent later than it was planned', () => {
   it('asks up to the minute before it is sent', async () => {
