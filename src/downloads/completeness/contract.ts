@@ -4,7 +4,7 @@ import { Instant, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { MONTH_STATUSES } from '../../visibility/coverage.ts'
 
-const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
+const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
 
 export const COVERED_SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
 const CoveredSource = z.enum(COVERED_SOURCES)
