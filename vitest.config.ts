@@ -167,7 +167,7 @@ const JOURNEYS = [
     'test/downloads/counts/own-counts.test.ts',
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
-  ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/search-cost.test.ts'],
+  ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/search-cost.test.ts', 'test/cfdi/changes/histories.test.ts'],
   ...['test/status/doubts.test.ts', 'test/taxpayers/verification.test.ts', 'test/fetcher/kills.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,

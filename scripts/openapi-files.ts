@@ -12,11 +12,15 @@ registerHooks({
 
 /** The files that are read off the code, the OpenAPI documents and the catalog of events: absolute paths and their texts. */
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
-  const { fetcherApi, openApiOf } = await import('../src/openapi.ts')
+  const { fetcherApi, llmsText, openApiOf } = await import('../src/openapi.ts')
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
   const documents = {
     ...{ 'assets/openapi.test': openApiOf('test'), 'assets/openapi.live': openApiOf('live'), 'assets/event-catalog': listCatalog() },
     'docs/fetcher.openapi': fetcherApi(),
   }
-  return Object.entries(documents).map(([name, document]) => [join(ROOT, `${name}.json`), `${JSON.stringify(document, null, 1)}\n`])
+  const written = Object.entries(documents).map(([name, document]): [string, string] => [
+    join(ROOT, `${name}.json`),
+    `${JSON.stringify(document, null, 1)}\n`,
+  ])
+  return [...written, [join(ROOT, 'assets/llms.txt'), llmsText()]]
 }

@@ -1,4 +1,3 @@
-import { methodNotAllowed } from 'hono/method-not-allowed'
 import * as z from 'zod'
 import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
@@ -7,6 +6,7 @@ import { checkPaid } from './billing/entitlements.ts'
 import { billingRoutes } from './billing/routes.ts'
 import { customListRoutes } from './blacklists/custom/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
+import { changesRoutes } from './cfdi/changes/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
@@ -42,10 +42,10 @@ import { auditRoutes } from './platform/audit/routes.ts'
 import { type App, type Authenticate, systemOf } from './platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog } from './platform/http/envelope.ts'
 import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
-import { Hono } from './platform/http/hono.ts'
+import { Hono, refuseWrongPaths } from './platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
-import { problem, unknownPath, wrongMethod } from './platform/http/problem.ts'
-import { openApi, referenceFile, referencePage } from './platform/http/reference.ts'
+import { problem, unknownPath } from './platform/http/problem.ts'
+import { llmsPage, openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes, supplierRoutes } from './repse/routes.ts'
 import { statusRoutes } from './status/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
@@ -96,12 +96,12 @@ app
     c.set('authenticate', authenticateRequest)
     return next()
   })
-  .use(methodNotAllowed({ app, onMethodNotAllowed: (c, methods) => problem(wrongMethod(methods), c) }))
   .use('/v1/test-helpers/*', (c, next) => {
     const { environment, taxAuthority } = c.var.system.settings
     if (environment === 'live' || (taxAuthority !== 'sandbox' && OF_SANDBOX.test(c.req.path))) throw unknownPath()
     return next()
   })
+  .use(refuseWrongPaths(app))
   .get(
     '/docs',
     publicOperation('getReference', 'Service', doc('Read this reference as a page')),
@@ -115,6 +115,12 @@ app
     returnsFile(doc('The file'), 'text/javascript', 'text/css', 'image/png'),
     refuses(404, doc('There is no file with this name.')),
     (c) => referenceFile(c, c.req.valid('param').file),
+  )
+  .get(
+    '/llms.txt',
+    publicOperation('getLlmsText', 'Service', doc('Read what a language model should know of this API')),
+    returnsFile(doc('The text, in Markdown'), 'text/plain'),
+    (c) => llmsPage(c),
   )
   .get(
     '/v1/openapi.json',
@@ -155,6 +161,7 @@ app
   .route('/v1/cfdi', searchRoutes)
   .route('/v1/cfdi', summaryRoutes)
   .route('/v1/cfdi', withholdingRoutes)
+  .route('/v1/cfdi', changesRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/cfdi', statusRoutes)
   .route('/v1/analytics', portfolioRoutes)

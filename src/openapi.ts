@@ -1,6 +1,6 @@
 import { app } from './app.ts'
 import { document } from './platform/http/openapi.ts'
-import { type Route, routesOf } from './platform/http/route-table.ts'
+import { operationOf, type Route, routesOf } from './platform/http/route-table.ts'
 import type { Settings } from './platform/settings.ts'
 import { notices } from './webhooks/catalog/notices.ts'
 
@@ -120,3 +120,30 @@ export function fetcherApi() {
  * file: neither this file nor the texts of the document are in the bundle.
  */
 export const openApiOf = (environment: Environment) => document(served(environment), INFO, notices())
+
+/** What a program that reads text should know first, and every operation in one line. `npm run openapi` writes it into `assets`. */
+export function llmsText(): string {
+  const operations = served('live').flatMap((route) => {
+    const { summary } = operationOf(route)
+    return [`- ${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}: ${summary}`]
+  })
+  return `# ${INFO.title}
+
+> ${INFO.description}
+
+- Send \`Authorization: Basic base64(api_key:api_secret)\`, or the api_secret as a Bearer token. Keys of the sandbox begin with fds_test_, others with fds_live_.
+- Every error says in \`detail\` what is wrong and what to do, and has a stable \`code\`; with 422 \`errors\` names every fault.
+- A list has \`data\`, \`has_more\` and \`next_cursor\`: send it as \`cursor\` with the same filters.
+- A POST with an \`Idempotency-Key\` is carried out once, and can be sent again.
+- With 429 and 503 wait as long as \`Retry-After\` says.
+
+## Documents
+
+- [OpenAPI 3.1](/v1/openapi.json): every operation, parameter and answer
+- [Reference](/docs): the same as a page
+
+## Operations
+
+${operations.join('\n')}
+`
+}

@@ -121,6 +121,7 @@ CREATE TABLE `cfdi` (
 	`chunk` integer,
 	`chunk_at` integer,
 	`chunk_parts` integer,
+	`stored_by` integer,
 	`held` text,
 	`net_mxn` text,
 	`taxes` text,

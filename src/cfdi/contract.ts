@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
 import { SITUACIONES } from '../blacklists/catalog.ts'
-import { documented, pageOf, UUID } from '../platform/http/shapes.ts'
+import { documented, GivenDay, pageOf, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */
 export const CfdiUuid = documented(
@@ -21,9 +21,7 @@ const tax = described(doc('Decimal, in `currency`.'))
 const FIRST_DAY = '2004-01-01'
 
 /** The day as of which a request asks. */
-export const AsOf = z.iso
-  .date()
-  .refine((day) => day >= FIRST_DAY, `Must not be before ${FIRST_DAY}: the first CFDIs are of 2004.`)
+export const AsOf = GivenDay.refine((day) => day >= FIRST_DAY, `Must not be before ${FIRST_DAY}: the first CFDIs are of 2004.`)
   .optional()
   .meta({
     description: doc(

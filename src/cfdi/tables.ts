@@ -122,6 +122,8 @@ export const cfdi = sqliteTable(
     chunk_at: integer('chunk_at'),
     /** In how many chunks it is: one, unless it is longer than a chunk may be. */
     chunk_parts: integer('chunk_parts'),
+    /** The commit that stored it first, with its XML or without. */
+    stored_by: integer('stored_by'),
     /**
      * Of an imported document: the parts that hold what imports say of it, `1,7`. It counts through the import of the first
      * (imports/holdings.ts).
@@ -206,7 +208,7 @@ export const cfdiCommits = sqliteTable(
     sequence: integer('sequence').notNull(),
     /** Milliseconds since 1970. */
     committed_at: integer('committed_at').notNull(),
-    /** The UUIDs of the documents by what happened to them, as packed JSON. Null when it changed too many to name them. */
+    /** The documents by what happened to them, as packed JSON (commits/touched.ts). Null when it changed too many to name them. */
     touched: packed('touched'),
   },
   (table) => [primaryKey({ columns: [table.entity, table.sequence] })],

@@ -1,6 +1,7 @@
 import { isUsed, loginsOf } from '../authority/logins.ts'
 import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
+import { uuidOf } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
@@ -59,6 +60,7 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
     const reached = reachOf(bounds)
     return {
       fiscal_entity_id: row.fiscal_entity_id,
+      fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
       rfc: row.rfc,
       name: row.name,
       status: row.state as FiscalEntity['status'],

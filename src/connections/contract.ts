@@ -40,6 +40,7 @@ const DataSourceKeys = z.array(z.string().max(64)).max(50)
 export const FiscalEntity = z
   .strictObject({
     fiscal_entity_id: Id('fe'),
+    fiscal_entity_uuid: z.uuid().meta({ description: doc('The same identifier as a UUID, as events have it.') }),
     rfc: z.string(),
     name: z.string().nullable(),
     status: ConnectionStatus,

@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
 import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
-import { Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { GivenDay, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { FIELDS_STATUSES } from './fields-status.ts'
 
@@ -66,14 +66,12 @@ export const DocumentQuery = z
       .optional()
       .meta({ description: doc('Only documents of this data source.') }),
     kind: DocumentKind.optional(),
-    from: z.iso
-      .date()
-      .optional()
-      .meta({ description: doc('Only documents whose period ends on this day or later; without a period, that are dated so.') }),
-    to: z.iso
-      .date()
-      .optional()
-      .meta({ description: doc('Only documents whose period ends on this day or earlier; without a period, that are dated so.') }),
+    from: GivenDay.optional().meta({
+      description: doc('Only documents whose period ends on this day or later; without a period, that are dated so.'),
+    }),
+    to: GivenDay.optional().meta({
+      description: doc('Only documents whose period ends on this day or earlier; without a period, that are dated so.'),
+    }),
     version: z
       .enum(['all', 'latest'])
       .default('all')

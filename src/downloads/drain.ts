@@ -200,7 +200,7 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
     ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },
     asked_at: new Date(job.created_at),
   })
-  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
+  if (step.state === 'waiting') return sleep(worker, job, step)
   const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, step.files, () => worker.extend())
   const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: step.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
@@ -212,9 +212,9 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
 }
 
 /** Puts a job to sleep with which the authority is not done. */
-async function sleep(worker: Worker, job: Job, ask_again_at: Date): Promise<void> {
+async function sleep(worker: Worker, job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: unknown }): Promise<void> {
   const again = ask_again_at.getTime()
-  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again)])
+  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again, part !== undefined)])
   worker.asleepUntil = Math.min(worker.asleepUntil, again)
 }
 
@@ -240,8 +240,9 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     ...{ asked_at: new Date(Math.max(created_at, job.as_of)), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
     is_awaited: worker.isAwaited,
   })
-  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
-  const { until, is_whole, packages } = step
+  const delivered = step.state === 'ready' ? step : step.part
+  if (delivered === undefined) return sleep(worker, job, step as Extract<typeof step, { state: 'waiting' }>)
+  const { until, packages } = delivered
   let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
   const oneByOneFrom = Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)
@@ -310,9 +311,13 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
+  if (step.state === 'waiting') {
+    worker.isSilent ||= isChanged
+    return sleep(worker, job, step)
+  }
   const hasRejected = rejected.length + metadata.rejected.count > 0
   // What the authority announces and does not deliver shows in what is held only.
-  const isIncomplete = !is_whole || hasRejected || (isShared && (await countLacking(ledger, entity, direction, month)) > 0)
+  const isIncomplete = !step.is_whole || hasRejected || (isShared && (await countLacking(ledger, entity, direction, month)) > 0)
   const error_class = failed?.error_class ?? null
   await worker.finish(job, error_class, {
     isChanged: isChanged || hasRejected,

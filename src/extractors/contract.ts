@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
+import { TimeZone } from '../identity/organization/contract.ts'
 import { Id, Instant, trimmedText } from '../platform/http/shapes.ts'
-import { isTimeZone } from '../platform/time/zones.ts'
 import { type DependentMembers, faultsOf } from './rules.ts'
 import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'
 
@@ -51,7 +51,7 @@ const members = {
     .max(240)
     .nullable()
     .meta({ description: doc('Required with the scope `last_n_months`; null with any other scope. A month is 30 days.') }),
-  timezone: z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.').meta(timezoneMeta),
+  timezone: TimeZone.meta(timezoneMeta),
   is_enabled: z.boolean(),
 }
 

@@ -84,6 +84,10 @@ export function defaultExtractors(organization_id: string, now: Date, active: re
 export const listExtractors = async ({ db, organization, now }: Ctx): Promise<Extractor[]> =>
   (await listExtractorRows(db, organization.id)).map((row) => view(row, now))
 
+/** Returns one extractor. Throws Failure 404 extractor.not_found. */
+export const getExtractor = async (ctx: Ctx, extractor_id: string): Promise<Extractor> =>
+  view(await requireExtractor(ctx, extractor_id), ctx.now)
+
 /** Ticks evaluate only the time zones of scheduled extractors. */
 const zoneOf = ({ db, now }: System, { cadence, timezone }: ExtractorRow) =>
   cadence === null ? [] : [insertZone(db, timezone, localDayOf(now, timezone))]

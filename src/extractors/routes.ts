@@ -4,7 +4,7 @@ import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
 import { Extractor, ExtractorChanges, ExtractorDraft, ExtractorPath } from './contract.ts'
-import { changeExtractor, createExtractor, deleteExtractor, listExtractors } from './extractors.ts'
+import { changeExtractor, createExtractor, deleteExtractor, getExtractor, listExtractors } from './extractors.ts'
 
 const TAG = 'Extractors'
 const NOT_FOUND = doc('The organization has no extractor with this identifier.')
@@ -39,6 +39,15 @@ export const extractorRoutes = new Hono<App>()
     ),
     idempotent(),
     async (c) => c.json(await createExtractor(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .get(
+    '/:extractor_id',
+    operation('getExtractor', TAG, doc('Get an extractor')),
+    params(ExtractorPath),
+    roles('owner', 'admin'),
+    returns(200, Extractor),
+    refuses(404, NOT_FOUND),
+    async (c) => c.json(await getExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
   )
   .patch(
     '/:extractor_id',

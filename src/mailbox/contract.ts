@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { DEADLINE_BASES } from '../authority/port/business-days.ts'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
-import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
+import { documented, GivenInstant, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from './deadlines.ts'
 
@@ -91,7 +91,7 @@ export const NotificationQuery = z.strictObject({
   ...Paging,
   status: NotificationStatus.optional(),
   kind: NotificationKind.optional(),
-  since: Instant.optional().meta({ description: doc('Only what was sent at this instant or later.') }),
+  since: GivenInstant.optional().meta({ description: doc('Only what was sent at this instant or later.') }),
 })
 export type NotificationQuery = z.infer<typeof NotificationQuery>
 

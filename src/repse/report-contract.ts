@@ -39,6 +39,7 @@ const Supplier = z
       .meta({ description: doc('The name as the registry spells it.') }),
     vigencia_hasta: z.iso.date().nullable(),
     days_to_expiry: z.int().nullable(),
+    is_stale: z.boolean().meta({ description: doc('Whether the registry’s answer is older than a day, or there is none yet.') }),
     checked_at: Instant.nullable().meta({
       description: doc('When the registry last answered about the supplier; null when it has not answered yet.'),
     }),

@@ -106,7 +106,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
     monto_vencido: amountOf('expired'),
     monto_sin_verificar: amountOf('unknown'),
     truncated: all.length > listed.length,
-    suppliers: listed.map((one) => view(one, names.get(one.rfc)?.name ?? null, drilldownOf(ledger.fiscal_entity_id, one.rfc, span))),
+    suppliers: listed.map((one) => view(one, names.get(one.rfc)?.name ?? null, now, drilldownOf(ledger.fiscal_entity_id, one.rfc, span))),
   }
 }
 
@@ -125,7 +125,7 @@ function outdatedSuppliers(all: readonly AssessedSupplier[], now: Date): Assesse
   return [...outdated.filter((one) => !hasFailed(one)), ...outdated.filter(hasFailed)].slice(0, LOOKUPS)
 }
 
-function view({ rfc, totals, row, status, days_to_expiry }: AssessedSupplier, name: string | null, drilldown: string): Supplier {
+function view({ rfc, totals, row, status, days_to_expiry }: AssessedSupplier, name: string | null, now: Date, drilldown: string): Supplier {
   return {
     rfc,
     name,
@@ -134,6 +134,7 @@ function view({ rfc, totals, row, status, days_to_expiry }: AssessedSupplier, na
     razon_social: row?.razon_social ?? null,
     vigencia_hasta: row?.vigencia_hasta ?? null,
     days_to_expiry,
+    is_stale: !row?.checked_at || isStale(new Date(row.checked_at), now),
     checked_at: row?.checked_at ? new Date(row.checked_at).toISOString() : null,
     invoice_count: totals.invoices,
     total_amount: decimal(totals.amount),

@@ -12,14 +12,14 @@ import { type CheckedRow, findRow, isChecked, recordOf, requestLookups } from '.
 const COOLDOWN_SECONDS = 3_600
 const RETRY_AFTER_SECONDS = 15
 
-/** The connection of the request, if it can be read. Throws Failure 404 fiscal_entity.not_found. */
+/** The connection of the request, if it can be read. Throws Failure 404 as notActive says it. */
 function readableConnection({ connection }: Ctx): Connection {
-  if (!connection || !isReadable(connection)) throw notActive()
+  if (!connection || !isReadable(connection)) throw notActive(connection)
   return connection
 }
 
 function activeConnection({ connection }: Ctx): Connection {
-  if (connection?.state !== 'active') throw notActive()
+  if (connection?.state !== 'active') throw notActive(connection)
   return connection
 }
 
@@ -38,7 +38,7 @@ function view(row: CheckedRow, { now, organization }: Ctx): RepseStatus {
 
 /**
  * Returns the registry's last answer about the RFC. Requests a look-up when it has never answered. Throws Failure 404
- * fiscal_entity.not_found without a readable connection.
+ * without a readable connection.
  */
 export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
   const { rfc } = readableConnection(ctx)
@@ -52,7 +52,7 @@ export async function getRepse(ctx: Ctx): Promise<RepseStatus | RepseChecking> {
 }
 
 /**
- * Requests a look-up of the RFC. Throws Failure 404 fiscal_entity.not_found without an active connection, and 429 repse.cooldown within an
+ * Requests a look-up of the RFC. Throws Failure 404 without an active connection, and 429 repse.cooldown within an
  * hour of any organization's last request for the RFC.
  */
 export async function requestRefresh(ctx: Ctx): Promise<RepseQueued> {

@@ -2,6 +2,7 @@ import type { AskedCfdi } from '../authority/port/status.ts'
 import { statusesOf } from '../authority/statuses.ts'
 import { checkOf, checkWith, isDoubtful, parseChecks, type StatusCheck } from '../cfdi/checks/checks.ts'
 import { addDoubts, nextDaily } from '../cfdi/checks/doubts.ts'
+import { commitChecked } from '../cfdi/commits/commits.ts'
 import type { Cfdi } from '../cfdi/contract.ts'
 import { findDetailed, shownAs } from '../cfdi/detail/detail.ts'
 import { Failure, notFound } from '../failures.ts'
@@ -18,12 +19,12 @@ const COOLDOWN_SECONDS = 600
 /**
  * Asks the authority for the status of a visible document and returns the document with the answer. A document that the authority calls
  * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. The check is the
- * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found without an active
+ * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found or fiscal_entity.not_active without an active
  * connection, 404 cfdi.not_found, 422 cfdi.retenciones_status, 429 cfdi.cooldown within ten minutes of the organization's last check of the
  * document, and Unavailable when the authority does not answer: then nothing changes.
  */
 export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
-  if (ctx.connection?.state !== 'active') throw notActive()
+  if (ctx.connection?.state !== 'active') throw notActive(ctx.connection)
   const ledger = openLedger(ctx)
   const found = await findDetailed(ledger, uuid)
   if (!found) throw notFound('cfdi')
@@ -46,7 +47,9 @@ export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
       : row.estatus !== 'cancelado' && isDoubtful(check, now)
         ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), doubt: 'asked' }])
         : []
-    await commit(d1, [keepCheck(d1, { entity: partition.number, uuid }, fiscal_entity_id, check), ...doubts])
+    const document = { entity: partition.number, uuid }
+    const checked = [keepCheck(d1, document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
+    await commit(d1, [...checked, ...doubts])
     if (isFound) await wakeDoubts(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
     return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })
   } catch (error) {

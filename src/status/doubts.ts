@@ -1,6 +1,7 @@
 import { statusesOf } from '../authority/statuses.ts'
 import { checkWith, isDoubtful, parseChecks, type StatusCheck } from '../cfdi/checks/checks.ts'
 import { type Doubt, nextDaily } from '../cfdi/checks/doubts.ts'
+import { commitChecked } from '../cfdi/commits/commits.ts'
 import type { SliceOutcome } from '../cfdi/ingest/ingest.ts'
 import { cancelDocument, type DoubtedCfdi, readDoubted } from '../cfdi/ingest/status.ts'
 import { cancellationStatements } from '../downloads/missed-cancellations.ts'
@@ -77,6 +78,8 @@ async function resolve(system: System, ledger: D1Database, doubt: Doubt): Promis
   }
   const renewed = open.map(([id, before]) => ({ id, before, check: checkWith(answer, now, before) }))
   const checks = renewed.map(({ id, before, check }) => keepCheck(ledger, doubt, id, check, before))
+  const ids = renewed.map(({ id }) => id)
+  if (ids.length > 0) checks.push(commitChecked(ledger, doubt, ids, now))
   if (answer.estatus === 'cancelado') return cancel(system, ledger, document, doubt, [...checks, ...end()])
   const isOpen = renewed.some(({ check }: { check: StatusCheck }) => isDoubtful(check, now))
   await commit(ledger, [...checks, ...(isOpen ? [putOff(ledger, doubt, nextDaily(now))] : end())])

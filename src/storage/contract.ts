@@ -3,11 +3,10 @@ import { doc } from '#doc'
 import { documentedAs, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { InvalidInput } from '../platform/http/validation/faults.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
+import { MIRRORED_KINDS } from './kinds.ts'
 import { AnyConfig, AnyConfigChanges, AnyCredentials, type ConnectorConfig, draftsOf, PROVIDERS, readMember } from './provider-contract.ts'
 
 /** What can be mirrored. */
-export const MIRRORED_KINDS = ['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse'] as const
-export type MirroredKind = (typeof MIRRORED_KINDS)[number]
 
 const NAME = doc('A label of your choice.')
 const FISCAL_ENTITIES = doc('The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.')

@@ -8,6 +8,25 @@ import type { Connection } from '../platform/tenant.ts'
 export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'paused_by'>): boolean =>
   state === 'active' || (state === 'paused' && paused_by === 'payment')
 
-/** The refusal for an RFC that the organization may not read. It is the same when the RFC is absent or connected by others only. */
-export const notActive = (): Failure =>
-  new Failure('not_found', 'fiscal_entity.not_found', 'The organization has no active connection to this fiscal entity.')
+type Standing = Pick<Connection, 'state' | 'paused_by'>
+
+const GIVE_LOGIN = 'Send a CIEC or an e.firma with PATCH /v1/fiscal-entities/{fiscal_entity_id}.'
+
+/** What a connection that is not active lacks, and what makes it active. */
+function wayOut({ state, paused_by }: Standing): string {
+  if (state === 'draft') return `is a draft, because no CIEC or e.firma was accepted yet. ${GIVE_LOGIN}`
+  if (state === 'invalid_ciec') return `is invalid_ciec: it has no valid CIEC or e.firma any more. ${GIVE_LOGIN}`
+  if (paused_by === 'payment') return 'is paused, because an invoice is unpaid. GET /v1/billing/invoices shows what to pay.'
+  if (paused_by === 'trial') return 'is paused, because the trial has ended. GET /v1/billing shows where to buy a plan.'
+  return 'is paused. Resume it with PATCH /v1/billing/rfcs/{fiscal_entity_id} and {"active": true}.'
+}
+
+/** The refusal for an RFC that is not active. When it is absent, or only others connected it, there is nothing else to tell. */
+export const notActive = (connection: Standing | null | undefined): Failure =>
+  connection
+    ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${wayOut(connection)}`)
+    : new Failure(
+        'not_found',
+        'fiscal_entity.not_found',
+        'The organization has no connection to this fiscal entity. GET /v1/fiscal-entities lists those that it has.',
+      )

@@ -57,5 +57,6 @@ export const FiscalEntityPath = z.strictObject({ fiscal_entity_id: FiscalEntityI
 
 /** The description of 404 in operations that read fiscal data. */
 export const NOT_READABLE = doc(
-  'The organization has no active connection to the fiscal entity. A connection that an unpaid invoice paused can still be read.',
+  'The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and ' +
+    'what makes it active). A connection that an unpaid invoice paused can still be read.',
 )

@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { trimmedText } from '../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, trimmedText } from '../platform/http/shapes.ts'
 import { FiscalEntityId, Rfc } from '../taxpayers/contract.ts'
 
 export const OrganizationScenario = z
@@ -16,7 +16,7 @@ export const OrganizationScenario = z
       .nullable()
       .optional()
       .meta({ description: doc('The number of seats; null for the plan’s number.') }),
-    trial_ends_at: z.iso.datetime({ offset: true }).nullable().optional(),
+    trial_ends_at: GivenInstant.nullable().optional(),
   })
   .meta({ id: 'OrganizationScenario' })
 export type OrganizationScenario = z.infer<typeof OrganizationScenario>
@@ -38,7 +38,7 @@ export const CancellationScenario = z
   .strictObject({
     fiscal_entity_id: FiscalEntityId,
     cancellation_reason: z.enum(['01', '02', '03', '04']).optional(),
-    cancelled_at: z.iso.datetime({ offset: true }).optional(),
+    cancelled_at: GivenInstant.optional(),
   })
   .meta({ id: 'CancellationScenario' })
 export type CancellationScenario = z.infer<typeof CancellationScenario>
@@ -54,8 +54,8 @@ export const RepseScenario = z
     entidad: line,
     municipio: line,
     num_aviso: line,
-    fecha_aviso: z.iso.date().nullable().default(null),
-    vigencia_hasta: z.iso.date().nullable().default(null),
+    fecha_aviso: GivenDay.nullable().default(null),
+    vigencia_hasta: GivenDay.nullable().default(null),
     actividades: z
       .array(z.strictObject({ descripcion: trimmedText(1, 1_000), folio: trimmedText(1, 300) }))
       .max(100)
@@ -84,7 +84,7 @@ export const MailboxScenario = z
   .meta({ id: 'MailboxScenario' })
 export type MailboxScenario = z.infer<typeof MailboxScenario>
 
-const DueDate = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).meta({
+const DueDate = z.union([GivenDay, GivenInstant]).meta({
   description: doc(
     'The local day on which the invoice is due; today by default. An instant stands for its day in the organization’s time zone.',
   ),

@@ -51,7 +51,12 @@ export const testHelperRoutes = new Hono<App>()
     roles('owner'),
     body(CancellationScenario),
     returns(200, Accepted),
-    refuses(404, doc('The organization has no connection to this fiscal entity, or one that has never been active.')),
+    refuses(
+      404,
+      doc(
+        'The organization has no connection to this fiscal entity, or one that has never been active; or it has no such CFDI that its window shows.',
+      ),
+    ),
     idempotent(),
     async (c) => c.json(await cancelAtAuthority(c.var.ctx, c.req.valid('param').uuid, c.req.valid('json'))),
   )

@@ -3,7 +3,9 @@ import { cancelInSandbox, refuseLogin, sendInSandbox } from '../authority/sandbo
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
+import { isReadableCfdi } from '../cfdi/detail/detail.ts'
 import { Failure, notFound } from '../failures.ts'
+import { readerOf } from '../identity/organization/acting.ts'
 import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -42,10 +44,13 @@ export async function arrangeOrganization(ctx: Ctx, scenario: OrganizationScenar
 
 /**
  * Makes the sandbox authority report a CFDI as cancelled, from the next download on and not before `cancelled_at`. Throws Failure 404
- * fiscal_entity.not_found, also for a connection that has never been active: others may have connected the same RFC.
+ * fiscal_entity.not_found and fiscal_entity.not_active, as findConnected does, and 404 cfdi.not_found for a CFDI that the organization could
+ * not read if the connection were active.
  */
 export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: CancellationScenario) {
   const { rfc } = await findConnected(ctx, scenario.fiscal_entity_id)
+  const reader = await readerOf(ctx, ctx.organization.id, scenario.fiscal_entity_id)
+  if (!(await isReadableCfdi({ ...ctx, connection: { ...reader!.connection, state: 'active' } }, uuid))) throw notFound('cfdi')
   const cancellation = {
     cancelled_at: scenario.cancelled_at === undefined ? ctx.now : new Date(scenario.cancelled_at),
     cancellation_reason: scenario.cancellation_reason ?? null,
@@ -54,15 +59,18 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
   return ACCEPTED
 }
 
-/** A connection of the organization that has been active: others may have connected the same RFC. */
+/**
+ * A connection of the organization that has been active: others may have connected the same RFC. Throws Failure 404
+ * fiscal_entity.not_found, and fiscal_entity.not_active for one that has not.
+ */
 async function findConnected(ctx: Ctx, fiscal_entity_id: string) {
   const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
-  if (connection.first_active_at === null) throw notActive()
+  if (connection.first_active_at === null) throw notActive(connection)
   return connection
 }
 
-/** Makes the sandbox authority send a notification to an RFC. Throws Failure 404 fiscal_entity.not_found, as cancelAtAuthority does. */
+/** Makes the sandbox authority send a notification to an RFC. Throws Failure 404 as findConnected does. */
 export async function sendToMailbox(ctx: Ctx, { fiscal_entity_id, sent_at, ...scenario }: MailboxScenario) {
   const { rfc } = await findConnected(ctx, fiscal_entity_id)
   const notification = { ...scenario, notification: crypto.randomUUID(), sent_at: sent_at ? new Date(sent_at) : ctx.now, opened_at: null }

@@ -1,7 +1,7 @@
 import type { Ctx } from '../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
-import { parseReaches, type Reach, reachedAt, stretchesOf } from './reaches.ts'
+import { parseReaches, type Reach, reachedAt } from './reaches.ts'
 import { earliestOf, hullOf, reachOf, type Window, type Windows, windowsOf } from './window.ts'
 
 const OPENED: unique symbol = Symbol('opened')
@@ -54,8 +54,6 @@ export interface Partition {
    * reached the document, and not before the connection first became active. Alone, the organization would have stored it no earlier.
    */
   changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
-  /** The conditions that a row's last change is told as of this instant, in milliseconds, or later. No index serves them. */
-  isChangedSince(alias: string, since: number): Fragment[]
   /** What a row must meet besides `entity` and the ceiling to be visible. No index serves these conditions. */
   conditions(alias: string): Fragment[]
 }
@@ -64,7 +62,7 @@ type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
 
 /**
  * Opens the ledger of the RFC that the request names, through the organization's windows. Throws Failure 404 fiscal_entity.not_found
- * without a connection that is active, or paused only for a debt.
+ * without a connection, and fiscal_entity.not_active unless it is active, or paused only for a debt.
  */
 export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windowsOf)
 
@@ -72,7 +70,7 @@ export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windo
 export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
 
 function opened({ organization, connection, settings }: Reader, windowsFor: typeof windowsOf): ScopedLedger {
-  if (!connection || !isReadable(connection)) throw notActive()
+  if (!connection || !isReadable(connection)) throw notActive(connection)
   const windows = windowsFor(organization.extractor_count, connection)
   return {
     [OPENED]: true,
@@ -164,22 +162,6 @@ function authorityBounds({ issued, received }: Windows): DirectionBounds[] {
   return [...(issued.isEmpty ? [] : [within(issued, 0)]), ...(received.isEmpty ? [] : [within(received, 1)])]
 }
 
-/**
- * The condition that a row's change is told as of an instant or later: it was stored then, or the organization's runs reached the document
- * then and not before.
- */
-function isChangedSince({ reachesOf }: ScopedLedger, alias: string, since: number): Fragment {
-  const stretches = (isMeant: (reach: Reach) => boolean) =>
-    ([0, 1] as const).flatMap((direction) => stretchesOf(reachesOf(direction).filter(isMeant)).map((stretch) => [direction, ...stretch]))
-  const row = raw(alias)
-  const isWithin = (some: readonly unknown[]) =>
-    sql`exists (select 1 from json_each(${JSON.stringify(some)}) stretch
-      where stretch.value->>0 = ${row}.direction and stretch.value->>1 >= ${row}.issued_at and stretch.value->>2 <= ${row}.fecha)`
-  const stored = sql`${row}.updated_at >= ${since}`
-  const later = stretches(({ at }) => at >= since)
-  return later.length === 0 ? stored : sql`(${stored} or (${isWithin(later)} and not ${isWithin(stretches(({ at }) => at < since))}))`
-}
-
 function authorityPartition(ledger: ScopedLedger): Partition {
   const { entity, windows, first_active_at, reachesOf } = ledger
   const partition: Partition = {
@@ -187,7 +169,6 @@ function authorityPartition(ledger: ScopedLedger): Partition {
     number: entity,
     bounds: authorityBounds(windows),
     changesFrom: (document) => Math.max(first_active_at, reachedAt(reachesOf(document.direction === 0 ? 0 : 1), document) ?? 0),
-    isChangedSince: (alias, since) => (since <= first_active_at ? [] : [isChangedSince(ledger, alias, since)]),
     conditions: (alias) => byDirection(partition, alias, ({ floor }) => (floor === null ? [] : [sql`+${raw(alias)}.fecha >= ${floor}`])),
   }
   return partition
@@ -199,7 +180,6 @@ const importPartition = (ledger: ScopedLedger, number: number): Partition => ({
   number,
   bounds: [{ directions: [0, 1], floor: null, since: null, until: null }],
   changesFrom: () => 0,
-  isChangedSince: (alias, since) => [sql`${raw(alias)}.updated_at >= ${since}`],
   conditions: (alias) =>
     ledger.window.isEmpty
       ? []

@@ -63,7 +63,9 @@ function expected({ plan, invoice, state, other, operation }: Case): Told {
       return [200]
     // A debt leaves reading unaffected.
     case 'read':
-      return state === 'active' || state === 'paused from active by payment' ? [200] : [404, 'fiscal_entity.not_found']
+      return state === 'active' || state === 'paused from active by payment'
+        ? [200]
+        : [404, `fiscal_entity.${state === 'none' ? 'not_found' : 'not_active'}`]
     case 'connect as draft':
       return [201]
     case 'unlink':

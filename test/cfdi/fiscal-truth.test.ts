@@ -289,6 +289,7 @@ function expectedMonth(population: readonly Counted[], month: string, direction:
     iva_trasladado: text(sum(({ iva }) => iva)),
     total: text(sum(({ total }) => total)),
     credit_notes: text(credit_notes),
+    credit_notes_iva: text(sum(({ iva }) => iva, 'E')),
     net: text(sum(({ subtotal }) => subtotal).minus(credit_notes)),
     pue_total: text(sum(({ total }) => total, 'I', 'PUE')),
     ppd_total: text(sum(({ total }) => total, 'I', 'PPD')),

@@ -142,13 +142,18 @@ describe('a connection that has never been active', () => {
 
   it('arranges no cancellation at the authority, which others would read', async () => {
     const { status, body } = await cancel(UUID, await linked(null))
-    expect([status, body.code]).toEqual([404, 'fiscal_entity.not_found'])
+    expect([status, body.code]).toEqual([404, 'fiscal_entity.not_active'])
   })
 
   it('arranges one once its CIEC was accepted, also while it is paused', async () => {
     const one = await linked()
-    expect((await cancel(UUID, one)).status).toBe(200)
+    await one.run()
+    await work(one.rfc)
+    const { uuid } = (await one.page()).body.data[0] as { uuid: string }
+    const absent = await cancel(UUID, one)
+    expect([absent.status, absent.body.code]).toEqual([404, 'cfdi.not_found'])
+    expect((await cancel(uuid, one)).status).toBe(200)
     await one.setActive(false)
-    expect((await cancel(UUID, one)).status).toBe(200)
+    expect((await cancel(uuid, one)).status).toBe(200)
   })
 })

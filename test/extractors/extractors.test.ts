@@ -9,6 +9,17 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+describe('one extractor', () => {
+  it('is shown to owners and admins as the list shows it, and to no other organization', async () => {
+    const [acme, other] = [await organization(), await organization()]
+    const made = await created(acme, scheduled)
+    for (const role of ['owner', 'admin'] as const)
+      expect((await acme.ask('GET', `${EXTRACTORS}/${made.extractor_id}`, undefined, role)).body).toEqual((await listed(acme))[0])
+    expect((await acme.ask('GET', `${EXTRACTORS}/${made.extractor_id}`, undefined, 'member')).status).toBe(403)
+    expect((await other.ask('GET', `${EXTRACTORS}/${made.extractor_id}`)).body.code).toBe('extractor.not_found')
+  })
+})
+
 describe('creating', () => {
   it('fills in the defaults and adds the mandatory source', async () => {
     at('2026-11-18T18:00:00Z')

@@ -490,7 +490,7 @@ it('an organization unlinks the RFC, and finds its window again when it returns'
   expect([status, draft.status, draft.fiscal_entity_id]).toEqual([201, 'draft', firmEntity])
   expect([draft.visible_from, draft.visible_to]).toEqual([before.visible_from, before.visible_to])
   const hidden = await api(firm, 'GET', `/v1/cfdi?fiscal_entity_id=${firmEntity}`)
-  expect([hidden.status, hidden.body.code]).toEqual([404, 'fiscal_entity.not_found'])
+  expect([hidden.status, hidden.body.code]).toEqual([404, 'fiscal_entity.not_active'])
   const { body: active } = await api(firm, 'PATCH', `${ENTITIES}/${firmEntity}`, { ciec: 'secreta3' })
   expect(active).toMatchObject({ status: 'active', visible_from: before.visible_from })
   expect(uuidsOf(await cfdisOf(firm))).toEqual(expect.arrayContaining(seen))

@@ -37,7 +37,7 @@ async function live(rfc: string, begin: number, steps: readonly Step[]) {
   const world: World = { rfc, messages: new Messages(), players: { A: await join('Ana'), B: await join('Beto') } }
   for (const step of steps) await perform(world, step)
   const { B } = world.players
-  const { cancellations, ciec_invalid, late, ...answers } = separated(await answersTo(B, new Date((begin + steps.at(-1)!.at) / 2)), B.bare)
+  const { cancellations, ciec_invalid, late, ...answers } = separated(await answersTo(B), B.bare)
   vi.restoreAllMocks()
   return { answers: comparable(renamed(B, { said: B.said, ...answers })), cancellations, ciec_invalid, late, bare: B.bare }
 }
@@ -118,7 +118,10 @@ function separated(answers: Any, bare: Player['bare']): Any {
     // A document that is stamped after B's run comes into its window with the next download, whosever that is.
     coverage: answers.coverage.map(({ with_xml_count: _, metadata_only_count: __, ...month }: Any) => month),
     lacking: answers.lacking.map((list: Any[]) => list.filter(({ why }) => why !== 'cancelled_received')),
-    changed: answers.changed.filter((one: Any) => isApplied(one) && !isLate(one, ran)),
+    changes: {
+      ...documents(answers.changes.map(({ cfdi, ...other }: Any) => cfdi ?? other)),
+      reasons: [...new Set(answers.changes.flatMap(({ reasons }: Any) => reasons ?? []))],
+    },
     details: answers.details.map(detail),
     insight: answers.insight.map(({ path, status, body }: Any) => ({
       ...{ path, status },

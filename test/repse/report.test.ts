@@ -204,6 +204,7 @@ describe.each(WINDOWS)('the supplier report through %s', (_, ctx) => {
         vigencia_hasta: answer?.vigencia_hasta ?? null,
         days_to_expiry: answer?.vigencia_hasta ? (status === 'expired' ? -1 : 0) : null,
         checked_at: answer?.checked_at ?? null,
+        is_stale: !answer,
       })),
     )
     for (const { rfc, drilldown } of told.suppliers.slice(0, 3))
@@ -264,6 +265,12 @@ describe('suppliers that the registry was not asked about', () => {
     const { suppliers } = await report(ctx, { limit: '200' })
     const of = (checked_at: string | null) => suppliers.filter((one) => one.checked_at === checked_at).map(({ rfc }) => rfc)
     const [unknown, stale] = [of(null), of('2026-03-10T10:00:00.000Z')]
+    expect(
+      suppliers
+        .filter(({ is_stale }) => is_stale)
+        .map(({ rfc }) => rfc)
+        .sort(),
+    ).toEqual([...unknown, ...stale].sort())
     const wanted = asked()
     expect(wanted.slice(0, unknown.length)).toEqual(unknown)
     expect(wanted.slice(unknown.length).every((rfc) => stale.includes(rfc))).toBe(true)

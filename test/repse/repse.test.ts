@@ -215,16 +215,16 @@ describe('whoever has no active connection', () => {
     await looked(of)
     const stranger = await signUp()
     const { body: draft } = await api(of.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })
-    for (const [caller, path] of [
-      [stranger, of.path],
-      [of.owner, `/v1/fiscal-entities/${draft.fiscal_entity_id}`],
+    for (const [caller, path, code] of [
+      [stranger, of.path, 'fiscal_entity.not_found'],
+      [of.owner, `/v1/fiscal-entities/${draft.fiscal_entity_id}`, 'fiscal_entity.not_active'],
     ] as const)
       for (const [method, action] of [
         ['GET', '/repse'],
         ['POST', '/repse/refresh'],
       ] as const) {
         const { status, body } = await api(caller, method, `${path}${action}`)
-        expect([status, body.code]).toEqual([404, 'fiscal_entity.not_found'])
+        expect([status, body.code]).toEqual([404, code])
       }
     expect((await of.refresh()).status).toBe(202)
   })

@@ -12,6 +12,10 @@ export type Quirk =
   | 'names'
   /** Metadata begins with a byte order mark and ends without an end of line. */
   | 'bom'
+  /** The columns of metadata are reversed, and one is there that nobody knows. */
+  | 'columns'
+  /** Beside the metadata lie a file without content and one that is something else. */
+  | 'beside'
 
 const COLUMNS =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
@@ -31,10 +35,14 @@ interface Oddities {
 
 function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, { quirks, garbled }: Oddities): ZipFile[] {
   const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(document, at)))
-  const text = [COLUMNS, ...rows].join('\r\n')
+  const lines = [COLUMNS, ...rows]
+  const reversed = lines.map((line, n) => [...line.split('~'), n === 0 ? 'Nueva' : '?'].reverse().join('~'))
+  const text = (quirks.includes('columns') ? reversed : lines).join('\r\n')
+  const beside = quirks.includes('beside') ? ['vacio.txt', 'other.txt'] : []
   const odd = quirks.includes('bom')
   const thirds = documents[0] ? `${documents[0].uuid.toLowerCase()}~${PAC}~TERCERO` : ''
   return [
+    ...beside.map((name) => ({ name, bytes: Buffer.from(name === 'vacio.txt' ? '' : 'No es metadata.') })),
     { name: `${id}.txt`, bytes: Buffer.from(odd ? `\uFEFF${text}` : `${text}\r\n`) },
     { name: `${id}_tercero.txt`, bytes: Buffer.from(`Uuid~RfcACuentaTerceros~NombreACuentaTerceros\r\n${thirds}\r\n`) },
   ]

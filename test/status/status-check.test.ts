@@ -153,7 +153,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     const { status, body } = await wide.check(retenciones.uuid)
     expect([status, body.code]).toEqual([422, 'cfdi.retenciones_status'])
     await wide.ask('PATCH', `/v1/billing/rfcs/${wide.fiscal_entity_id}`, { active: false })
-    expect((await wide.check(hidden.uuid)).body.code).toBe('fiscal_entity.not_found')
+    expect((await wide.check(hidden.uuid)).body.code).toBe('fiscal_entity.not_active')
   })
 
   it('takes at most four D1 calls beside authentication', async () => {

@@ -275,6 +275,7 @@ export const ROWS: Record<string, Row> = {
   'GET /health': { may: 'public', answers: 200 },
   'GET /docs': { may: 'public', answers: 200 },
   'GET /docs/:file': { may: 'public', answers: 200, given: () => ({ file: 'start.js' }) },
+  'GET /llms.txt': { may: 'public', answers: 200 },
   'GET /v1/openapi.json': { may: 'public', answers: 200 },
   'POST /v1/auth/signup': {
     may: 'public',
@@ -301,6 +302,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
+  'GET /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
   'POST /v1/extractors/:extractor_id/run': { may: WRITERS, answers: 200, given: freshExtractor },
@@ -367,6 +369,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/fiscal-entities/:fiscal_entity_id/repse/refresh': { may: ALL, answers: 202, given: unasked },
   'GET /v1/cfdi/repse-suppliers': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi': { may: ALL, answers: 200, given: entity, query: ofEntity },
+  'GET /v1/cfdi/changes': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/vat-position': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/vat-position/entries': {
     ...{ may: ALL, answers: 200, given: entity },
@@ -487,7 +490,7 @@ export const ROWS: Record<string, Row> = {
   'POST /v1/test-helpers/mailbox': { may: OWNER, answers: 200, given: entity, json: (given) => ({ ...ofEntity(given), kind: 'aviso' }) },
   'POST /v1/test-helpers/invoices': { may: OWNER, answers: 201, json: () => ({ amount: '580.00' }) },
   'POST /v1/test-helpers/invoices/:invoice_id/pay': { may: OWNER, answers: 200, given: freshInvoice },
-  'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity, free: ['uuid'] },
+  'POST /v1/test-helpers/cfdi/:uuid/cancel': { may: OWNER, answers: 200, given: cfdi, json: ofEntity },
   'POST /v1/test-helpers/fiscal-entities/:fiscal_entity_id/expire-ciec': {
     may: OWNER,
     answers: 200,

@@ -23,10 +23,12 @@ const PATTERNS = ROUTES.map((route) => ({
   declared: [...impliedRefusals(route).keys(), ...route.clauses.flatMap(({ outputs = [] }) => outputs.map(({ status }) => status))],
 })).sort((a, b) => Number(a.route.path.includes(':')) - Number(b.route.path.includes(':')))
 
-/** The routes that a path can mean, literal ones first. */
+/** The routes that a path can mean: those that spell it out, or else those with parameters. */
 export const meant = (path: string): Route[] => {
   const [pathname] = path.split('?')
-  return PATTERNS.filter(({ pattern }) => pattern.test(pathname!)).map(({ route }) => route)
+  const routes = PATTERNS.filter(({ pattern }) => pattern.test(pathname!)).map(({ route }) => route)
+  const literal = routes.filter((route) => route.path === pathname)
+  return literal.length > 0 ? literal : routes
 }
 
 export interface Answer {
@@ -72,7 +74,8 @@ export async function send(
   holdsEnvelope(answer, what)
   if (response.headers.get('content-type')?.startsWith('application/json') && text !== '') answer.body = JSON.parse(text)
   if (answer.status >= 400 && method !== 'HEAD') holdsProblem(answer, what)
-  const found = PATTERNS.find(({ route, pattern }) => route.method === method && pattern.test(path.split('?')[0]!))
+  const route = meant(path).find((one) => one.method === method)
+  const found = PATTERNS.find((one) => one.route === route)
   if (found && more.env === undefined && !breaks) expect(found.declared, `undeclared: ${what}`).toContain(answer.status)
   return answer
 }

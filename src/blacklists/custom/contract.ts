@@ -14,6 +14,10 @@ const Slug = documented(
 )
 export const CustomListPath = z.strictObject({ slug: Slug })
 
+export const MOST_CHARACTERS = 300
+/** The name of an entry, empty without one. */
+export const EntryName = trimmedText(0, MOST_CHARACTERS)
+
 export const CustomListDraft = z.strictObject({ slug: Slug, label: trimmedText(1, 120) }).meta({ id: 'CustomBlacklistDraft' })
 export type CustomListDraft = z.infer<typeof CustomListDraft>
 

@@ -2,12 +2,10 @@ import { type Fault, invalid } from '../../failures.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { recordsOf } from '../loading/csv.ts'
 import type { ListEntry } from '../loading/entries.ts'
+import { EntryName, MOST_CHARACTERS } from './contract.ts'
 
 /** Faults that one answer names. */
 const MOST_FAULTS = 50
-const MOST_CHARACTERS = 300
-/** A name has no line ends: those in a cell of CSV show that its quotes are not closed. */
-const CONTROL = /[\u0000-\u001f\u007f]/
 
 /** A row of an upload, and how the answer names it. */
 interface UploadedRow {
@@ -75,15 +73,16 @@ export function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] 
   const faults: Fault[] = []
   const text = textOf(bytes)
   for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
+    const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
     if (isCut) faults.push({ path: at, message: 'A quote is not closed.' })
     else if (!isRfc(normal)) faults.push({ path: `${at}.rfc`, message: 'Must be an RFC: 12 or 13 characters with a valid date.' })
-    else if (typeof name !== 'string' || name.length > MOST_CHARACTERS || CONTROL.test(name) || !name.isWellFormed())
+    else if (!read.success)
       faults.push({
         path: `${at}.name`,
-        message: `Must be a text of at most ${MOST_CHARACTERS} characters without control characters. A quote that is not closed takes in what follows.`,
+        message: `Must be a text of at most ${MOST_CHARACTERS} characters that can be read, without control characters. A quote that is not closed takes in what follows.`,
       })
-    else found.set(normal, { rfc: normal, name: name.replace(/\s+/g, ' ').trim(), situacion: null, history: [], has_undated: false })
+    else found.set(normal, { rfc: normal, name: read.data.replace(/\s+/g, ' '), situacion: null, history: [], has_undated: false })
     if (faults.length === MOST_FAULTS) break
   }
   const [first, ...others] = faults

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Instant } from '../../platform/http/shapes.ts'
+import { GivenDay, Instant } from '../../platform/http/shapes.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
 
@@ -17,7 +17,7 @@ const Source = z
   .string()
   .meta({ description: doc(`One of ${Object.keys(PUBLIC_LISTS).join(', ')}, or \`custom:<slug>\` for an organization’s own list.`) })
 
-const as_of = z.iso.date().optional().meta({ description: AS_OF })
+const as_of = GivenDay.optional().meta({ description: AS_OF })
 
 export const LookupQuery = z.strictObject({
   rfc: z

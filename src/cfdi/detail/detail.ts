@@ -28,6 +28,9 @@ export async function getCfdi(ctx: Ctx, uuid: string, as_of?: string): Promise<C
 /** Finds a visible document with its content, as it is now. One call. */
 export const findDetailed = (ledger: ScopedLedger, uuid: string): ReturnType<typeof findWithContent> => findWithContent(ledger, uuid, null)
 
+/** Whether there is a visible document with this UUID. */
+export const isReadableCfdi = async (ctx: Ctx, uuid: string): Promise<boolean> => (await findCfdi(openLedger(ctx), uuid)) !== undefined
+
 /** A document that was found as lists show it. */
 export const shownAs = async (ctx: Ctx, ledger: ScopedLedger, found: FoundCfdi): Promise<Cfdi> =>
   view(found.row, contextOf(ledger, found), await listedOf(ctx))

@@ -102,6 +102,9 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
   const others = affected.rows
     .filter(({ uuid }) => !inside.has(uuid) && !gone.has(uuid))
     .map((before) => ({ before, after: { ...before, ...statuses.get(before.uuid), ...states.get(before.uuid) } }))
+  const places = [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].filter(
+    ({ before, after }) => !isSamePlace(before, after),
+  )
   const counted = [
     ...merged.map(({ before }): Counted => ({ row: before, sign: -1 })),
     ...documents.map(({ row }): Counted => ({ row, sign: 1 })),
@@ -118,11 +121,10 @@ export function applyChanges(changes: SliceChanges, affected: AffectedRows): { w
       reindexed: merged.filter(({ isReindexed }) => isReindexed).map(({ document }) => document.row),
       applications: documents.flatMap(({ applications }) => applications),
       substitutions: documents.flatMap(({ row, substitutes }) => substitutes.map((substituted) => ({ substituted, source: row.uuid }))),
-      substituted: [...merged.map(({ before, document }) => ({ before, after: document.row })), ...others].flatMap(({ before, after }) =>
-        isSamePlace(before, after) ? [] : [after],
-      ),
+      substituted: places.map(({ after }) => after),
       cancelled: [...statuses].map(([uuid, status]) => ({ uuid, ...status })),
       balances: others.flatMap(({ before }) => changedBalance(before, applied.get(before.uuid) ?? [])),
+      turned: turnedBy(changes, affected, documents, places, others),
       months: monthsOf(counted, affected),
       suppliers: suppliersOf(counted, affected),
     },
@@ -200,6 +202,47 @@ const recounted = ({ before, after }: Affected): Counted[] =>
 
 const isSamePlace = (before: SubstitutionState, after: SubstitutionState): boolean =>
   before.substituted_from === after.substituted_from && before.substitutes_from === after.substitutes_from
+
+/** From which ceiling on a reader is shown that a document is substituted, or substitutes another one, where it was not, or no more. */
+const turnedFrom = (name: keyof SubstitutionState, { before, after }: Places): number =>
+  before[name] === after[name] ? Number.POSITIVE_INFINITY : Math.min(...[before[name], after[name]].filter((from) => from !== null))
+
+/** A document before and after the slice, with another place among substitutions. */
+interface Places {
+  before: StoredRow
+  after: SubstitutionState & { uuid: string }
+}
+
+/**
+ * The stored documents outside the slice that a reader can be shown changed by it: those with another place among substitutions, and invoices of
+ * which an application came or went, or whose source is substituted now or no more. Their stored balance can be the same.
+ */
+function turnedBy(
+  { cancelled, removed }: SliceChanges,
+  { rows, applications }: AffectedRows,
+  documents: readonly Incoming[],
+  places: readonly Places[],
+  others: readonly Affected[],
+): SliceWrites['turned'] {
+  const sources = new Map<string, number>()
+  const turn = (all: Map<string, number>, uuid: string, from: number) => all.set(uuid, Math.min(all.get(uuid) ?? from, from))
+  const withdrawn = new Set([...cancelled.map(({ uuid }) => uuid), ...removed])
+  for (const { uuid, issued_at } of [...rows.filter(({ uuid }) => withdrawn.has(uuid)), ...documents.map(({ row }) => row)])
+    turn(sources, uuid, issued_at)
+  for (const one of places) turn(sources, one.after.uuid, turnedFrom('substituted_from', one))
+  const invoices = new Map(others.filter(({ before }) => isDeferred(before)).map(({ before }) => [before.uuid, before]))
+  const balances = new Map<string, number>()
+  const added = documents.flatMap(({ row, applications: own }) => own.map(({ invoice }) => ({ ...row, invoice, source: row.uuid })))
+  for (const { invoice, source, emisor_rfc } of [...applications, ...added]) {
+    const from = sources.get(source) ?? Number.POSITIVE_INFINITY
+    // What another one issued never counts.
+    if (from < Number.POSITIVE_INFINITY && invoices.get(invoice)?.emisor_rfc === emisor_rfc) turn(balances, invoice, from)
+  }
+  return {
+    substituted: places.map((one) => [one.after.uuid, Math.min(turnedFrom('substituted_from', one), turnedFrom('substitutes_from', one))]),
+    balances: [...balances],
+  }
+}
 
 const takenOut = (row: StoredRow | undefined): Counted[] => (row === undefined ? [] : [{ row, sign: -1 }])
 

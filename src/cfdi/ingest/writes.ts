@@ -1,10 +1,10 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { packed } from '../../platform/db/packed.ts'
 import type { Balance } from '../balances.ts'
 import { formChunks } from '../chunks/chunks.ts'
 import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
+import { type Touched, writeTouched } from '../commits/touched.ts'
 import type { Substitution, SubstitutionState } from '../substitution.ts'
 import { cfdi, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
@@ -33,6 +33,8 @@ export interface SliceWrites {
   cancelled: ({ uuid: string } & StatusColumns)[]
   /** Stored invoices with a changed balance, and whether the payment status changed too. */
   balances: ({ uuid: string; isStatusChanged: boolean } & Balance)[]
+  /** What the commit names for those that mirror the partition, besides the documents that it writes. */
+  turned: Required<Pick<Touched, 'substituted' | 'balances'>>
   months: (StoredMonth & { sums: string })[]
   suppliers: StoredSuppliers[]
 }
@@ -52,6 +54,7 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
   ...['counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
   'status_checks',
+  'stored_by',
 ])
 
 /**
@@ -127,12 +130,20 @@ export function writeStatements(
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
-  const gone = removed.map(({ uuid }) => uuid)
+  const gone = named(removed)
+  for (const { row } of documents) row.stored_by = sequence
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     // The fence: it refuses a batch that was computed before another commit took the sequence.
-    ledger.prepare(INSERT_COMMIT).bind(entity, sequence, now, touchedBy(writes)),
+    ledger
+      .prepare(INSERT_COMMIT)
+      .bind(
+        entity,
+        sequence,
+        now,
+        writeTouched({ ...writes.turned, stored: named(documents.map(({ row }) => row)), removed: gone, cancelled: named(cancelled) }),
+      ),
     ...(sequence === 1
       ? [ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(entity, rfc)]
       : []),
@@ -196,19 +207,7 @@ export function writeStatements(
   ]
 }
 
-/** More documents than this are not named: whoever mirrors the partition then reads all of it. */
-const MOST_TOUCHED = 20_000
-
-/**
- * What a commit changes, for those that mirror it: the UUIDs of its documents by what happened to them, as packed JSON. Null for too
- * many.
- */
-function touchedBy({ documents, removed, substituted, cancelled, balances }: SliceWrites): string | null {
-  const lists = { stored: documents.map(({ row }) => row), removed, substituted, cancelled, balances }
-  const named = Object.entries(lists).flatMap(([what, list]) => (list.length === 0 ? [] : [[what, list.map(({ uuid }) => uuid)] as const]))
-  const isTooLong = named.reduce((sum, [, uuids]) => sum + uuids.length, 0) > MOST_TOUCHED
-  return isTooLong ? null : packed(JSON.stringify(Object.fromEntries(named)))
-}
+const named = (rows: readonly { uuid: string }[]): string[] => rows.map(({ uuid }) => uuid)
 
 /**
  * Deletes a partition's commits before an instant, but for the last one, which fences the next. Whoever mirrors it and has not read that

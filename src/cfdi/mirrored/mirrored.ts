@@ -1,21 +1,13 @@
-import { unpacked } from '../../platform/db/packed.ts'
 import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { EVERYTHING, shows, type Windows } from '../../visibility/window.ts'
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
-import {
-  type CommitRow,
-  countStretches,
-  findVisible,
-  type MirroredRow,
-  ROWS,
-  readCommits,
-  readStretch,
-  type StretchPosition,
-} from './store.ts'
+import { readTouched } from '../commits/touched.ts'
+import { countStretches, findVisible, type MirroredRow, ROWS, readCommits, readStretch } from './store.ts'
 import { type Stretch, stretchesBetween } from './stretches.ts'
+import type { StretchPosition } from './within.ts'
 
+export { lastCommits } from '../commits/commits.ts'
 export { inflated, readPacked, type XmlPlace } from '../xml/xml-store.ts'
-export { lastCommits } from './store.ts'
 
 interface Commits {
   of: Partition['origin']
@@ -57,7 +49,7 @@ export async function readLeg(ledger: ScopedLedger, leg: Leg, place: Place): Pro
   const partition = partitionOf(ledger, leg)
   if (!partition) return { found: [], next: null }
   if ('stretches' in leg) return readStretches(ledger, partition, leg, leg.stretches, place && 'stretch' in place ? place : null)
-  return readTouched(ledger, partition, leg, leg.windows, place && 'commit' in place ? place : { commit: leg.after + 1, behind: 0 })
+  return readCommitted(ledger, partition, leg, leg.windows, place && 'commit' in place ? place : { commit: leg.after + 1, behind: 0 })
 }
 
 /** Finds the visible ones of these documents that have their XML, each once. */
@@ -94,9 +86,7 @@ async function readStretches(
   }
 }
 
-const storedBy = ({ touched }: CommitRow): string[] => (JSON.parse(unpacked(touched!).toString()) as { stored?: string[] }).stored ?? []
-
-async function readTouched(
+async function readCommitted(
   ledger: ScopedLedger,
   partition: Partition,
   { of, until }: Commits,
@@ -109,8 +99,9 @@ async function readTouched(
   let next = commit
   for (const one of commits) {
     // It named no documents, or is forgotten: then all that the windows show are looked through.
-    if (one.sequence !== next || one.touched === null || named.length >= ROWS) break
-    for (const [n, uuid] of storedBy(one).entries())
+    const { stored = [], isCut } = readTouched(one.touched)
+    if (one.sequence !== next || isCut || named.length >= ROWS) break
+    for (const [n, uuid] of stored.entries())
       if (next > commit || n >= behind) named.push({ uuid, by: next, place: { commit: next, behind: n + 1 } })
     next++
   }

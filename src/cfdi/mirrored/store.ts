@@ -1,8 +1,9 @@
-import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { all, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { Stretch } from './stretches.ts'
+import { type StretchPosition, within } from './within.ts'
 
 const COLUMNS = [
   ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk'] as const),
@@ -14,17 +15,6 @@ const SELECT = COLUMNS.map((name) => `c.${name}`).join(', ')
 export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & {
   [Name in keyof XmlPlace]: XmlPlace[Name] | null
 }
-
-/** A position in a stretch: issued_at and UUID, both ascending. It does not change when a document is cancelled. */
-export type StretchPosition = readonly [issued_at: number, uuid: string]
-
-const within = ({ direction, since, until, floor, before }: Stretch, after: StretchPosition | null): Fragment[] => [
-  sql`c.direction = ${direction}`,
-  ...(after ? [sql`(c.issued_at, c.uuid) > (${after[0]}, ${after[1]})`] : since === null ? [] : [sql`c.issued_at >= ${since}`]),
-  ...(until === null ? [] : [sql`c.issued_at <= ${until}`]),
-  ...(floor === null ? [] : [sql`+c.fecha >= ${floor}`]),
-  ...(before === null ? [] : [sql`+c.fecha < ${before}`]),
-]
 
 /** Rows that one statement reads. It is written into the text, because a bound limit makes SQLite prepare the statement again. */
 export const ROWS = 250
@@ -75,10 +65,10 @@ export const findVisible = async ({ d1 }: ScopedLedger, partition: Partition, uu
     ).all<MirroredRow>()
   ).results
 
-/** A commit of a partition. `touched` is packed JSON; null when it changed too many documents to name them. */
+/** A commit of a partition. `touched` is for `readTouched`. */
 export interface CommitRow {
   sequence: number
-  touched: string | null
+  touched: string
 }
 
 /** Reads the first commits of a partition after one, up to another. Of a partition without visible documents there is none to read. */
@@ -89,17 +79,4 @@ export const readCommits = async ({ d1 }: ScopedLedger, { number }: Partition, a
       sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} and sequence <= ${until}
         order by sequence limit 10`,
     ).all<CommitRow>()
-  ).results.map(({ sequence, touched }) => ({ sequence, touched: touched === '' ? null : touched }))
-
-/** Returns the last commits of partitions, those up to an instant in milliseconds; 0 for a partition without one. */
-export const lastCommits = async (d1: D1Database, partitions: readonly number[], until: number): Promise<Map<number, number>> =>
-  new Map(
-    (
-      await prepared(
-        d1,
-        sql`select j.value as number, coalesce((
-            select sequence from cfdi_commits where entity = j.value and committed_at <= ${until} order by sequence desc limit 1), 0) as sequence
-          from json_each(${JSON.stringify(partitions)}) j`,
-      ).all<{ number: number; sequence: number }>()
-    ).results.map(({ number, sequence }) => [number, sequence]),
-  )
+  ).results

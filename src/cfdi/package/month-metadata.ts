@@ -75,6 +75,8 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
 /** The metadata files of a package. Throws PackageRejected. */
 export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
+  /** What is no list of CFDIs. Beside one it is no loss; alone it stands where one should be. */
+  const odd: string[] = []
   let left = MAX_METADATA_BYTES
   for await (const entry of entriesOf(file, await readDirectory(file))) {
     if (entry.junk || isXml(entry.name)) continue
@@ -84,10 +86,11 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) odd.push(name)
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
+  if (files.length === 0) for (const name of odd) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

@@ -62,7 +62,7 @@ const EQUAL = ['metodo_pago', 'forma_pago', 'uso_cfdi', 'currency', 'serie', 'fo
 
 /** The conditions of the filters that no index serves, on a row of the alias `page`. */
 export function scannedConditions(filters: Filters, partition: Partition): Fragment[] {
-  const { cancelled_from, cancelled_to, paid_from, paid_to, updated_since, total_min, total_max, balance_min, has_xml } = filters
+  const { cancelled_from, cancelled_to, paid_from, paid_to, total_min, total_max, balance_min, has_xml } = filters
   const conditions: Fragment[] = EQUAL.flatMap((name) => (filters[name] === undefined ? [] : [sql`${raw(name)} = ${filters[name]}`]))
   const cancelled = (operator: string, bound: string) =>
     isDay(bound)
@@ -70,7 +70,6 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
       : sql`unixepoch(cancelled_at) ${raw(operator)} ${seconds(bound)}`
   if (cancelled_from) conditions.push(cancelled('>=', cancelled_from))
   if (cancelled_to) conditions.push(cancelled('<=', cancelled_to))
-  if (updated_since) conditions.push(...partition.isChangedSince('page', Date.parse(updated_since)))
   if (total_min) conditions.push(ofTotal('>=', total_min))
   if (total_max) conditions.push(ofTotal('<=', total_max))
   if (filters.past) conditions.push(...ofPast(filters, filters.past, partition))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { isSituacion, isSource } from '../../blacklists/catalog.ts'
-import { Paging } from '../../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Paging, requireOrder } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
 
@@ -37,7 +37,7 @@ const DAY_OR_INSTANT = doc(
 )
 const moment = (description = DAY_OR_INSTANT) =>
   z
-    .union([z.iso.date(), z.iso.datetime({ offset: true })], 'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset.')
+    .union([GivenDay, GivenInstant], 'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset, in a year from 2000 to 2199.')
     .optional()
     .meta({ documented: { type: 'string', description } })
 
@@ -74,23 +74,8 @@ export const CfdiSearch = z
     version: z.enum(['3.2', '3.3', '4.0', '1.0', '2.0']).optional(),
     cancelled_from: moment(doc('Like issued_from, for the time of cancellation. Only cancelled documents are returned.')),
     cancelled_to: moment(doc('Like issued_to, for the time of cancellation. Only cancelled documents are returned.')),
-    paid_from: z.iso
-      .date()
-      .optional()
-      .meta({ description: doc('First day of last_payment_at. Only documents with a payment are returned.') }),
-    paid_to: z.iso
-      .date()
-      .optional()
-      .meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
-    updated_since: z.iso
-      .datetime({ offset: true })
-      .optional()
-      .meta({
-        description: doc(
-          'Only documents whose updated_at is at or after this instant. A document that your window has begun to show may have changed ' +
-            'earlier.',
-        ),
-      }),
+    paid_from: GivenDay.optional().meta({ description: doc('First day of last_payment_at. Only documents with a payment are returned.') }),
+    paid_to: GivenDay.optional().meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
     total_min: money(doc('Least total, in the document’s own currency.')),
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
@@ -124,6 +109,12 @@ export const CfdiSearch = z
       .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(
+    requireOrder(
+      ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
+      ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
+    ),
+  )
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>

@@ -16,9 +16,7 @@ while has_more is true.** Continue with next_cursor until has_more is false. The
 to payment_status when the service has documents that were issued after a ceiling of your windows.
 
 payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
-complements and credit notes that count and were issued up to the ceiling of the invoice's direction. updated_at is when the document itself last
-changed; payments do not change it. A document that a window has begun to show may have changed earlier: when visible_to of the fiscal
-entity's windows has moved, also list what was issued since the old one, with issued_from.`)
+complements and credit notes that count and were issued up to the ceiling of the invoice's direction. To follow what changes, use \`GET /v1/cfdi/changes\`.`)
 
 /** The search of CFDIs, under /v1/cfdi. */
 export const searchRoutes = new Hono<App>().get(

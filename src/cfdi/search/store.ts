@@ -202,7 +202,7 @@ export async function findPage(
   return { items, next: horizon }
 }
 
-const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: ReadRow, applied: string | null): PageItem => ({
+export const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: ReadRow, applied: string | null): PageItem => ({
   row,
   context: { fiscal_entity_id, partition, applied: applied === null ? undefined : parseApplied(applied).map(appliedOf) },
 })

@@ -1,16 +1,17 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
+import { GivenDay } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 import { Direction } from '../contract.ts'
 import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 
-export const Month = z.string().regex(/^((19|20)\d\d|2100)-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
+export const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
 export const monthOrDay = (description: Doc) =>
   z
-    .union([Month, z.iso.date()], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD.')
+    .union([Month, GivenDay], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD, in a year from 2000 to 2199.')
     .optional()
-    .meta({ documented: { type: 'string', pattern: '^((19|20)\\d\\d|2100)-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
+    .meta({ documented: { type: 'string', pattern: '^2[01]\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
 const money = z.string().meta({ description: doc('Decimal, in MXN.') })
 
 /** The query of GET /v1/cfdi/summary/monthly. */
@@ -46,6 +47,9 @@ const CfdiMonth = z
     ieps: money,
     total: money,
     credit_notes: money.meta({ description: doc('subtotal − descuento of the documents of type E.') }),
+    credit_notes_iva: money.meta({
+      description: doc('iva_trasladado of the documents of type E, which the row’s iva_trasladado leaves out.'),
+    }),
     net: money.meta({ description: doc('subtotal − descuento of the documents of type I, minus credit_notes.') }),
     pue_total: money,
     ppd_total: money,

@@ -272,6 +272,7 @@ function rowOf(fiscal_entity_id: string, place: MonthPlace, parts: Parts): Omit<
     ieps: decimal(income.ieps),
     total: decimal(income.total),
     credit_notes: decimal(credit_notes),
+    credit_notes_iva: decimal(credit.iva_trasladado),
     net: decimal(income.subtotal - income.descuento - credit_notes),
     pue_total: decimal(valid('I', 'PUE').total),
     ppd_total: decimal(valid('I', 'PPD').total),

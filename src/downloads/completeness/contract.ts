@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Instant, Paging, UUID } from '../../platform/http/shapes.ts'
+import { Instant, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { MONTH_STATUSES } from '../../visibility/coverage.ts'
 
-const Month = z.string().regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM.')
+const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
 
 export const COVERED_SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
 const CoveredSource = z.enum(COVERED_SOURCES)
@@ -80,7 +80,7 @@ export const REASONS = ['xml_not_delivered_yet', 'requested', 'cancelled_receive
 
 export const LackingDocument = z
   .strictObject({
-    uuid: z.string().regex(UUID),
+    uuid: z.guid().meta({ description: doc('In upper case.') }),
     issued_at: Instant.nullable().meta({ description: doc('Null for a document of which not even the metadata could be kept.') }),
     estatus: z.enum(['vigente', 'cancelado']).nullable(),
     kind: z.enum(['cfdi', 'retenciones']).nullable(),

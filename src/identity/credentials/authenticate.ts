@@ -2,7 +2,7 @@ import { Failure } from '../../failures.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { log } from '../../platform/log.ts'
 import type { Actor, Connection } from '../../platform/tenant.ts'
-import { digestOf, isApiKey, isSecret } from './key.ts'
+import { digestOf, faultOf } from './key.ts'
 import { type AuthenticatedRow, findAuthenticated, markUsed } from './store.ts'
 
 export interface Authentication {
@@ -13,13 +13,15 @@ export interface Authentication {
   isFirstUse: boolean
 }
 
-const unauthenticated = () =>
+const unauthenticated = (reason: string) =>
   new Failure(
     'unauthenticated',
     'credential.invalid',
-    'The Authorization header is absent or malformed, or the credential is unknown, expired or revoked. ' +
-      'Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.',
+    `${reason} Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.`,
   )
+
+/** Of an unknown credential and of one that is not valid any more, alike. */
+const refused = () => unauthenticated('The credential is unknown, expired or revoked.')
 
 const utcDay = ({ now }: System): string => now.toISOString().slice(0, 10)
 
@@ -42,12 +44,13 @@ export async function authenticate(
   fiscal_entity_id: string | null,
 ): Promise<Authentication> {
   const { environment, apiSecretKeys } = system.settings
-  if (!presented || !isSecret(environment, presented.api_secret)) throw unauthenticated()
-  if (presented.api_key !== null && !isApiKey(environment, presented.api_key)) throw unauthenticated()
+  if (!presented) throw unauthenticated('The Authorization header is absent or malformed.')
+  const fault = faultOf(environment, presented)
+  if (fault !== null) throw unauthenticated(fault)
   const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
   const row = await findAuthenticated(system.db, digests, fiscal_entity_id)
-  if (!row || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw unauthenticated()
-  if (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key)) throw unauthenticated()
+  if (!row || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw refused()
+  if (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key)) throw refused()
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
   return {
     organization: { id, name, timezone, plan, extractor_count, events_shard },

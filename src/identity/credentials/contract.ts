@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { GivenInstant, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { ROLES } from '../../platform/tenant.ts'
 
 export const Role = z.enum(ROLES).meta({ id: 'Role' })
@@ -45,9 +45,7 @@ export const CredentialDraft = z
   .strictObject({
     name: trimmedText(1, 120),
     role: Role,
-    expires_at: z.iso
-      .datetime({ offset: true })
-      .nullable()
+    expires_at: GivenInstant.nullable()
       .optional()
       .meta({
         description: doc(

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Key } from '../../platform/crypto/keyring.ts'
+import type { PresentedCredential } from '../../platform/tenant.ts'
 
 /**
  * `fds_{env}_key_{id}` and `fds_{env}_secret_{random}{checksum}`: 22 and 43 characters of base62 (131 and 256 bits), then 6 characters of
@@ -62,6 +63,25 @@ export const isInvitationToken = (environment: Environment, text: string): boole
 
 export const isApiKey = (environment: Environment, text: string): boolean =>
   new RegExp(`^fds_${environment}_key_[0-9A-Za-z]{${ID_LENGTH}}$`).test(text)
+
+const ENVIRONMENT = /^fds_(test|live)_/
+
+/** What the texts of a credential show to be wrong with it, in a sentence that repeats nothing of them; null when nothing is. */
+export function faultOf(environment: Environment, { api_key, api_secret }: PresentedCredential): string | null {
+  const isKey = /^fds_\w+_key_/.test(api_secret)
+  if (isKey && api_key === null) return 'The api_key was sent as a Bearer token, in the place of the api_secret.'
+  if (isKey) return 'The api_secret is an api_key: perhaps the two are swapped. The api_key comes first.'
+  for (const text of [api_secret, api_key ?? api_secret]) {
+    const its = ENVIRONMENT.exec(text)?.[1]
+    if (its !== undefined && its !== environment)
+      return `This is a credential for ${its}, and this is ${environment}. Each environment has credentials and an address of its own.`
+  }
+  if (!isSecret(environment, api_secret))
+    return `The api_secret is not one: it begins with fds_${environment}_secret_ and has 49 characters after that. Perhaps it was not copied whole.`
+  if (api_key !== null && !isApiKey(environment, api_key))
+    return `The api_key is not one: it begins with fds_${environment}_key_ and has 22 characters after that. Perhaps it was not copied whole.`
+  return null
+}
 
 /** The keyed hash under which a secret is stored and found: the key's version and HMAC-SHA256 in hex. */
 export const digestOf = async (key: Key, secret: string): Promise<string> => `${key.version}.${(await key.hmac(secret)).toHex()}`

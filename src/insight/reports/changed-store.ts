@@ -1,5 +1,5 @@
+import { readTouched } from '../../cfdi/commits/touched.ts'
 import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
-import { unpacked } from '../../platform/db/packed.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Sequences } from './state-store.ts'
 
@@ -7,8 +7,6 @@ import type { Sequences } from './state-store.ts'
 const MOST_COMMITS = 400
 /** Documents of one question. */
 const DOCUMENTS = 5_000
-
-type Touched = Partial<Record<'stored' | 'removed' | 'substituted' | 'cancelled' | 'balances', string[]>>
 
 const partitionsOf = ({ entity, importPartition }: ScopedLedger): number[] =>
   importPartition === null ? [entity] : [entity, importPartition]
@@ -38,11 +36,10 @@ export async function changedMonths(
     // Some are forgotten, or there are too many.
     if (results.length !== until - after) return null
     for (const { touched } of results) {
-      if (touched === '') return null
-      const named = JSON.parse(unpacked(touched).toString()) as Touched
-      // Nobody knows any more of which month they were.
-      if (named.removed) return null
-      for (const list of Object.values(named)) for (const uuid of list) uuids.add(uuid)
+      const { stored = [], cancelled = [], substituted = [], balances = [], removed, isCut } = readTouched(touched)
+      // Nobody knows any more of which month the removed ones were.
+      if (isCut || removed) return null
+      for (const uuid of [...stored, ...cancelled, ...[...substituted, ...balances].map(([one]) => one)]) uuids.add(uuid)
     }
   }
   const list = [...uuids]

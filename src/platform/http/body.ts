@@ -11,15 +11,26 @@ const sizeOf = (bytes: number): string => (bytes % MIB === 0 ? `${bytes / MIB} M
 const tooLarge = (limit: number) =>
   new Failure('too_large', 'request.too_large', `The body is larger than ${sizeOf(limit)}. Send less at once.`)
 
-/** The parts of a body, counted as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes. */
+/** A body fails to arrive only when the client hangs up. Nobody reads this answer, but the log has it as the client's doing. */
+const interrupted = () =>
+  new Failure('malformed', 'request.interrupted', 'The connection ended before the whole body was received. Send the request again.')
+
+/**
+ * The parts of a body, counted as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes, and 400
+ * when the client hangs up before the end.
+ */
 export async function* countedParts(request: Request, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   if (!request.body) return
   let size = 0
-  for await (const part of request.body as ReadableStream<Uint8Array>) {
-    size += part.length
-    if (size > limit) throw tooLarge(limit)
-    yield part
+  try {
+    for await (const part of request.body as ReadableStream<Uint8Array>) {
+      size += part.length
+      if (size > limit) throw tooLarge(limit)
+      yield part
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : interrupted()
   }
 }
 

@@ -1,10 +1,62 @@
+import type { MiddlewareHandler } from 'hono'
 import { HonoBase, type HonoOptions } from 'hono/hono-base'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Env, Schema } from 'hono/types'
+import type { App } from '../context.ts'
+import { problem, unknownPath, wrongMethod } from './problem.ts'
+import { nearest } from './validation/nearest.ts'
 
-/** Hono with one router alone, which its `methodNotAllowed` needs anyway. */
+/** Hono with one router alone, which `pathsOf` needs anyway. */
 export class Hono<E extends Env, S extends Schema = Record<never, never>, BasePath extends string = '/'> extends HonoBase<E, S, BasePath> {
   constructor(options: HonoOptions<E> = {}) {
     super({ router: new TrieRouter(), ...options })
   }
 }
+
+/** The methods of each path: of those that routes spell out, and of those with parameters. */
+function pathsOf(routes: readonly { method: string; path: string }[]) {
+  const literal = new Map<string, Set<string>>()
+  const others = new TrieRouter<Set<string>>()
+  const methods = new Map<string, Set<string>>()
+  for (const { method, path } of routes)
+    if (method !== 'ALL') methods.set(path, (methods.get(path) ?? new Set()).add(method).add(method === 'GET' ? 'HEAD' : method))
+  for (const [path, own] of methods) /[:*]/.test(path) ? others.add('ALL', path, own) : literal.set(path, own)
+  return { literal, at: (path: string) => new Set(others.match('ALL', path)[0].flatMap(([own]) => [...own])) }
+}
+
+/**
+ * Answers 405 with the methods of the path. A path that routes spell out has the methods of these routes only, because the parameter of
+ * another route never has the value that stands there: `/v1/webhooks/event-catalog` is no webhook. A path that is nothing is answered 404, with
+ * what may be wrong with it.
+ */
+export function refuseWrongPaths(app: { routes: { method: string; path: string }[] }): MiddlewareHandler<App> {
+  let paths: ReturnType<typeof pathsOf> | undefined
+  return async (c, next) => {
+    paths ??= pathsOf(app.routes)
+    const { literal, at } = paths
+    const { method, path } = c.req
+    const own = literal.get(path)
+    if (own) {
+      if (!own.has(method)) throw wrongMethod([...own])
+      return next()
+    }
+    await next()
+    if (c.res.status !== 404 || c.error) return
+    const allowed = at(path)
+    if (allowed.has(method)) return
+    c.res = problem(allowed.size > 0 ? wrongMethod([...allowed]) : unknownPath(hintOf(path, paths)), c)
+  }
+}
+
+/** What may be wrong with a path that is nothing; undefined when that cannot be told. */
+function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>): string | undefined {
+  const isKnown = (one: string) => literal.has(one) || at(one).size > 0
+  if (path.length > 1 && path.endsWith('/') && isKnown(path.slice(0, -1))) return 'Leave out the slash at its end.'
+  if (isKnown(`/v1${path}`)) return 'Put /v1 before it.'
+  if (path.startsWith('/v1/v1/')) return 'It has /v1 twice.'
+  const meant = nearest(path, [...literal.keys()].filter(isShown))
+  return meant && `Did you mean ${meant}? GET /docs lists all paths.`
+}
+
+/** What exists in one environment alone is not suggested. */
+const isShown = (path: string): boolean => path.startsWith('/v1/') && !path.startsWith('/v1/test-helpers/')

@@ -16,6 +16,7 @@ import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
+import { memberHint } from './validation/nearest.ts'
 
 /** A declared answer of a route. */
 export interface Output {
@@ -88,7 +89,7 @@ type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
 
 const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, sent: (c: Context) => unknown) =>
   described({ input: { target, schema } }, (async (c, next) => {
-    c.req.addValidatedData(target, parse(target, schema, await sent(c)))
+    c.req.addValidatedData(target, parse(target, schema, await sent(c), memberHint))
     return next()
   }) as Validation<T, S>)
 

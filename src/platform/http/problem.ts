@@ -62,8 +62,9 @@ const LOCKED = [
     'unlocked.',
 ] as const
 
-export const unknownPath = (): Failure =>
-  new Failure('not_found', 'request.unknown_path', 'There is nothing at this path. GET /docs lists all paths.')
+/** `hint` says what may be wrong with the path. */
+export const unknownPath = (hint = 'GET /docs lists all paths.'): Failure =>
+  new Failure('not_found', 'request.unknown_path', `There is nothing at this path. ${hint}`)
 
 export const wrongMethod = (methods: readonly string[]): Failure => {
   const allow = methods.filter((method) => method !== 'HEAD').sort()

@@ -27,6 +27,9 @@ const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 export const referencePage = (c: Context<App>): Promise<Response> =>
   asset(c, 'reference.html', 'text/html; charset=UTF-8', { 'Content-Security-Policy': POLICY })
 
+/** Answers with the text for language models, which `npm run openapi` wrote. */
+export const llmsPage = (c: Context<App>): Promise<Response> => asset(c, 'llms.txt', 'text/plain; charset=utf-8')
+
 /** Answers with one of the page's files. Throws Failure 404 for any other name. */
 export function referenceFile(c: Context<App>, file: string): Promise<Response> {
   const type = VIEWER.get(file)

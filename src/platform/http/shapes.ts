@@ -47,14 +47,28 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
     next_cursor: z.string().nullable(),
   })
 
-/** Text that is trimmed before its length in code points is checked. */
+/** Ends of lines, and what makes the text after it be read in another direction, belong to the control characters. */
+const CONTROL = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u
+const VISIBLE = /[^\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u
+
+/** What is wrong with a text that people are to read as a name; null when nothing is. An empty text has nothing that can be wrong. */
+function nameFault(text: string): string | null {
+  if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
+  if (CONTROL.test(text)) return 'Must not contain control characters.'
+  return text === '' || VISIBLE.test(text) ? null : 'Must contain a visible character.'
+}
+
+/** A name, or another line that people read: trimmed before its length in code points is checked. */
 export const trimmedText = (min: number, max: number) =>
   documented(
     z
       .string()
       .transform((text) => text.trim())
       .refine((text) => lengthOf(text) >= min && lengthOf(text) <= max)
-      .refine((text) => !/[\u0000-\u001f\u007f]/.test(text), 'Must not contain control characters.'),
+      .superRefine((text, context) => {
+        const message = nameFault(text)
+        if (message) context.addIssue({ code: 'custom', message })
+      }),
     { type: 'string', minLength: min, maxLength: max },
   )
 
@@ -68,3 +82,30 @@ export const Email = documented(z.string().trim().pipe(z.email().max(254)), {
 const lengthOf = (text: string): number => [...text].length
 
 export const Instant = z.iso.datetime({ offset: true })
+
+const isInYears = (text: string): boolean => /^2[01]/.test(text)
+const YEARS = 'Must be in a year from 2000 to 2199.'
+
+const DAY_MS = 86_400_000
+
+/** Whether a day, an instant or an amount comes after another. A day and an instant are compared as far as no time zone can change it. */
+function isAfter(from: string, to: string): boolean {
+  if (!from.includes('-')) return Number(from) > Number(to)
+  const slack = from.length > 10 === to.length > 10 ? 0 : 2 * DAY_MS
+  return Date.parse(from) - Date.parse(to) > slack
+}
+
+/** The refinement of a query with ranges: none may begin after its end, because nothing would be in it. */
+export const requireOrder =
+  (...ranges: readonly (readonly [from: string, to: string])[]) =>
+  (query: object, context: z.RefinementCtx): void => {
+    const given = query as Record<string, string | undefined>
+    for (const [from, to] of ranges)
+      if (given[from] !== undefined && given[to] !== undefined && isAfter(given[from], given[to]))
+        context.addIssue({ code: 'custom', path: [from], message: `Must not be ${to.endsWith('_max') ? 'more than' : 'after'} \`${to}\`.` })
+  }
+
+/** A day in a request. */
+export const GivenDay = z.iso.date({ abort: true }).refine(isInYears, YEARS)
+/** An instant in a request. */
+export const GivenInstant = z.iso.datetime({ offset: true, abort: true }).refine(isInYears, YEARS)

@@ -69,10 +69,15 @@ async function streamed(files: R2Bucket, key: string, parts: Parts, length: numb
   const writer = writable.getWriter()
   writer.closed.catch(() => {})
   let left = length
-  for await (const part of parts) {
-    left -= part.length
-    // What is longer than it says is still counted, because it may be too large.
-    if (left >= 0) await writer.write(part)
+  try {
+    for await (const part of parts) {
+      left -= part.length
+      // What is longer than it says is still counted, because it may be too large.
+      if (left >= 0) await writer.write(part)
+    }
+  } catch (error) {
+    await writer.abort(error).catch(() => {})
+    throw error
   }
   if (left === 0) {
     await writer.close()

@@ -63,6 +63,33 @@ export async function openCursor(
   }
 }
 
+/** What a hidden position is filled up to a multiple of, so that its length says nothing. */
+const FILLED = 640
+
+const contextOf = ({ list, filters }: CursorScope, organization: string): string => JSON.stringify([list, organization, canonical(filters)])
+
+/** Writes a cursor that nobody can read, for a position that tells what the organization is not to know. */
+export async function sealHidden({ settings, organization }: Ctx, scope: CursorScope, position: unknown): Promise<string> {
+  const text = JSON.stringify(position)
+  const { version, seal } = settings.cursorKeys.current
+  const sealed = await seal(text.padEnd(Math.ceil(text.length / FILLED) * FILLED), contextOf(scope, organization.id))
+  return `${version}.${urlsafe(sealed)}`
+}
+
+/** Reads the position from a hidden cursor. Throws Failure 400 when it was made for another scope or altered. */
+export async function openHidden<Hidden>({ settings, organization }: Ctx, scope: CursorScope, cursor: string): Promise<Hidden> {
+  const [, version = '', encoded = ''] = cursor.match(/^(\d+)\.([\w-]{1,4000})$/) ?? []
+  const key = settings.cursorKeys.of(version)
+  if (!key) throw refused()
+  try {
+    const text = await key.open(base64ToBytes(standard(encoded)), contextOf(scope, organization.id))
+    if (text === null) throw refused()
+    return JSON.parse(text) as Hidden
+  } catch {
+    throw refused()
+  }
+}
+
 const standard = (text: string): string => text.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (text.length % 4)) % 4)
 
 /** Makes a page of rows. The caller reads one row more than the limit, which tells whether there is another page. */

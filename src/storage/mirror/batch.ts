@@ -1,7 +1,7 @@
 import { type Found, findNamed, inflated, type Leg, readLeg, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { System } from '../../platform/context.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import type { MirroredKind } from '../contract.ts'
+import type { MirroredKind } from '../kinds.ts'
 import { documentPathOf, pathOf } from '../template.ts'
 import type { Item } from './copy.ts'
 import { type KnownDocument, readDocuments } from './documents.ts'

@@ -1,7 +1,7 @@
 import { mirroredDocuments } from '../../documents/documents.ts'
 import { mirroredNotifications } from '../../mailbox/mirrored.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { MIRRORED_KINDS, type MirroredKind } from '../contract.ts'
+import { MIRRORED_KINDS, type MirroredKind } from '../kinds.ts'
 import { doneAmong, type MirrorRow } from './store.ts'
 
 const PAGE = 100

@@ -2,7 +2,7 @@ import type { Leg, Place } from '../../cfdi/mirrored/mirrored.ts'
 import { ofImports } from '../../cfdi/mirrored/mirrored.ts'
 import { contain, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
 import type { Window, Windows } from '../../visibility/window.ts'
-import type { MirroredKind } from '../contract.ts'
+import type { MirroredKind } from '../kinds.ts'
 
 /** What has been dealt with of a fiscal entity (tables.ts). */
 export interface Copied {

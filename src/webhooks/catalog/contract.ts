@@ -26,6 +26,9 @@ export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.'
 })
 export type EventKey = z.infer<typeof EventKey>
 
+/** The key of an event that was sent: those of the catalog, and a test's. */
+export const SentEventKey = z.enum([...EVENT_KEYS, TEST_KEY], `Must be a key of the event catalog, or ${TEST_KEY}.`)
+
 export const EventCatalogItem = z
   .strictObject({
     key: EventKey,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
+import { GivenInstant, Id, Instant, Paging } from '../../platform/http/shapes.ts'
+import { SentEventKey } from '../catalog/contract.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
 const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
@@ -49,13 +50,7 @@ export type Delivery = z.infer<typeof Delivery>
 export const DeliveryQuery = z.strictObject({
   ...Paging,
   status: DeliveryStatus.optional(),
-  event_key: z
-    .string()
-    .max(100)
-    .optional()
-    .meta({
-      description: doc('Lists only deliveries of events with this key.'),
-    }),
+  event_key: SentEventKey.optional().meta({ description: doc('Lists only deliveries of events with this key.') }),
 })
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>
 
@@ -63,7 +58,7 @@ export const DeliveryPath = z.strictObject({ webhook_id: Id('wh'), event_id: Id(
 
 export const RedeliveryRequest = z
   .strictObject({
-    since: Instant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
+    since: GivenInstant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
     statuses: z
       .array(z.enum(['lost', 'failed']))
       .min(1)

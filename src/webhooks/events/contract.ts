@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { documented, Id, Paging } from '../../platform/http/shapes.ts'
+import { documented, GivenInstant, Id, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
+import { SentEventKey } from '../catalog/contract.ts'
 
 export const EventQuery = z
   .strictObject({
     ...Paging,
-    event_key: z
-      .string()
-      .max(100)
-      .optional()
-      .meta({
-        description: doc('Lists only events with this key, such as `cfdi.cancelled`.'),
-      }),
+    event_key: SentEventKey.optional().meta({ description: doc('Lists only events with this key, such as `cfdi.cancelled`.') }),
+    since: GivenInstant.optional().meta({
+      description: doc(
+        'Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.',
+      ),
+    }),
     fiscal_entity_id: documented(FiscalEntityId.optional(), {
       type: 'string',
       description: doc('Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.'),

@@ -16,11 +16,12 @@ const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) a
  * events.
  */
 export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
-  const { limit, cursor, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
-  const scope = { list: 'events', filters: { ...others, fiscal_entity_id } }
+  const { limit, cursor, since, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
+  const scope = { list: 'events', filters: { ...others, since, fiscal_entity_id } }
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
   const filters = { event_key: others.event_key ?? null, entity_uuid: fiscal_entity_id === undefined ? null : uuidOf(fiscal_entity_id) }
-  const { rows, isLast } = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, Number(after ?? 0), limit + 1)
+  const begin = Number(after ?? (since === undefined ? 0 : Date.parse(since) - 1))
+  const { rows, isLast } = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, begin, limit + 1)
   const found = rows.filter(({ is_match }) => is_match === 1)
   for (const row of await hiddenOf(ctx, ctx.organization.id, found)) row.is_match = 0
   const { matches, last } = pageOfScan({ rows, isLast }, limit)

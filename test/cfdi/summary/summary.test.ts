@@ -78,6 +78,7 @@ function oracle(rows: readonly Row[], month: string, direction: number, isSubsti
     ieps: '0.00',
     total: text(sum(of('I'), (row) => row.total)),
     credit_notes: text(credit),
+    credit_notes_iva: text(sum(of('E'), (row) => row.iva_trasladado)),
     net: text(sum(of('I'), (row) => row.subtotal) - credit),
     pue_total: text(
       sum(

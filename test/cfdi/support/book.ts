@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { type Chunk, partOf } from '../../../src/cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../src/cfdi/chunks/content.ts'
+import { readTouched, type Touched } from '../../../src/cfdi/commits/touched.ts'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
 import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
-import { unpacked } from '../../../src/platform/db/packed.ts'
 import { type Plain, RFC } from './documents.ts'
 import { numbered } from './ledger.ts'
 
@@ -118,12 +118,12 @@ export const chunksIn = async ({ entity }: IngestTarget): Promise<Chunk[]> =>
     .results
 
 /** What the commits of a book touched, in their order. */
-export const commitsOf = async ({ entity }: IngestTarget): Promise<Record<string, string[]>[]> =>
+export const commitsOf = async ({ entity }: IngestTarget): Promise<Touched[]> =>
   (
     await env.LEDGER_0.prepare('select hex(touched) as touched from cfdi_commits where entity = ? order by sequence')
       .bind(entity)
       .all<{ touched: string }>()
-  ).results.map(({ touched }) => JSON.parse(unpacked(touched).toString()))
+  ).results.map(({ touched }) => readTouched(touched))
 
 type Cell = (number | string)[]
 

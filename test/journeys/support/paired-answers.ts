@@ -40,8 +40,19 @@ async function surface(player: Player, path: string): Promise<Any> {
   return { path, status, body: { ...body, data, has_more: undefined } }
 }
 
-/** `since` divides what changed early from what changed late. */
-export async function answersTo(player: Player, since: Date): Promise<Record<string, unknown>> {
+/** Everything that is told of the RFC, from nothing. */
+async function changesOf(player: Player): Promise<Any[]> {
+  const items: Any[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await api(player, 'GET', `/v1/cfdi/changes?fiscal_entity_id=${player.fiscal_entity_id}&limit=100${cursor}`)
+    if (status !== 200) return [{ status, body }]
+    items.push(...body.data)
+    if (!body.has_more) return items
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+}
+
+export async function answersTo(player: Player): Promise<Record<string, unknown>> {
   const get = async (path: string) => {
     const { status, body } = await api(player, 'GET', path)
     return { status, body }
@@ -74,7 +85,7 @@ export async function answersTo(player: Player, since: Date): Promise<Record<str
     cfdi,
     details: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}?fiscal_entity_id=${fe}`)),
     payments: await each(some, ({ uuid }) => get(`/v1/cfdi/${uuid}/payments?fiscal_entity_id=${fe}`)),
-    changed: await pages(player, `/v1/cfdi?fiscal_entity_id=${fe}&updated_since=${since.toISOString()}`),
+    changes: await changesOf(player),
     months: await get(`/v1/cfdi/summary/monthly?fiscal_entity_id=${fe}`),
     insight: await each(INSIGHT, (path) => surface(player, path)),
     suppliers: await get(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${fe}&months=24`),

@@ -54,7 +54,6 @@ function filters(history: History, every: readonly Expected[]): Filter[] {
   const some = every.filter(() => history.next() < 0.1).slice(0, 40)
   const wanted = [...hidden, ...some.map(({ uuid }) => uuid.toLowerCase()), crypto.randomUUID()]
   const status = pick(history, ['paid', 'unpaid', 'partially_paid', 'not_applicable', 'unpaid,partially_paid', 'paid,not_applicable'])
-  const since = pick(history, [...every.map(({ updated_at }) => updated_at), new Date(history.now).toISOString()])
   const [from, to] = [pick(history, every)?.fecha.slice(0, 10), pick(history, every)?.fecha.slice(0, 10)].sort()
   const until = new Date(history.now - Math.floor(history.next() * 60 * 86_400) * 1_000).toISOString()
   const least = pick(history, [0.01, 1_000, 20_000])
@@ -68,7 +67,6 @@ function filters(history: History, every: readonly Expected[]): Filter[] {
       `&limit=100&paid_from=${paidFrom}&payment_status=paid,partially_paid`,
       ({ last_payment_at, payment_status }) => last_payment_at !== null && last_payment_at >= paidFrom && payment_status !== 'unpaid',
     ],
-    [`&limit=100&updated_since=${since}`, ({ updated_at }) => updated_at >= since],
     ['&direction=issued&limit=100', ({ direction }) => direction === 'issued'],
     ['&estatus=cancelado', ({ estatus }) => estatus === 'cancelado'],
     ['&tipo_comprobante=P,E&limit=50', ({ tipo_comprobante }) => tipo_comprobante === 'P' || tipo_comprobante === 'E'],
@@ -101,6 +99,32 @@ async function checkDrilldown({ tenant }: Player, row: CfdiMonth | undefined, si
   const counted = countedIn(sight).filter(({ document, direction }) => direction === row.direction && document.fecha.startsWith(row.month))
   expect(found).toHaveLength(row.count)
   expect(found.sort()).toEqual(counted.map(({ document }) => document.uuid).sort())
+}
+
+/** A mirror that is kept by the changes, from whenever it was looked at last, is what is listed. */
+async function checkChanges(history: History, { tenant, fiscal_entity_id, mirror, name }: Player): Promise<void> {
+  if (history.next() < 0.4) return
+  const limit = pick(history, [3, 20, 100, 100])
+  const path = `/v1/cfdi/changes?fiscal_entity_id=${fiscal_entity_id}&limit=${limit}`
+  for (let isMore = true; isMore; ) {
+    const { status, body } = await api(tenant, 'GET', `${path}${mirror.cursor && `&cursor=${encodeURIComponent(mirror.cursor)}`}`)
+    expect(status).toBe(200)
+    for (const { uuid, cfdi } of body.data) {
+      if (cfdi === null) mirror.rows.delete(uuid)
+      else mirror.rows.set(uuid, cfdi)
+    }
+    mirror.cursor = body.next_cursor
+    isMore = body.has_more
+  }
+  const rows: { uuid: string }[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await api(tenant, 'GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&limit=100${cursor}`)
+    rows.push(...body.data)
+    if (!body.has_more) break
+    cursor = `&cursor=${encodeURIComponent(body.next_cursor)}`
+  }
+  const sorted = (some: Iterable<{ uuid: string }>) => [...some].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
+  expectSame(`mirror of ${name}`, sorted(mirror.rows.values()), sorted(rows))
 }
 
 async function checkSummary(history: History, player: Player, sight: Sight): Promise<void> {
@@ -226,13 +250,13 @@ async function checkFiles(history: History, player: Player): Promise<void> {
   }
 }
 
-async function checkClosed({ held }: History, { tenant, fiscal_entity_id }: Player): Promise<void> {
+async function checkClosed({ held }: History, { tenant, fiscal_entity_id, state }: Player): Promise<void> {
   const uuid = [...held.keys()][0] ?? crypto.randomUUID().toUpperCase()
   const query = `fiscal_entity_id=${fiscal_entity_id}`
   const paths = ['', `/${uuid}`, `/${uuid}/xml`, `/${uuid}/payments`, '/summary/monthly'].map((path) => `/v1/cfdi${path}?${query}`)
   for (const path of [...paths, `/v1/fiscal-entities/${fiscal_entity_id}/documents`]) {
     const { status, body } = await api(tenant, 'GET', path)
-    expect([path, status, body.code]).toEqual([path, 404, 'fiscal_entity.not_found'])
+    expect([path, status, body.code]).toEqual([path, 404, state === 'unlinked' ? 'fiscal_entity.not_found' : 'fiscal_entity.not_active'])
   }
 }
 
@@ -247,6 +271,7 @@ export async function check(history: History, player: Player): Promise<{ shown: 
   const seen = seenBy(history, player)
   const sight: Sight = { seen, imports: player.imports }
   await checkList(history, player, sight)
+  await checkChanges(history, player)
   await checkSummary(history, player, sight)
   await checkSuppliers(history, player, sight)
   await checkFiles(history, player)

@@ -28,6 +28,8 @@ export interface Player extends Seat {
   name: string
   /** Empty before the first connection. */
   fiscal_entity_id: string
+  /** What it has of the RFC by following the changes. */
+  mirror: { cursor: string; rows: Map<string, { uuid: string }> }
 }
 
 export interface History extends Shared {
@@ -58,7 +60,7 @@ export async function begin(seed: number, next: () => number, organizations: num
   }
   for (const name of ['Ana', 'Beto', 'Caro'].slice(0, organizations)) {
     const { owner: tenant } = await organization('enterprise_gold')
-    const player = { ...emptySeat(), tenant, name, fiscal_entity_id: '' }
+    const player = { ...emptySeat(), tenant, name, fiscal_entity_id: '', mirror: { cursor: '', rows: new Map() } }
     history.players.push(player)
     if (next() < 0.9) await create(history, player)
     if (next() < 0.8) await connect(history, player)
@@ -194,7 +196,11 @@ async function giveCiec(history: History, player: Player): Promise<void> {
 async function cancel(history: History, player: Player): Promise<void> {
   const uuid = pick(history, [...history.held.keys()])
   say(history, player, `has ${uuid} cancelled`)
-  await asked(history, player.tenant, 'POST', `/v1/test-helpers/cfdi/${uuid}/cancel`, { fiscal_entity_id: player.fiscal_entity_id })
+  const path = `/v1/test-helpers/cfdi/${uuid}/cancel`
+  const { status } = await api(player.tenant, 'POST', path, { fiscal_entity_id: player.fiscal_entity_id })
+  // Nobody cancels what its window hides.
+  if (status === 404) return
+  if (status !== 200) throw new Error([`POST ${path} answered ${status}`, ...history.told_so_far].join('\n'))
   if (!history.told.has(uuid)) history.told.set(uuid, history.now)
 }
 

@@ -193,10 +193,8 @@ function totalsOf(
   const credits = valid.filter(({ document }) => document.tipo === 'E')
   const sum = (some: readonly Seen[], amount: (one: Seen['document']) => number) =>
     some.reduce((total, one) => total + micros(amount(one.document), one), 0n)
-  const taxes = (which: 'traslados' | 'retenciones', impuesto: string) =>
-    pesos(
-      sum(income, ({ amounts }) => amounts[which].filter((tax) => tax.impuesto === impuesto).reduce((s, { importe }) => s + importe, 0)),
-    )
+  const taxes = (which: 'traslados' | 'retenciones', impuesto: string, some = income) =>
+    pesos(sum(some, ({ amounts }) => amounts[which].filter((tax) => tax.impuesto === impuesto).reduce((s, { importe }) => s + importe, 0)))
   const count = (tipo: string) => valid.filter(({ document }) => document.tipo === tipo).length
   const net = (some: readonly Seen[]) => sum(some, ({ amounts }) => amounts.subtotal - amounts.descuento)
   const total = (some: readonly Seen[]) => pesos(sum(some, ({ amounts }) => amounts.total))
@@ -213,6 +211,7 @@ function totalsOf(
     ieps: taxes('traslados', '003'),
     total: total(income),
     credit_notes: pesos(net(credits)),
+    credit_notes_iva: taxes('traslados', '002', credits),
     net: pesos(net(income) - net(credits)),
     pue_total: total(income.filter(({ document }) => document.metodo === 'PUE')),
     ppd_total: total(income.filter(({ document }) => document.metodo === 'PPD')),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { documented, Email, Id, Instant, integerParameter, trimmedText } from '../../../src/platform/http/shapes.ts'
+import { documented, Email, GivenDay, GivenInstant, Id, Instant, integerParameter, trimmedText } from '../../../src/platform/http/shapes.ts'
 import { expectationOf } from '../../../src/platform/http/validation/expectation.ts'
 import { InvalidInput, parse } from '../../../src/platform/http/validation/faults.ts'
 
@@ -39,7 +39,24 @@ const CONSTRUCTS: [name: string, schema: z.ZodType, wrong: unknown[], message: s
   ['text with one length', z.string().length(3), ['ab', 'abcd', 1], 'Must be text of 3 characters.'],
   ['text with a pattern', z.string().regex(/^\d{2}$/), ['x', 1], 'Must be text that matches ^\\d{2}$.'],
   ['trimmed text', trimmedText(1, 120), ['', '  ', 'x'.repeat(121), 1], 'Must be text of 1 to 120 characters.'],
-  ['trimmed text with control characters', trimmedText(1, 120), ['a\u0007b'], 'Must not contain control characters.'],
+  [
+    'trimmed text with control characters',
+    trimmedText(1, 120),
+    ['a\u0007b', 'a\u0085b', 'a\nb', 'a\u2028b', 'a\u202eb', 'a\u2066b\u2069'],
+    'Must not contain control characters.',
+  ],
+  [
+    'trimmed text that nobody can see',
+    trimmedText(1, 120),
+    ['\u200b', '\u200b\u200d\u2060', '\u00ad', '\u200f', '\u3164', '\u{e0020}', ' \u200b \u200b ', '\ufe0f'],
+    'Must contain a visible character.',
+  ],
+  [
+    'trimmed text with half of a pair',
+    trimmedText(1, 120),
+    ['\ud83d', 'a\ude00b', '\ude00\ud83d', 'x\ud800'],
+    'Must be well-formed Unicode, without half of a surrogate pair.',
+  ],
   ['text or null', z.string().max(3).nullable(), ['abcd', 1], 'Must be text of at most 3 characters or null.'],
   ['an integer', z.int(), ['1', 1.5, null, true], 'Must be an integer.'],
   ['an integer in a range', z.int().min(1).max(240), [0, 241, 1.5, '5', null], 'Must be an integer from 1 to 240.'],
@@ -64,6 +81,20 @@ const CONSTRUCTS: [name: string, schema: z.ZodType, wrong: unknown[], message: s
   ['a date', z.iso.date(), ['2026-02-30', '2026-1-1', '', 1], `Must be ${DATE}.`],
   ['a date or null', z.iso.date().nullable(), ['x'], `Must be ${DATE}, or null.`],
   ['an instant', Instant, ['2026-01-31', '2026-01-31T18:00:00', 1], `Must be ${INSTANT}.`],
+  [
+    'a given day outside the years',
+    GivenDay,
+    ['1999-12-31', '0001-01-01', '2200-01-01', '9999-12-31'],
+    'Must be in a year from 2000 to 2199.',
+  ],
+  ['a given day that is none', GivenDay, ['1999-13-01', 'x', '-1880-01-01', '+010000-01-01', '10000-01-01'], `Must be ${DATE}.`],
+  [
+    'a given instant outside the years',
+    GivenInstant,
+    ['1999-12-31T23:59:59Z', '2200-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '0000-01-01T00:00:00+23:59'],
+    'Must be in a year from 2000 to 2199.',
+  ],
+  ['a given instant that is none', GivenInstant, ['1999', '2026-01-31', '+010000-01-01T00:00:00Z'], `Must be ${INSTANT}.`],
   ['a date or an instant', z.union([z.iso.date(), Instant]), ['soon', 1], `Must be ${DATE}, or ${INSTANT}.`],
   ['text or a number', z.union([z.string(), z.number()]).transform(String), [true, null, []], 'Must be text or a number.'],
   [
@@ -90,6 +121,15 @@ const CONSTRUCTS: [name: string, schema: z.ZodType, wrong: unknown[], message: s
   ['what has words of its own', z.string().refine((text) => text === 'a', 'Must be a.'), ['b'], 'Must be a.'],
   ['what is null only', z.null(), [1], 'Must be null.'],
 ]
+
+it.each(['Panadería Ñandú, S.A. de C.V.', '株式会社', 'शर्मा', 'مؤسسة', '👨‍👩‍👧', 'e\u0301lite', 'a\u200bb'])('%s is a name', (name) => {
+  expect(faultsOf(z.strictObject({ it: trimmedText(1, 120) }), { it: name })).toEqual([])
+})
+
+it.each(['2000-01-01', '2026-02-28', '2199-12-31'])('%s is a day and begins an instant', (day) => {
+  const schema = z.strictObject({ day: GivenDay, instant: GivenInstant })
+  expect(faultsOf(schema, { day, instant: `${day}T23:59:59.999-06:00` })).toEqual([])
+})
 
 describe('what is said of a value at fault', () => {
   it.each(CONSTRUCTS)('%s', (_, schema, wrong, message) => {

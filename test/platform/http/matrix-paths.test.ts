@@ -83,6 +83,17 @@ describe('a wrong method', () => {
     }
   })
 
+  it.each([
+    ['PATCH', '/v1/webhooks/event-catalog', 'GET'],
+    ['DELETE', '/v1/fiscal-entities/data-sources', 'GET'],
+    ['GET', '/v1/team/members/invite', 'POST'],
+    ['PATCH', '/v1/team/members/invite', 'POST'],
+    ['POST', '/v1/cfdi/risk', 'GET'],
+  ])('%s of %s, which stands where others have an identifier, is told the methods of that path alone', async (method, path, allow) => {
+    const { status, headers, body } = await send(method, path, { authorization: basic(owner) })
+    expect([status, headers.get('allow'), body.detail]).toEqual([405, allow, `This path allows ${allow}.`])
+  })
+
   it('is not talked around by an override', async () => {
     for (const name of ['x-http-method-override', 'x-http-method', 'x-method-override'])
       expect(

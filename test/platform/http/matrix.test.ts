@@ -77,9 +77,11 @@ it('has a row for every route and a route for every row', () => {
 })
 
 describe('who is not let in reads the same everywhere', () => {
+  /** What was read, by what somebody sent; of what only the database can tell, the same whatever it is. */
+  const read = new Map<string, string>()
+
   it.each(closed)('$name', async (entry) => {
     const { path, sent } = callOf(entry, await givenOf(entry, ours))
-    const seen = new Set<string>()
     for (const [who, { authorization, d1 }] of sample(Object.entries(principals), 5, closed.indexOf(entry))) {
       const ask = () => metered(entry.route.method, path, { ...sent, authorization })
       let asked = await ask()
@@ -89,9 +91,10 @@ describe('who is not let in reads the same everywhere', () => {
         asked = await ask()
       }
       expect([who, asked.answer.status, asked.d1]).toEqual([who, 401, d1])
-      seen.add(essence(asked.answer))
+      const kind = d1 === 0 ? who : 'asked the database'
+      expect([kind, essence(asked.answer)]).toEqual([kind, read.get(kind) ?? essence(asked.answer)])
+      read.set(kind, essence(asked.answer))
     }
-    expect(seen.size, [...seen].join('\n')).toBe(1)
   })
 
   it('lets the lower-case scheme in, spaces, and the secret as a Bearer token', async () => {

@@ -87,11 +87,50 @@ describe('a filter of the feed', () => {
     expect(await at(`fiscal_entity_id=${one.fiscal_entity_id}`)).toEqual([0, 2])
     expect(await at(`fiscal_entity_id=${two.uuid.toUpperCase()}`)).toEqual([1, 3])
     expect(await at(`event_key=sync.failed&fiscal_entity_id=${two.fiscal_entity_id}`)).toEqual([3])
-    expect(await at('event_key=nothing')).toEqual([])
+    expect(await at('event_key=webhook.test')).toEqual([])
+    const unknown = await of.ask('GET', `${EVENTS}?event_key=cfdi.canceled`)
+    expect([unknown.status, unknown.body.detail]).toEqual([422, 'event_key: Must be a key of the event catalog, or webhook.test.'])
     expect(await at(`fiscalEntityId=${one.uuid}&fiscal_entity_id=${one.fiscal_entity_id}`)).toEqual([0, 2])
     const both = await of.ask('GET', `${EVENTS}?fiscalEntityId=${one.fiscal_entity_id}&fiscal_entity_id=${two.fiscal_entity_id}`)
     expect([both.status, pathsOf(both.body)]).toEqual([422, ['fiscalEntityId']])
     expect(await at(`fiscal_entity_id=${idOfUuid('fe', crypto.randomUUID())}`)).toEqual([])
+  })
+
+  it('since an instant lists what was added then or later, page by page', async () => {
+    const of = await organization()
+    const about = await linked(of)
+    const all = await happened(
+      of,
+      [0, 1, 2, 3, 4].map((n) => ({ seq: START + n * 1_000, about })),
+    )
+    const since = (at: number) => `since=${encodeURIComponent(new Date(at).toISOString())}`
+    for (const [at, from] of [
+      [START, 0],
+      [START + 1, 1],
+      [START + 3_000, 3],
+      [START + 4_001, 5],
+    ] as const) {
+      const { items } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?limit=2&${since(at)}`)
+      expect([at, idsOf(items)]).toEqual([at, all.slice(from)])
+    }
+    const { next_cursor } = (await of.ask('GET', `${EVENTS}?limit=2&${since(START)}`)).body
+    const foreign = await of.ask('GET', `${EVENTS}?limit=2&${since(START + 1)}&cursor=${next_cursor}`)
+    expect([foreign.status, foreign.body.code]).toEqual([400, 'cursor.invalid'])
+  })
+
+  it('by RFC never lists an event that is about no RFC, whole or as null', async () => {
+    silenceQueues()
+    const of = await organization()
+    const about = await linked(of)
+    const { path } = await endpointOf(of)
+    const tested = (await of.ask('POST', `${path}/test`)).body.event_id as string
+    const [event_id] = (await happened(of, [{ seq: Date.now() + 1_000, about }])) as [string]
+    for (const name of ['fiscal_entity_id', 'fiscalEntityId'])
+      for (const more of ['', '&event_key=connection.ciec_invalid', '&limit=1']) {
+        const { items } = await pagesOf<{ event_id: string }>(of, `${EVENTS}?${name}=${about.uuid}${more}`)
+        expect([name, more, idsOf(items)]).toEqual([name, more, [event_id]])
+      }
+    expect(idsOf((await of.ask('GET', EVENTS)).body.data)).toEqual([tested, event_id])
   })
 
   it('looks at five hundred events for a page, which may be short, and finds them all', async () => {

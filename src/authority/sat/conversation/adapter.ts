@@ -14,6 +14,7 @@ import {
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
 import { announceConversations } from './conversation.ts'
+import { isHeldUp } from './rules/agenda.ts'
 import { BEHIND_MS } from './rules/periods.ts'
 import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
@@ -48,11 +49,14 @@ export const satAuthority = (system: System): TaxAuthority => ({
       await noteRefusal(ledger, entity, null).run()
       throw new LoginRejected()
     }
-    const { state, failed, requests: own } = progressOf(wanted, requests)
-    if (state === 'ready') {
-      const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
+    const progress = progressOf(wanted, requests)
+    const { state, failed, requests: own } = progress
+    const until = new Date(Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS)
+    const packages = () => packagesOf(system, entity, month, own, state === 'waiting' ? null : failed)
+    // What it has of one family is taken in, also when it does not deliver the other one.
+    if (state === 'ready' || (state === 'failed' && own.length > 0)) {
       const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort)
-      return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
+      return { state: 'ready', until, is_whole, packages: packages() }
     }
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
@@ -60,7 +64,9 @@ export const satAuthority = (system: System): TaxAuthority => ({
       if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
-    return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
+    const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
+    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages() } : undefined
+    return { state: 'waiting', ask_again_at, ...(part && { part }) }
   },
   async documents(request) {
     if ('ciec' in request.login) return documentsOfFetch(system, request)

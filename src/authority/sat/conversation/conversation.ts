@@ -7,7 +7,7 @@ import { CertificateRefused, satSession } from '../session.ts'
 import { ask, check, download } from './exchanges.ts'
 import { HELD_MS, HeldConversation, NOTHING } from './held.ts'
 import { readPackages } from './reading.ts'
-import { checksDue, dueOf, hasNews, isExpired, isStoredAway } from './rules/agenda.ts'
+import { checksDue, dueOf, hasNews, isExpired, isStoredAway, isToWake } from './rules/agenda.ts'
 import { metadataRequests, type PlannedRequest } from './rules/plan.ts'
 import { type AuthorityRequest, isUnfinished } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
@@ -56,7 +56,7 @@ export async function converse(system: System, { shard, entity }: Place, around:
   // As if what is checked now were still not done: then nothing else is written.
   const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
   const next = due_at === null ? null : due_at - ahead
-  const isCheck = next !== null && next > now && !hasNews(months, requests)
+  const isCheck = next !== null && next > now && !hasNews(months, requests, { now: now + ahead, factor })
   const busy_until = isCheck ? Math.min(now + HELD_MS, next - 1) : now + HELD_MS
   const turn = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + HELD_MS }
   if (!(await takeTurn(ledger, turn, now, busy_until))) return
@@ -134,12 +134,12 @@ class Worker {
     const abandoned = requests.filter((one) => isUnfinished(one) && !isNeeded(one))
     const left = { state: 'failed', code: null, message: 'Nobody waits for it any more.' } as const
     if (abandoned.length > 0) return () => held.commit(abandoned.map((one) => held.update(one, left)))
-    const all = months.map((month) => ({ month, state: progressOf(month, requests).state }))
-    const inState = (...states: string[]) => all.flatMap(({ month, state }) => (states.includes(state) ? month : []))
-    const planned = await this.#plan(inState('unplanned'), requests)
+    const all = months.map((month) => ({ month, progress: progressOf(month, requests) }))
+    const unplanned = all.flatMap(({ month, progress }) => (progress.state === 'unplanned' ? month : []))
+    const planned = await this.#plan(unplanned, requests)
     if (planned.length > 0) return () => held.commit(insertRequests(held.ledger, held.entity, planned, { asked_at: now, attempts: 0 }))
-    const over = inState('ready', 'failed').filter(({ is_asleep }) => is_asleep)
-    if (over.length > 0) return () => this.#wake(over)
+    const news = all.flatMap(({ month, progress }) => (isToWake(month, progress, { now, factor: held.factor }) ? month : []))
+    if (news.length > 0) return () => this.#wake(news)
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
     if (unneeded.length > 0) return () => this.#forget(unneeded)
     const due = { now, since: this.#since + held.ahead, factor: held.factor }
@@ -177,7 +177,7 @@ class Worker {
     const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
     const exchange = { held, session, request, requests }
     try {
-      if (request.state === 'planned') return await ask(exchange)
+      if (request.state === 'planned') return await ask(exchange, awaiting)
       if (request.state === 'ready') return await download(exchange)
       this.#checked.add(request.n)
       await check(exchange)

@@ -5,7 +5,7 @@ import { halvesOf, type Period } from './rules/periods.ts'
 import { type PlannedRequest, unused } from './rules/plan.ts'
 import { type AuthorityRequest, packageKey } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
-import { commitTurn, extendTurn, insertRequests, type Turn, updateRequest } from './store.ts'
+import { commitTurn, extendTurn, insertRequests, moveTurn, type Turn, updateRequest } from './store.ts'
 
 /** How long a worker holds a conversation; it is extended while a package comes. */
 export const HELD_MS = 60_000
@@ -48,9 +48,13 @@ export class HeldConversation {
     return Date.now() + this.ahead
   }
 
+  /** From the first change on, a turn that began as a check is gone on with at the end of its lease when its worker dies, and not at the next check. */
   async commit(statements: readonly D1PreparedStatement[]): Promise<void> {
     this.isChanged = true
-    await commitTurn(this.ledger, this.turn, statements)
+    const due_at = Math.min(this.turn.due_at, this.#busyUntil)
+    const sooner = due_at < this.turn.due_at ? [moveTurn(this.ledger, this.turn, due_at)] : []
+    await commitTurn(this.ledger, this.turn, [...sooner, ...statements])
+    this.turn.due_at = due_at
   }
 
   /** Holds the conversation for longer when half of the time has passed. */

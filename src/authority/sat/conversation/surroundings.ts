@@ -1,11 +1,10 @@
 import type { Efirma } from '../../efirma/efirma.ts'
+import type { Asleep } from './rules/agenda.ts'
 import type { AuthorityRequest, DayCounts, WantedMonth } from './rules/requests.ts'
 
 /** A month that somebody waits for, with those who do. */
-export interface AwaitedMonth extends WantedMonth {
+export interface AwaitedMonth extends WantedMonth, Asleep {
   organizations: readonly string[]
-  /** Whether its job sleeps until it is woken. */
-  is_asleep: boolean
   /** How far ahead of the real clock it was asked for, in milliseconds: only a trial sets the clock ahead. */
   ahead: number
 }

@@ -16,20 +16,26 @@ export class InvalidInput extends Error {
 
 const MEMBER = { json: 'member', query: 'query parameter', param: 'path parameter' } as const
 
+/** What else is said of an unknown member at this path of a schema, after a space; empty when there is nothing to say. */
+type Hint = (schema: z.ZodType, path: readonly PropertyKey[], name: string) => string
+
 /** Reads a value with a schema. Throws InvalidInput, which names every fault in words of ours. */
-export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown): z.output<S> {
+export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown, hint: Hint = () => ''): z.output<S> {
   const result = schema.safeParse(value, { error: (issue) => messageOf(target, schema, issue) })
   if (result.success) return result.data
   throw new InvalidInput(
     target,
-    result.error.issues.flatMap((issue) => faultsOf(target, issue)),
+    result.error.issues.flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key))),
   )
 }
 
 /** Each unknown member is a fault of its own. */
-const faultsOf = (target: InputTarget, issue: z.core.$ZodIssue): Fault[] =>
+const faultsOf = (target: InputTarget, issue: z.core.$ZodIssue, hint: (path: readonly PropertyKey[], key: string) => string): Fault[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key.slice(0, 64)]), message: `Unknown ${MEMBER[target]}.` }))
+    ? issue.keys.map((key) => ({
+        path: pathOf([...issue.path, key.slice(0, 64)]),
+        message: `Unknown ${MEMBER[target]}.${hint(issue.path, key)}`,
+      }))
     : [{ path: pathOf(issue.path), message: issue.message }]
 
 const pathOf = (path: readonly PropertyKey[]): string =>

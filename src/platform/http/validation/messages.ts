@@ -21,6 +21,10 @@ export function messageOf(target: InputTarget, schema: z.ZodType, issue: Issue):
   return expected === undefined ? 'Is not valid.' : `Must be ${expected}.`
 }
 
+/** The names that an object at this path may have. */
+export const knownNames = (schema: z.ZodType, path: readonly PropertyKey[]): string[] =>
+  documentedAt(rootOf(schema), path).flatMap(({ properties }) => Object.keys(properties ?? {}))
+
 /** False where documentation and issue differ in kind: comma-separated text is documented as text and read as a list. */
 function isAbout({ code }: Issue, own: JsonSchema, documented: JsonSchema): boolean {
   if (code === 'invalid_format') return documented['type'] !== 'string' || 'format' in documented || 'pattern' in documented

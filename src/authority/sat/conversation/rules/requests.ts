@@ -21,6 +21,8 @@ export interface RequestPackage {
   size?: number
   /** Downloads that were begun. */
   attempts?: number
+  /** Those of them in which it came, all or a part of it, or whose worker died. */
+  deliveries?: number
   /** Of metadata, once it is read: its days. Of its last package: how many documents all of them list, and how much nobody can read or date. */
   rows?: number
   unread?: number

@@ -77,7 +77,10 @@ export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfM
 export interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
   state: 'ready' | 'waiting' | 'failed' | 'unplanned'
-  /** Of a month that is ready or failed: the requests that brought its documents, metadata first, in the order in which they were made. */
+  /**
+   * The requests that brought the documents of a month, metadata first, in the order in which they were made. While it waits, those of the
+   * family that is there.
+   */
   requests: AuthorityRequest[]
   /** What is to be asked for, by family. */
   unplanned: (Period & { family: Family })[]
@@ -90,25 +93,25 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   const whole = periodOfMonth(month.month)
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
   const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
-  let isWaiting = false
+  const waiting = new Set<Family>()
   for (const family of FAMILIES) {
     const wanted = wantedOf(month, family, requests)
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
-      if (own.some(isUnfinished)) isWaiting = true
+      if (own.some(isUnfinished)) waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
-    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) isWaiting = true
+    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) waiting.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
     else progress.unplanned.push({ ...wanted, family })
   }
   progress.failed ??= serving.find(({ kind, state }) => kind === 'xml' && state === 'failed') ?? null
   if (progress.unplanned.length > 0) return { ...progress, state: 'unplanned' }
-  if (isWaiting) return { ...progress, state: 'waiting' }
+  if (waiting.size > 0) progress.state = 'waiting'
   progress.requests = serving
-    .filter(({ state }) => state === 'stored')
+    .filter(({ state, family }) => state === 'stored' && !waiting.has(family))
     .sort((one, other) => (one.kind === other.kind ? one.n - other.n : one.kind === 'metadata' ? -1 : 1))
   return progress
 }

@@ -1,0 +1,220 @@
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { shows, type Windows } from '../../visibility/window.ts'
+import { lastCommits } from '../commits/commits.ts'
+import type { PageItem } from '../search/store.ts'
+import type { ChangeReason } from './contract.ts'
+import { legsOf } from './legs.ts'
+import { type Name, namesOfCommits, namesOfLeg } from './names.ts'
+import { ChangePage, type ToldChange } from './page.ts'
+import {
+  type ChangesPosition,
+  fromAll,
+  fromNow,
+  isBlank,
+  isEverything,
+  isTold,
+  type Last,
+  restarted,
+  resumed,
+  startedAt,
+  toldIn,
+  type WalkPlace,
+  withImports,
+} from './position.ts'
+import { type AskedName, type FoundName, findNamed, NAMES, readNames, readRows } from './store.ts'
+
+/** What an answer has, and what it leaves. */
+export interface ReadChanges {
+  changes: ToldChange[]
+  position: ChangesPosition
+  has_more: boolean
+}
+
+/** A step of reading: the position behind it, and whether the answer ends there. */
+interface Step {
+  position: ChangesPosition
+  isEnd: boolean
+}
+
+/** What is read of the ledger for one answer. */
+interface Reading {
+  ledger: ScopedLedger
+  authority: Partition | undefined
+  imports: Partition | undefined
+  page: ChangePage
+}
+
+/**
+ * Reads the next changes of a position; null begins. What windows newly show comes first, then what commits name. A document is read as it
+ * is now, and what changes it from now on is named by a later commit, so that nothing is lost whatever happens between two answers.
+ */
+export async function readChanges(
+  ledger: ScopedLedger,
+  before: ChangesPosition | null,
+  isNow: boolean,
+  limit: number,
+): Promise<ReadChanges> {
+  const partitions = partitionsToRead(ledger)
+  const [authority, imports] = (['authority', 'import'] as const).map((of) => partitions.find(({ origin }) => origin === of))
+  const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit) }
+  const { windows } = ledger
+  if (before === null && isNow) return { changes: [], position: fromNow(windows, await lastOf(ledger)), has_more: false }
+  const begun = before === null ? fromAll(windows, await lastOf(ledger)) : await resumedIn(reading, before)
+  const shown = await readShown(reading, begun)
+  const step = shown.isEnd ? shown : await readNamed(reading, shown.position)
+  const position = { ...step.position, everything: everythingIn(reading, step.position) }
+  return { changes: reading.page.changes(), position, has_more: step.isEnd || !isTold(position, windows) }
+}
+
+async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<Last> {
+  const last = await lastCommits(d1, importPartition === null ? [entity] : [entity, importPartition], Number.MAX_SAFE_INTEGER)
+  return { authority: last.get(entity) ?? 0, imports: last.get(importPartition ?? 0) ?? 0 }
+}
+
+const resumedIn = async ({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> =>
+  resumed(isBlank(position, ledger.windows) ? startedAt(position, await lastOf(ledger)) : position, ledger.windows)
+
+/** While everything is visible, what is told is to be taken back when that ends: it was stored by the commits up to this one. */
+function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
+  return isEverything(ledger.windows) ? Math.max(everything, page.lastStored) : everything
+}
+
+const windowFor = ({ issued, received }: Windows, { direction }: { direction: number }) => (direction === 0 ? issued : received)
+const isIn = (windows: Windows, row: { direction: number; fecha: string; issued_at: number }): boolean =>
+  shows(windowFor(windows, row), row)
+
+/** Tells what a walk finds, as far as there is room. One call, none without a walk. */
+async function readShown({ ledger, authority, imports, page }: Reading, position: ChangesPosition): Promise<Step> {
+  const { walk } = position
+  if (walk === null) return { position, isEnd: false }
+  const { rows: all } = legsOf(position, walk, ledger.reachesOf)
+  if (walk.leg >= all.length) return { position, isEnd: false }
+  const legs = all.slice(walk.leg).map((leg) => ({ ...leg, partition: leg.rows === 'shown' ? authority! : imports! }))
+  const rows = page.left + 1
+  const found = await readRows(ledger, legs, walk.place, rows)
+  for (const [n, list] of found.entries()) {
+    let place = n === 0 ? walk.place : null
+    const leg = walk.leg + n
+    for (const { item, stored_by } of list) {
+      const { row } = item
+      if (!page.put(row.uuid, 'appeared', item, stored_by)) return { position: on(position, leg, place), isEnd: true }
+      place = [row.issued_at, row.uuid]
+    }
+    if (list.length === rows) return { position: on(position, leg, place), isEnd: true }
+  }
+  return { position: on(position, all.length, null), isEnd: false }
+}
+
+const on = (position: ChangesPosition, leg: number, place: WalkPlace | null): ChangesPosition => ({
+  ...position,
+  walk: { ...position.walk!, leg, place },
+})
+
+/** Tells what the rest of a walk and the next commits name, as far as there is room. Two calls, one when they name nothing. */
+async function readNamed(reading: Reading, position: ChangesPosition): Promise<Step> {
+  const { ledger, authority, imports } = reading
+  const { walk } = position
+  const all = walk && legsOf(position, walk, ledger.reachesOf)
+  const first = all ? walk.leg - all.rows.length : 0
+  const legs = all ? all.names.slice(first) : []
+  const logs = [
+    ...(authority ? [{ of: 'authority', number: authority.number } as const] : []),
+    ...(imports ? [{ of: 'imports', number: imports.number } as const] : []),
+  ]
+  const read = await readNames(
+    ledger,
+    legs,
+    walk?.place ?? null,
+    logs.map(({ of, number }) => ({ number, after: position[of].sequence })),
+  )
+  const names: Name[] = []
+  let isMore = false
+  for (const [n, rows] of read.names.entries()) {
+    names.push(
+      ...namesOfLeg(legs[n]!, all!.rows.length + first + n, rows, (row) => row.stored_by <= walk!.closed && !isIn(ledger.windows, row)),
+    )
+    isMore = rows.length === NAMES
+    if (isMore) break
+  }
+  if (!isMore && walk) names.push(moving((now) => ({ ...now, windows: walk.to, walk: null })))
+  for (const [n, { of }] of isMore ? [] : logs.entries()) {
+    const { names: own, end } = namesOfCommits(of, read.commits[n]!, position[of], ledger.fiscal_entity_id)
+    names.push(...own)
+    isMore = end !== 'over' || isMore
+    if (end === 'over' || end === 'more') continue
+    const last = end === 'missing' ? await lastOf(ledger) : null
+    const again = of === 'authority' ? (now: ChangesPosition) => restarted(now, ledger.windows) : withImports
+    names.push(moving((now) => again(last === null ? now : { ...now, [of]: { sequence: last[of], behind: 0 } })))
+    break
+  }
+  const step = await tellNames(reading, position, names)
+  return { ...step, isEnd: step.isEnd || isMore }
+}
+
+/** A name that only moves the position on. */
+const moving = (behind: Name['behind']): Name => ({ uuid: null, of: 'authority', reason: 'stored', from: null, commit: 0, behind })
+
+/** Tells names in their order, as far as there is room. One call, none when nothing is named. */
+async function tellNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
+  const { ledger, page } = reading
+  const rows = page.left + 1
+  const askedOf = (isMeant: (one: Name) => boolean): AskedName[] =>
+    names.flatMap((one, n): AskedName[] => (one.uuid !== null && isMeant(one) ? [[n, one.uuid]] : []))
+  const found = await findNamed(
+    ledger,
+    reading,
+    {
+      authority: once(askedOf(({ of }) => of === 'authority')),
+      imports: once(askedOf(({ of }) => of !== 'authority')),
+      shown: askedOf(({ of, reason }) => of === 'imports' && reason === 'removed'),
+    },
+    rows,
+  )
+  const byUuid = (list: FoundName[]) => new Map(list.map((one) => [one.item.row.uuid, one]))
+  const [authority, imports] = [byUuid(found.authority), byUuid(found.imports)]
+  // Of later names nothing is known.
+  const horizon = Math.min(
+    ...[found.authority, found.imports].map((list) => (list.length === rows ? list.at(-1)!.n : Number.POSITIVE_INFINITY)),
+  )
+  const told = toldIn(position)
+  let now = position
+  for (const [n, one] of names.entries()) {
+    if (n > horizon) return { position: now, isEnd: true }
+    const seen = one.uuid === null ? null : one.of === 'authority' ? authority.get(one.uuid) : imports.get(one.uuid)
+    const change = one.uuid === null ? null : changeOf(one, seen ?? undefined, told, ledger.windows, found.shown.has(n))
+    if (change !== null && !page.put(one.uuid!, change.reason, change.item, seen?.stored_by ?? 0)) return { position: now, isEnd: true }
+    now = one.behind(now)
+  }
+  return { position: now, isEnd: false }
+}
+
+/** Each UUID once, under its first number. */
+const once = (asked: readonly AskedName[]): AskedName[] =>
+  [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
+
+/** Before this year Mexico City, whose zone metadata has, was an hour ahead in summer. */
+const DAYLIGHT_SAVING_ENDED = '2023'
+
+/** What a name tells the reader; null for nothing. `told` are the windows of which anything has been told. */
+function changeOf(
+  { of, reason, from, commit }: Name,
+  seen: FoundName | undefined,
+  told: Windows,
+  windows: Windows,
+  isShown: boolean,
+): { reason: ChangeReason; item: PageItem | null } | null {
+  if (seen === undefined) return reason === 'removed' && !isShown ? { reason, item: null } : null
+  const { item, stored_by } = seen
+  const { row } = item
+  const shownAs = reason === 'removed' ? 'appeared' : reason !== 'stored' ? reason : stored_by < commit ? 'xml' : 'appeared'
+  if (of !== 'authority') return { reason: shownAs, item }
+  if (!isIn(windows, row)) {
+    // Its metadata lay before the ceiling, and its XML says that it does not.
+    const issued_at = row.issued_at + (row.utc_offset + (row.fecha < DAYLIGHT_SAVING_ENDED ? 300 : 360)) * 60
+    if (reason !== 'stored' || !isIn(told, { ...row, issued_at })) return null
+    return seen.import ? { reason: 'appeared', item: seen.import } : { reason: 'removed', item: null }
+  }
+  const { ceiling } = windowFor(windows, row)
+  if (!isIn(told, row) || (from !== null && ceiling !== null && from * 1_000 > ceiling)) return null
+  return { reason: shownAs, item }
+}

@@ -1,0 +1,231 @@
+import { all, type Fragment, join, prepared, raw, sql, withLiterals } from '../../platform/db/fragment.ts'
+import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { appliedBeyondCeiling } from '../applied/applied.ts'
+import { firstChunkOf } from '../chunks/chunks.ts'
+import { readTouched, type Touched } from '../commits/touched.ts'
+import type { Stretch } from '../mirrored/stretches.ts'
+import { within } from '../mirrored/within.ts'
+import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'
+import { itemOf, type PageItem } from '../search/store.ts'
+import type { NamesLeg, Range, RowsLeg } from './legs.ts'
+import type { WalkPlace } from './position.ts'
+
+/** Rows that a statement of names reads. */
+export const NAMES = 1_000
+/** Commits that an answer looks at. One more is read, which tells whether there are more. */
+export const COMMITS = 20
+
+const limited = (rows: number): Fragment => raw(`limit ${rows}`)
+const statement = ({ d1 }: ScopedLedger, fragment: Fragment): D1PreparedStatement => prepared(d1, withLiterals(fragment))
+
+/** The select of documents in stretches, of all that the partition holds or of those that are visible. At most two stretches. */
+const inStretches = (
+  stretches: readonly Stretch[],
+  columns: Fragment,
+  isMeant: Fragment,
+  place: WalkPlace | null,
+  rows: number,
+): Fragment => {
+  const after = place && ([Number(place[0]), String(place[1])] as const)
+  const selects = stretches.flatMap((stretch) =>
+    [0, 1].map(
+      (cancelled) =>
+        sql`select ${columns} from cfdi c indexed by cfdi_dirc where ${all([isMeant, sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`,
+    ),
+  )
+  return sql`${join(selects, ' union all ')} order by issued_at, uuid ${limited(rows)}`
+}
+
+const COLUMNS = sql`${storedColumns('c')}, c.stored_by, c.chunk`
+
+/** A document that was found, and the commit that stored it first. */
+export interface FoundChange {
+  item: PageItem
+  stored_by: number
+}
+
+interface SelectedRow {
+  row: string
+  applied: string | null
+  stored_by: number | null
+}
+
+const selectRows = (partition: Partition, rows: Fragment, more = raw('')): Fragment =>
+  sql`select ${READ_ROW_JSON} as row, ${appliedBeyondCeiling(partition, 'page')} as applied, page.stored_by ${more} from (${rows}) page`
+
+const found = (ledger: ScopedLedger, partition: Partition, { row, applied, stored_by }: SelectedRow): FoundChange => ({
+  item: itemOf(ledger, partition, parseRow(row), applied),
+  stored_by: stored_by ?? 0,
+})
+
+/** Reads the visible documents of legs in one call, the first leg from a place on, at most so many of each. */
+export async function readRows(
+  ledger: ScopedLedger,
+  legs: readonly (RowsLeg & { partition: Partition })[],
+  place: WalkPlace | null,
+  rows: number,
+): Promise<FoundChange[][]> {
+  const results = await ledger.d1.batch<SelectedRow>(
+    legs.map(({ partition, stretches }, n) =>
+      statement(ledger, selectRows(partition, inStretches(stretches, COLUMNS, isVisible(partition, 'c'), n === 0 ? place : null, rows))),
+    ),
+  )
+  return results.map(({ results: list }, n) =>
+    list
+      .map((row) => found(ledger, legs[n]!.partition, row))
+      .sort(({ item: { row: a } }, { item: { row: b } }) => a.issued_at - b.issued_at || (a.uuid < b.uuid ? -1 : 1)),
+  )
+}
+
+/** What decides whether a window shows a document, and the commit that stored it first. */
+export interface HiddenRow {
+  direction: 0 | 1
+  fecha: string
+  issued_at: number
+  stored_by: number
+}
+
+/** A document that a leg names, and the place behind it. Without a UUID, only the place is told. Of stretches, it is a HiddenRow too. */
+export interface LegName extends Partial<HiddenRow> {
+  uuid: string | null
+  at: number
+  by: string
+  nth: number | string
+}
+
+const NAME_COLUMNS = sql`c.uuid, c.issued_at, c.issued_at as at, c.uuid as by, 0 as nth, c.direction, c.fecha, c.stored_by`
+
+function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): Fragment {
+  const isHere = sql`c.entity = ${entity}`
+  if ('stretches' in leg) return inStretches(leg.stretches, NAME_COLUMNS, isHere, place, NAMES)
+  const from = place && ([Number(place[0]), String(place[1])] as const)
+  const reached = (index: string, column: string, isMeant: Fragment) =>
+    leg.ranges.map(
+      ({ direction, since, until }: Range) => sql`select c.${raw(column)} as at, c.uuid, c.related from cfdi c indexed by ${raw(index)}
+        where ${isHere} and ${isMeant} and c.direction = ${direction} and ${
+          from && from[0] >= since ? sql`(c.${raw(column)}, c.uuid) >= (${from[0]}, ${from[1]})` : sql`c.${raw(column)} >= ${since}`
+        }${until === null ? raw('') : sql` and c.${raw(column)} <= ${until}`}`,
+    )
+  // One more, because the first one can have been told whole.
+  const sources = (selects: Fragment[]) => sql`(${join(selects, ' union all ')} order by 1, 2 ${limited(NAMES + 1)}) p`
+  const behind = (nth: string) => (place ? sql`where (p.at, p.uuid, ${raw(nth)}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : raw(''))
+  const end = sql`order by at, by, nth ${limited(NAMES)}`
+  // Each source has itself as its last name, so that none is passed over.
+  const related = raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
+  const selectRelated = (selects: Fragment[]) =>
+    sql`select r.value as uuid, p.at, p.uuid as by, r.key as nth from ${sources(selects)} cross join ${related} ${behind('r.key')} ${end}`
+  switch (leg.names) {
+    case 'applied':
+      return selectRelated(
+        ['P', 'E'].flatMap((tipo) => reached('cfdi_tipoc', 'issued_at', sql`c.tipo_comprobante = ${tipo} and c.cancelled = 0`)),
+      )
+    case 'substituted':
+      return selectRelated(reached('cfdi_substituted', 'substituted_from', raw('c.substituted_from is not null')))
+    case 'substituting':
+      return sql`select s.source as uuid, p.at, p.uuid as by, coalesce(s.source, '') as nth
+        from ${sources(reached('cfdi_dirc', 'issued_at', raw('c.cancelled = 0')))}
+        left join cfdi_substitutions s on s.entity = ${entity} and s.substituted = p.uuid ${behind("coalesce(s.source, '')")} ${end}`
+  }
+}
+
+/** A commit with what it names. */
+export interface NamedCommit {
+  sequence: number
+  touched: Touched
+}
+
+const selectCommits = (number: number, after: number): Fragment =>
+  sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} order by sequence ${limited(COMMITS + 1)}`
+
+/** Reads what legs name, the first one from a place on, and the next commits of partitions. One call, none without either. */
+export async function readNames(
+  ledger: ScopedLedger,
+  legs: readonly NamesLeg[],
+  place: WalkPlace | null,
+  logs: readonly { number: number; after: number }[],
+): Promise<{ names: LegName[][]; commits: NamedCommit[][] }> {
+  if (legs.length + logs.length === 0) return { names: [], commits: [] }
+  const results = await ledger.d1.batch([
+    ...legs.map((leg, n) => statement(ledger, selectNames(ledger, leg, n === 0 ? place : null))),
+    ...logs.map(({ number, after }) => statement(ledger, selectCommits(number, after))),
+  ])
+  return {
+    names: results.slice(0, legs.length).map(({ results: rows }) => rows as LegName[]),
+    commits: results
+      .slice(legs.length)
+      .map(({ results: rows }) =>
+        (rows as { sequence: number; touched: string }[]).map(({ sequence, touched }) => ({ sequence, touched: readTouched(touched) })),
+      ),
+  }
+}
+
+/** How far behind Mexico City's the instants of its other zones are at most: metadata does not state the zone. */
+const ZONES_SECONDS = 3 * 3_600
+
+/**
+ * The condition that a document lies shortly behind the ceiling, and got its XML after it was stored: its metadata may have lain before the
+ * ceiling. Null when there is no ceiling.
+ */
+function hasMoved(partition: Partition): Fragment | null {
+  const isBeyond = isAfterCeiling(partition, 'c', 'issued_at')
+  if (isBeyond === null) return null
+  return sql`(c.chunk >= (c.stored_by + 1) * ${firstChunkOf(1)} and ${isBeyond} and not ${isAfterCeiling(partition, 'c', `issued_at - ${ZONES_SECONDS}`)!})`
+}
+
+/** A named document that was found, and what it was called; with the import that is shown in its place when it has moved out of the window. */
+export interface FoundName extends FoundChange {
+  n: number
+  import: PageItem | null
+}
+
+const inOrder = (rows: FoundName[]): FoundName[] => rows.sort((a, b) => a.n - b.n)
+
+/**
+ * Finds named documents, each by the number of its name, the first ones in this order: those of the authority that are visible or have moved, and
+ * imports that are visible; and which of other numbers the authority's partition shows. One call, or none.
+ */
+export async function findNamed(
+  ledger: ScopedLedger,
+  { authority, imports }: { authority: Partition | undefined; imports: Partition | undefined },
+  asked: { authority: readonly AskedName[]; imports: readonly AskedName[]; shown: readonly AskedName[] },
+  rows: number,
+): Promise<{ authority: FoundName[]; imports: FoundName[]; shown: Set<number> }> {
+  const moved = authority && hasMoved(authority)
+  const isFound =
+    authority && (moved ? sql`(${isVisible(authority, 'c')} or c.entity = ${authority.number} and ${moved})` : isVisible(authority, 'c'))
+  const twin = imports
+    ? sql`, (select ${ROW_JSON} from cfdi where cfdi.entity = ${imports.number} and cfdi.uuid = page.uuid) as import`
+    : raw(', null as import')
+  const named = (list: readonly AskedName[], columns: Fragment, isMeant: Fragment, end: Fragment) =>
+    sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join cfdi c where c.uuid = j.value->>1 and ${isMeant} ${end}`
+  // The list is gone through in its order.
+  const first = limited(rows)
+  const selects = [
+    authority && asked.authority.length > 0
+      ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : raw(', null as import')}`)
+      : null,
+    imports && asked.imports.length > 0
+      ? selectRows(imports, named(asked.imports, COLUMNS, isVisible(imports, 'c'), first), raw(', page.n, null as import'))
+      : null,
+    authority && asked.shown.length > 0 ? named(asked.shown, raw('1'), isVisible(authority, 'c'), raw('')) : null,
+  ]
+  const present = selects.filter((one) => one !== null)
+  const results = present.length === 0 ? [] : await ledger.d1.batch(present.map((one) => statement(ledger, one)))
+  const take = <Row>(n: number): Row[] => (selects[n] === null ? [] : (results.shift()!.results as Row[]))
+  const view = (partition: Partition, list: (SelectedRow & { n: number; import: string | null })[]): FoundName[] =>
+    inOrder(
+      list.map((row) => ({
+        ...found(ledger, partition, row),
+        n: row.n,
+        import: row.import === null ? null : itemOf(ledger, imports!, parseRow(row.import), null),
+      })),
+    )
+  return {
+    authority: authority ? view(authority, take(0)) : [],
+    imports: imports ? view(imports, take(1)) : [],
+    shown: new Set(take<{ n: number }>(2).map(({ n }) => n)),
+  }
+}
+
+/** A UUID that is asked for, after its number. */
+export type AskedName = readonly [n: number, uuid: string]

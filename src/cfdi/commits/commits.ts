@@ -1,0 +1,29 @@
+import { prepared, sql } from '../../platform/db/fragment.ts'
+import { writeTouched } from './touched.ts'
+
+/** Returns the last commits of partitions, those up to an instant in milliseconds; 0 for a partition without one. */
+export const lastCommits = async (d1: D1Database, partitions: readonly number[], until: number): Promise<Map<number, number>> =>
+  new Map(
+    (
+      await prepared(
+        d1,
+        sql`select j.value as number, coalesce((
+            select sequence from cfdi_commits where entity = j.value and committed_at <= ${until} order by sequence desc limit 1), 0) as sequence
+          from json_each(${JSON.stringify(partitions)}) j`,
+      ).all<{ number: number; sequence: number }>()
+    ).results.map(({ number, sequence }) => [number, sequence]),
+  )
+
+/** Names a document about whose status the authority answered to organizations, in a commit of its own. */
+export const commitChecked = (
+  ledger: D1Database,
+  { entity, uuid }: { entity: number; uuid: string },
+  fiscal_entity_ids: readonly string[],
+  now: number,
+): D1PreparedStatement =>
+  prepared(
+    ledger,
+    sql`insert into cfdi_commits (entity, sequence, committed_at, touched)
+      select ${entity}, coalesce(max(sequence), 0) + 1, ${now}, unhex(${writeTouched({ checked: fiscal_entity_ids.map((id) => [uuid, id] as const) })})
+      from cfdi_commits where entity = ${entity}`,
+  )

@@ -1,0 +1,37 @@
+import { packed, unpacked } from '../../platform/db/packed.ts'
+
+/** The UUID of a document that changes as a reader is shown it, and from which ceiling on, in seconds. */
+export type Turned = readonly [uuid: string, from: number]
+
+/**
+ * What a commit changes, for those that mirror the partition: its documents by what happened to them. A document is named wherever a reader
+ * can be shown its row changed.
+ */
+export interface Touched {
+  /** New documents, and those that got their XML. */
+  stored?: readonly string[]
+  removed?: readonly string[]
+  cancelled?: readonly string[]
+  /** Documents with another place among substitutions. */
+  substituted?: readonly Turned[]
+  /** Stored invoices of which an application came, went, or counts no more. */
+  balances?: readonly Turned[]
+  /** Documents about whose status the authority answered, each with the fiscal entity of the organization that asked. */
+  checked?: readonly (readonly [uuid: string, fiscal_entity_id: string])[]
+  /** It changed more documents, too many to name them. */
+  isCut?: true
+}
+
+/** More documents than this are not named: whoever mirrors the partition then reads all of it. */
+const MOST_TOUCHED = 20_000
+
+/** Writes it as packed JSON: null for too many. What was removed is named all the same, because nobody could find that out later. */
+export function writeTouched({ isCut: _, ...lists }: Touched): string | null {
+  const named = Object.entries(lists).filter(([, list]) => list.length > 0)
+  const isTooLong = named.reduce((sum, [, { length }]) => sum + length, 0) > MOST_TOUCHED
+  if (!isTooLong) return packed(JSON.stringify(Object.fromEntries(named)))
+  return lists.removed?.length ? packed(JSON.stringify({ removed: lists.removed, isCut: true } satisfies Touched)) : null
+}
+
+/** Reads it out of the text of `hex`, which is empty for null. */
+export const readTouched = (text: string): Touched => (text === '' ? { isCut: true } : (JSON.parse(unpacked(text).toString()) as Touched))

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { notActive } from '../../src/taxpayers/connection.ts'
+
+it.each([
+  ['draft', null, /is a draft.*PATCH \/v1\/fiscal-entities/],
+  ['invalid_ciec', null, /is invalid_ciec.*PATCH \/v1\/fiscal-entities/],
+  ['paused', 'customer', /is paused\. Resume it with PATCH \/v1\/billing\/rfcs/],
+  ['paused', 'payment', /is paused, because an invoice is unpaid\. GET \/v1\/billing\/invoices/],
+  ['paused', 'trial', /is paused, because the trial has ended\. GET \/v1\/billing /],
+] as const)('%s by %s: the refusal says the state and the way out', (state, paused_by, sentence) => {
+  const { code, message } = notActive({ state, paused_by })
+  expect([code, message]).toEqual(['fiscal_entity.not_active', expect.stringMatching(sentence)])
+})
+
+it('of an RFC that the organization has not connected it says nothing else', () => {
+  for (const absent of [null, undefined]) expect(notActive(absent).code).toBe('fiscal_entity.not_found')
+})
