@@ -65,7 +65,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     // Its requests end the wait before.
     const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
-    const part = isHeldUp(progress, Date.now(), factor) ? { until, packages: packages() } : undefined
+    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages() } : undefined
     return { state: 'waiting', ask_again_at, ...(part && { part }) }
   },
   async documents(request) {
