@@ -32,6 +32,8 @@ interface RunOfDemands {
   organization_id: string
   run_id: string
   instant: Date
+  /** Whether somebody may wait for its jobs. */
+  is_awaited: boolean
 }
 
 /** The message of a job that is due and still queued after this long was never sent or is lost. */
@@ -46,12 +48,12 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  */
 export async function requestJobs(
   { settings }: System,
-  { organization_id, run_id, instant }: RunOfDemands,
+  { organization_id, run_id, instant, is_awaited }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
 ): Promise<Queued> {
   const now = Date.now()
-  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited: spread === 0 }
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited }
   const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {

@@ -7,6 +7,7 @@ import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rej
 import { PackageRejected } from '../cfdi/package/directory.ts'
 import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
 import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
+import { countLacking } from '../cfdi/summary/lacking.ts'
 import { keepDocuments } from '../documents/keep.ts'
 import { Unavailable } from '../failures.ts'
 import type { Tell } from '../mailbox/fetch.ts'
@@ -192,13 +193,14 @@ const NOTHING: Progress = { created: 0, updated: 0, cancelled: 0, rejected: 0, c
 
 async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   const { system, ledger } = worker
-  const now = new Date(Math.max(Date.now(), job.as_of))
+  // The present of its run goes on: a cron can be tried with a later time.
+  const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
   const step = await authorityOf(system).documents({
     ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },
     asked_at: new Date(job.created_at),
   })
-  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
+  if (step.state === 'waiting') return sleep(worker, job, step)
   const { statements, created } = await keepDocuments(system, ledger, { ...job, rfc: login.rfc }, step.files, () => worker.extend())
   const received = await keepNotifications({ ledger, files: system.env.FILES, mailbox: step.mailbox, now }, job, login)
   const progress = created === 0 ? [] : progressStatements(ledger, job, { ...NOTHING, created })
@@ -210,9 +212,9 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
 }
 
 /** Puts a job to sleep with which the authority is not done. */
-async function sleep(worker: Worker, job: Job, ask_again_at: Date): Promise<void> {
+async function sleep(worker: Worker, job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: unknown }): Promise<void> {
   const again = ask_again_at.getTime()
-  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again)])
+  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again, part !== undefined)])
   worker.asleepUntil = Math.min(worker.asleepUntil, again)
 }
 
@@ -232,12 +234,15 @@ async function tellLate({ system, ledger, tell }: Worker, { entity }: Job, since
 async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date): Promise<void> {
   const { system, ledger } = worker
   const { source, entity, month, created_at } = job
+  const direction = source === 'sat_cfdi_issued' ? 0 : 1
   const step = await authorityOf(system).step({
-    ...{ shard: worker.hint.shard, entity, login, direction: source === 'sat_cfdi_issued' ? 'issued' : 'received', month, until: now },
-    ...{ asked_at: new Date(created_at), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
+    ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
+    ...{ asked_at: new Date(Math.max(created_at, job.as_of)), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
+    is_awaited: worker.isAwaited,
   })
-  if (step.state === 'waiting') return sleep(worker, job, step.ask_again_at)
-  const { until, is_whole, packages } = step
+  const delivered = step.state === 'ready' ? step : step.part
+  if (delivered === undefined) return sleep(worker, job, step as Extract<typeof step, { state: 'waiting' }>)
+  const { until, packages } = delivered
   let isChanged = job.ingested > 0
   let rejected: readonly Rejection[] = []
   const oneByOneFrom = Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)
@@ -282,7 +287,9 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     const progress = { ...NOTHING, rejected: count, rejected_files: withRejected(first) }
     return count === 0 ? [] : progressStatements(ledger, job, progress)
   }
+  let isShared = false
   const add = async ({ kind, bytes, shared }: Package) => {
+    isShared ||= shared !== undefined
     try {
       if (kind === 'metadata') await metadata.add(bytes, shared && { month, ...shared })
       else await ingest(ingestXmlPackage(target, bytes, metadata.statuses, shared && { month, ...shared }), true)
@@ -304,10 +311,16 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     ingestMetadata(target, () => metadata.rowsLeft()),
     false,
   )
-  const isIncomplete = !is_whole || rejected.length + metadata.rejected.count > 0
+  if (step.state === 'waiting') {
+    worker.isSilent ||= isChanged
+    return sleep(worker, job, step)
+  }
+  const hasRejected = rejected.length + metadata.rejected.count > 0
+  // What the authority announces and does not deliver shows in what is held only.
+  const isIncomplete = !step.is_whole || hasRejected || (isShared && (await countLacking(ledger, entity, direction, month)) > 0)
   const error_class = failed?.error_class ?? null
   await worker.finish(job, error_class, {
-    isChanged: isChanged || rejected.length + metadata.rejected.count > 0,
+    isChanged: isChanged || hasRejected,
     more: unread(),
     until: until.getTime(),
     isIncomplete,

@@ -25,7 +25,7 @@ export interface RequestingRun {
   instant: number
   /** Milliseconds. */
   now: number
-  /** Whether its jobs are not spread, because somebody may wait for them. */
+  /** Whether somebody may wait for its jobs. */
   is_awaited: boolean
 }
 

@@ -84,7 +84,7 @@ export const syncWork = sqliteTable('sync_work', {
   token: text('token'),
   leased_at: integer('leased_at'),
   lease_until: integer('lease_until'),
-  /** 1 when a job was requested that is not spread, so that somebody may wait for it: it is announced before spread work. */
+  /** 1 when a run of no cadence requested a job, so that somebody may wait for it: it is announced before spread work. */
   is_awaited: integer('is_awaited').notNull().default(0),
   /** 1 after a lease ran out: each job is claimed by itself, so that the one that kills its worker is found. */
   is_careful: integer('is_careful').notNull().default(0),

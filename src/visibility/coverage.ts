@@ -39,6 +39,9 @@ export interface EndedDownload {
   until: number
 }
 
+/** What is asked for ends a little before the instant at which it is, and clocks differ a little. */
+const LATE_MS = 5 * 60_000
+
 /** Changes that are kept of a month; authorities that fail every other day for a month are rare. */
 const MOST_CHANGES = 30
 
@@ -51,7 +54,9 @@ const overOf = (month: string): number => endOf(month) + LATEST_STAMP_MS
 /** What is known of a month after a download of it: the same object when nothing changes. */
 export function coverageAfter(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
-  const end: End = outcome !== 'complete' ? outcome : last === 'over' || until >= overOf(month) ? 'over' : 'so_far'
+  // What it asked for ends before what it was asked for.
+  const isCut = outcome === 'complete' && until < Math.min(as_of, endOf(month)) - LATE_MS
+  const end: End = isCut ? 'incomplete' : outcome !== 'complete' ? outcome : last === 'over' || until >= overOf(month) ? 'over' : 'so_far'
   // What it was asked for has been downloaded completely meanwhile, at another organization's request.
   const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)

@@ -12,6 +12,10 @@ export type Quirk =
   | 'names'
   /** Metadata begins with a byte order mark and ends without an end of line. */
   | 'bom'
+  /** The columns of metadata are reversed, and one is there that nobody knows. */
+  | 'columns'
+  /** Beside the metadata lie a file without content and one that is something else. */
+  | 'beside'
 
 const COLUMNS =
   'Uuid~RfcEmisor~NombreEmisor~RfcReceptor~NombreReceptor~RfcPac~FechaEmision~FechaCertificacionSat~Monto~EfectoComprobante~Estatus~FechaCancelacion'
@@ -23,11 +27,22 @@ const rowOf = (document: TruthDocument, at: string): string => {
   return [uuid, emisor.rfc, emisor.name, receptor.rfc, receptor.name, PAC, ...times, total, type, ...status].join('~')
 }
 
-function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, quirks: readonly Quirk[]): ZipFile[] {
-  const text = [COLUMNS, ...documents.map((document) => rowOf(document, at))].join('\r\n')
+/** What is odd about the packages of a request. */
+interface Oddities {
+  quirks: readonly Quirk[]
+  garbled: ReadonlySet<string>
+}
+
+function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, { quirks, garbled }: Oddities): ZipFile[] {
+  const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(document, at)))
+  const lines = [COLUMNS, ...rows]
+  const reversed = lines.map((line, n) => [...line.split('~'), n === 0 ? 'Nueva' : '?'].reverse().join('~'))
+  const text = (quirks.includes('columns') ? reversed : lines).join('\r\n')
+  const beside = quirks.includes('beside') ? ['vacio.txt', 'other.txt'] : []
   const odd = quirks.includes('bom')
   const thirds = documents[0] ? `${documents[0].uuid.toLowerCase()}~${PAC}~TERCERO` : ''
   return [
+    ...beside.map((name) => ({ name, bytes: Buffer.from(name === 'vacio.txt' ? '' : 'No es metadata.') })),
     { name: `${id}.txt`, bytes: Buffer.from(odd ? `\uFEFF${text}` : `${text}\r\n`) },
     { name: `${id}_tercero.txt`, bytes: Buffer.from(`Uuid~RfcACuentaTerceros~NombreACuentaTerceros\r\n${thirds}\r\n`) },
   ]
@@ -66,5 +81,5 @@ export const packed = (
   kind: 'CFDI' | 'Metadata',
   documents: readonly TruthDocument[],
   at: string,
-  quirks: readonly Quirk[],
-): Buffer => zip(kind === 'CFDI' ? xmlFiles(documents, quirks) : metadataFiles(id, documents, at, quirks))
+  oddities: Oddities,
+): Buffer => zip(kind === 'CFDI' ? xmlFiles(documents, oddities.quirks) : metadataFiles(id, documents, at, oddities))

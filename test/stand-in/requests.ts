@@ -11,6 +11,9 @@ export interface Behaviour {
   quirks: readonly Quirk[]
   /** The UUIDs of documents that are counted, and are in no package of XML. */
   withheld: ReadonlySet<string>
+  /** The UUIDs of documents that are counted, and that metadata does not list, or in a row that nobody can read or date. */
+  unlisted: Pick<ReadonlySet<string>, 'has'>
+  garbled: ReadonlySet<string>
   /** A request may match so many documents. */
   limits: { CFDI: number; Metadata: number }
   /** How long tokens, and packages, are good for, in milliseconds; tokens always say 300 seconds. */
@@ -116,15 +119,16 @@ export class Requests {
     const part = request.packages.find((one) => one.id === id)!
     if (part.downloads >= TIMES) return { code: '5008' }
     part.downloads++
-    return packed(id, request.kind, part.documents, request.at, this.#behaviour.quirks)
+    return packed(id, request.kind, part.documents, request.at, this.#behaviour)
   }
 
   #isDone = (request: DocumentRequest): boolean => request.checked > this.#behaviour.checks
 
   #keep(family: Family, rfc: string, kind: DocumentRequest['kind'], documents: TruthDocument[]): DocumentRequest {
-    const { now, packageSize, quirks, withheld } = this.#behaviour
+    const { now, packageSize, quirks, withheld, unlisted } = this.#behaviour
     const id = randomUUID()
-    const delivered = kind === 'CFDI' ? documents.filter(({ uuid }) => !withheld.has(uuid)) : documents
+    const missing = kind === 'CFDI' ? withheld : unlisted
+    const delivered = documents.filter(({ uuid }) => !missing.has(uuid))
     const parts = cut(delivered, packageSize, quirks).map((part, n) => ({
       id: `${id.toUpperCase()}_${String(n + 1).padStart(2, '0')}`,
       documents: part,

@@ -40,6 +40,7 @@ describe('what is kept of a month', () => {
       ],
     ],
     ['that it was complete over its last stamps, whenever the run was', [['complete', BEFORE, '2026-05-04T08:00']], [[BEFORE, 'over']]],
+    ['that it was not complete up to an instant beyond what was asked for', [['complete', SECOND, FIRST]], [[SECOND, 'incomplete']]],
     ['not so a minute before', [['complete', BEFORE, '2026-05-04T07:59']], [[BEFORE, 'so_far']]],
     [
       'the first of some failures',

@@ -23,6 +23,8 @@ export interface DownloadRequest {
   asked_at: Date
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
+  /** Whether somebody may wait for it, because the run that asked for it is of no cadence. */
+  is_awaited: boolean
 }
 
 /**
@@ -54,13 +56,18 @@ interface Waiting {
   ask_again_at: Date
 }
 
+/** Packages of a month, with the documents that were issued up to then. */
+interface Delivered {
+  until: Date
+  packages: AsyncIterable<Package>
+}
+
 /** One turn of the conversation with the authority about a month. */
 export type Step =
-  /**
-   * `until`: documents that were issued up to then are in the packages. `is_whole`: the authority delivers, or has delivered, everything that
-   * it announces of the month, and none of it is too old for it.
-   */
-  { state: 'ready'; until: Date; is_whole: boolean; packages: AsyncIterable<Package> } | Waiting
+  /** `is_whole`: the authority delivers, or has delivered, everything that it announces of the month, and none of it is too old for it. */
+  | ({ state: 'ready'; is_whole: boolean } & Delivered)
+  /** `part`: what there is of the month, when the rest keeps it waiting for long. */
+  | (Waiting & { part?: Delivered })
 
 /** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
 export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const

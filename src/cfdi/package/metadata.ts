@@ -26,6 +26,8 @@ export interface MetadataRow {
 /** A row that cannot be read, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
+  /** Of its Fecha, `YYYY-MM`; null when it cannot be read either. */
+  month: string | null
   code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.invalid_status' | 'metadata.too_long'
 }
 
@@ -114,7 +116,7 @@ export class MetadataReader {
     if (this.#text === '') return
     if (isEnd) this.#take(this.#text, lines)
     else {
-      if (!this.#isCut && this.#columns !== null) lines.push({ rejected: { line: this.#line, code: 'metadata.too_long' } })
+      if (!this.#isCut && this.#columns !== null) lines.push({ rejected: { line: this.#line, month: null, code: 'metadata.too_long' } })
       this.#isCut = true
       this.#line += lineFeeds(this.#text.slice(0, -1))
     }
@@ -146,7 +148,8 @@ const lineFeeds = (text: string): number => {
 
 const readRow = (fields: readonly string[], columns: Columns, line: number): MetadataLine => {
   const field = (name: string): string | null => fields[columns.get(name) ?? -1]?.replace(/[\r\n]+/g, '').trim() || null
-  const rejected = (code: MetadataRejected['code']): MetadataLine => ({ rejected: { line, code } })
+  const fecha = literalTime(field('fechaemision'))
+  const rejected = (code: MetadataRejected['code']): MetadataLine => ({ rejected: { line, month: fecha?.slice(0, 7) ?? null, code } })
   const uuid = (field('uuid') ?? '').toUpperCase()
   if (!isUuid(uuid)) return rejected('metadata.invalid_uuid')
   const emisor_rfc = asRfc(field('rfcemisor') ?? '')
@@ -166,7 +169,7 @@ const readRow = (fields: readonly string[], columns: Columns, line: number): Met
       receptor_rfc,
       receptor_nombre: field('nombrereceptor'),
       pac_rfc: asRfc(field('rfcpac') ?? '') || null,
-      fecha: literalTime(field('fechaemision')),
+      fecha,
       certified_at: literalTime(field('fechacertificacionsat')),
       total,
       kind: fields[columns.get('efectocomprobante') ?? -1]?.trim() === '' ? 'retenciones' : 'cfdi',

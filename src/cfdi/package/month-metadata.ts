@@ -3,7 +3,7 @@ import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './dire
 import type { ListedRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
 import { isXml, kindOf, shownName, startOf } from './package.ts'
-import { Rejections } from './rejections.ts'
+import { type Rejection, Rejections } from './rejections.ts'
 import { ReportedStatuses } from './reported.ts'
 
 /**
@@ -17,16 +17,21 @@ export class MonthMetadata {
   readonly #files: { file: MetadataFile; month: string | null }[] = []
 
   /**
-   * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, and what
-   * nobody can date is rejected for the last month. Throws PackageRejected, also when a metadata file is damaged or they are too large
+   * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, also of those
+   * that cannot be read, and what nobody can date is rejected for the last month. Throws PackageRejected, also when a metadata file is damaged or they are too large
    * together, because a month without some of its metadata would pass for complete.
    */
   async add(file: Bytes, shared?: { month: string; is_last: boolean }): Promise<void> {
     const rejected = shared?.is_last === false ? undefined : this.rejected
+    const unread: UnreadRows = {
+      add: (one, month) => {
+        if (shared && month !== null ? month === shared.month : rejected) this.rejected.add(one)
+      },
+    }
     for (const one of await metadataIn(file, rejected)) {
       const read = { file: one, month: shared?.month ?? null }
       this.#files.push(read)
-      for await (const rows of rowsOfMonth(read, rejected)) for (const row of rows) this.statuses.add(row)
+      for await (const rows of rowsOfMonth(read, unread)) for (const row of rows) this.statuses.add(row)
     }
   }
 
@@ -42,7 +47,12 @@ export class MonthMetadata {
   }
 }
 
-async function* rowsOfMonth({ file, month }: { file: MetadataFile; month: string | null }, rejected?: Rejections) {
+/** What takes the rows that cannot be read, each with the month of its Fecha if that can be read. */
+interface UnreadRows {
+  add(rejection: Rejection, month: string | null): void
+}
+
+async function* rowsOfMonth({ file, month }: { file: MetadataFile; month: string | null }, rejected?: UnreadRows) {
   for await (const rows of rowsOf(file, rejected)) yield month === null ? rows : rows.filter((row) => monthOf(row) === month)
 }
 
@@ -51,12 +61,13 @@ export const monthOf = ({ fecha, certified_at }: Pick<ListedRow, 'fecha' | 'cert
   (fecha ?? certified_at ?? '').slice(0, 7)
 
 /** The rows of a file, some at a time. The lines that cannot be read are added to `rejected`. */
-export async function* rowsOf(file: MetadataFile, rejected?: Rejections): AsyncGenerator<ListedRow[], void, undefined> {
+export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncGenerator<ListedRow[], void, undefined> {
   const { name } = file
   for await (const lines of file.lines())
     yield lines.flatMap((one) => {
       if (one.row) return Object.assign(one.row, { file: name, line: one.line })
-      rejected?.add({ name, ...one.rejected, uuid: null })
+      const { month, ...why } = one.rejected
+      rejected?.add({ name, ...why, uuid: null }, month)
       return []
     })
 }
@@ -64,6 +75,8 @@ export async function* rowsOf(file: MetadataFile, rejected?: Rejections): AsyncG
 /** The metadata files of a package. Throws PackageRejected. */
 export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
+  /** What is no list of CFDIs. Beside one it is no loss; alone it stands where one should be. */
+  const odd: string[] = []
   let left = MAX_METADATA_BYTES
   for await (const entry of entriesOf(file, await readDirectory(file))) {
     if (entry.junk || isXml(entry.name)) continue
@@ -73,10 +86,11 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) odd.push(name)
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
+  if (files.length === 0) for (const name of odd) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

@@ -88,11 +88,17 @@ const corrupt = (): EntryRejected => new EntryRejected('zip.corrupt', 'The compr
 /** What an entry contains. */
 export type EntryKind = 'xml' | 'metadata' | 'terceros' | 'junk'
 
-/** Recognises an entry by its first bytes, because names can be wrong. A file named `.xml` counts as XML, so that faults are reported. */
+/** In bytes: the header of metadata, whose columns come in any order, is shorter. */
+const LONGEST_HEADER = 1_024
+
+/** Recognises an entry by its first line, because names can be wrong. A file named `.xml` counts as XML, so that faults are reported. */
 export const kindOf = (name: string, content: Uint8Array): EntryKind => {
-  const start = new TextDecoder('utf-8').decode(content.subarray(0, 64)).replace(/^[\ufeff\s]+/, '')
-  if (/^uuid~RfcACuentaTerceros\b/i.test(start)) return 'terceros'
-  if (/^[A-Za-z]+~/.test(start) && /(?:^|~)Uuid(?:~|$)/i.test(start)) return 'metadata'
+  const start = new TextDecoder('utf-8').decode(content.subarray(0, LONGEST_HEADER)).replace(/^[\ufeff\s]+/, '')
+  const columns = /^.*/
+    .exec(start.toLowerCase())![0]
+    .split('~')
+    .map((name) => name.trim())
+  if (columns.length > 1 && columns.includes('uuid')) return columns.includes('rfcacuentaterceros') ? 'terceros' : 'metadata'
   return start.startsWith('<') || isXml(name) ? 'xml' : 'junk'
 }
 

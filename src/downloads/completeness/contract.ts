@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Instant, Paging, UUID } from '../../platform/http/shapes.ts'
+import { Instant, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { MONTH_STATUSES } from '../../visibility/coverage.ts'
 
@@ -80,7 +80,7 @@ export const REASONS = ['xml_not_delivered_yet', 'requested', 'cancelled_receive
 
 export const LackingDocument = z
   .strictObject({
-    uuid: z.string().regex(UUID),
+    uuid: z.guid().meta({ description: doc('In upper case.') }),
     issued_at: Instant.nullable().meta({ description: doc('Null for a document of which not even the metadata could be kept.') }),
     estatus: z.enum(['vigente', 'cancelado']).nullable(),
     kind: z.enum(['cfdi', 'retenciones']).nullable(),

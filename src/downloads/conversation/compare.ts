@@ -1,11 +1,10 @@
 import { type AuthorityRequest, type DayCounts, packageKey } from '../../authority/sat/conversation/rules/requests.ts'
-import { PackageUnreadable } from '../../authority/sat/conversation/surroundings.ts'
+import { PackageUnreadable, type Surroundings } from '../../authority/sat/conversation/surroundings.ts'
 import { readStored } from '../../cfdi/ingest/ingest.ts'
 import { PackageRejected, readDirectory } from '../../cfdi/package/directory.ts'
 import type { ListedRow } from '../../cfdi/package/metadata.ts'
 import { metadataIn, monthOf, rowsOf } from '../../cfdi/package/month-metadata.ts'
 import { uuidOfName } from '../../cfdi/package/package.ts'
-import { Rejections } from '../../cfdi/package/rejections.ts'
 import { ReportedStatuses } from '../../cfdi/package/reported.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 
@@ -55,20 +54,29 @@ class DayCounter {
 const isDeliverable = ({ source }: AuthorityRequest, { cancelled, fecha }: ListedRow): boolean =>
   fecha !== null && (source === 'sat_cfdi_issued' || !cancelled)
 
-/** Counts the documents of a package of metadata, and those of the request's months whose XML is not held. */
-export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: number): Promise<{ rows: number; days: DayCounts }> {
+/**
+ * Counts the documents of a package of metadata whose XML is not held, day by day. With the last package it reads the others again, and counts
+ * the documents that all of them list: some are listed twice.
+ */
+export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: number): ReturnType<Surroundings['readMetadata']> {
   return readable(async () => {
     const counts = new DayCounter()
-    const rejected = new Rejections()
-    let rows = 0
+    const isLast = k === request.packages.length - 1
+    const listed = new ReportedStatuses()
+    let [dated, unread] = [0, 0]
+    const unreadRows = { add: (_: unknown, month: string | null) => (month === null ? unread++ : dated++) }
     const compare = comparing(place, request, counts)
-    for (const file of await metadataIn(bytesOf(place, request, k), rejected))
-      for await (const some of rowsOf(file, rejected)) {
-        rows += some.length
-        await compare.add(some)
-      }
+    for (let i = isLast ? 0 : k; i <= k; i++) {
+      const files = await metadataIn(bytesOf(place, request, i))
+      if (files.length === 0) unread++
+      for (const file of files)
+        for await (const some of rowsOf(file, unreadRows)) {
+          if (isLast) for (const row of some) listed.add(row)
+          if (i === k) await compare.add(some)
+        }
+    }
     await compare.end()
-    return { rows: rows + rejected.count, days: counts.days }
+    return { ...(isLast ? { rows: listed.left + dated, unread } : { rows: 0, unread: 0 }), days: counts.days }
   })
 }
 

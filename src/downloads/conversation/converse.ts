@@ -25,8 +25,10 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
       const now = Date.now()
       return (await openMonths(ledger, entity)).map(
         (row): AwaitedMonth => ({
-          ...{ source: row.source, month: row.month, asked_at: row.created_at, is_complete: isWhole(coveredOf(row)) },
+          ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
+          is_awaited: row.is_awaited === 1,
+          has_part: row.is_continued === 1,
           is_asleep: row.error_class === null && row.not_before > now,
         }),
       )
@@ -51,7 +53,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
   await converse(system, { shard, entity }, around)
 }
 
-/** A conversation that should have gone on by now has lost its message, or its worker died. */
+/** A conversation that should have gone on so long ago has lost its message. */
 const LATE_MS = 60_000
 const SWEEP_LIMIT = 1_000
 
@@ -61,7 +63,7 @@ export const sweepConversations = async (system: System, place = START): Promise
     ? ''
     : ledgerByLedger(system, place, async (shard, ledger) => {
         const now = Date.now()
-        const { results } = await stuckConversations(ledger, now - LATE_MS, SWEEP_LIMIT)
+        const { results } = await stuckConversations(ledger, now, now - LATE_MS, SWEEP_LIMIT)
         await announceConversations(
           system,
           results.map(({ entity }) => ({ shard, entity })),

@@ -5,9 +5,13 @@ import { JOBS_OF_WORK } from '../lease-store.ts'
 export interface MonthRow {
   source: 'sat_cfdi_issued' | 'sat_cfdi_received'
   month: string
-  created_at: number
+  /** When it was asked for by the clock of its run, and how far that was ahead of the real one. */
+  asked_at: number
+  ahead: number
   not_before: number
   error_class: string | null
+  is_awaited: number
+  is_continued: number
   /** Those that asked for it, also those that wait for a login, as a JSON array. */
   organizations: string
   /** A MonthCoverage as JSON; null when nothing is known of the month. */
@@ -19,7 +23,8 @@ export const openMonths = async (ledger: D1Database, entity: number): Promise<Mo
   (
     await ledger
       .prepare(
-        `select s.source, s.month, s.created_at, s.not_before, s.error_class,
+        `select s.source, s.month, max(s.created_at, s.as_of) as asked_at, max(0, s.as_of - s.created_at) as ahead, s.not_before, s.error_class,
+           s.is_continued, sync_work.is_awaited,
            (select json_group_array(value) from (select value from json_each(${askersOf('s')}) union select key from json_each(s.carried)))
              as organizations,
            (select c.months -> ('$."' || s.month || '"') from coverage c where c.entity = s.entity and c.source = s.source) as covered

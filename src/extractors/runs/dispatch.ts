@@ -243,8 +243,9 @@ async function dispatchPage(
     })
     return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
   })
-  const spread = run.trigger === 'schedule' ? system.settings.spreadSeconds : 0
-  const queued = await requestJobs(system, run, demands, spread)
+  const is_awaited = run.trigger !== 'schedule'
+  const spread = is_awaited ? 0 : system.settings.spreadSeconds
+  const queued = await requestJobs(system, { ...run, is_awaited }, demands, spread)
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
@@ -252,7 +253,7 @@ async function dispatchPage(
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }
-  await announce(system, demands, spread === 0, spread)
+  await announce(system, demands, is_awaited, spread)
   return { ...queued, unwidened }
 }
 

@@ -32,7 +32,7 @@ const row = (planned: PlannedRequest, asked_at: number, more: Partial<AuthorityR
   ...more,
 })
 const wantedMonth = (month: string, asked_at: number, is_complete = false): WantedMonth => ({
-  ...{ source: 'sat_cfdi_issued', month, asked_at, is_complete },
+  ...{ source: 'sat_cfdi_issued', month, asked_at, is_complete, is_awaited: false },
 })
 /** The last so many months at an instant, newest first. */
 const monthsAt = (at: number, count: number): string[] => Array.from({ length: count }, (_, n) => addMonths(literalOf(at).slice(0, 7), -n))

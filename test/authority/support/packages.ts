@@ -23,6 +23,13 @@ export async function readyStep(authority: Pick<TaxAuthority, 'step'>, asked: Do
 
 /** The packages of a month, as the authority delivers them at once. The bytes of each are only valid until the next. */
 export async function* downloadFrom(authority: Pick<TaxAuthority, 'step'>, asked: Asked) {
-  const { packages } = await readyStep(authority, { shard: 0, entity: 1, asked_at: new Date(0), is_complete: false, ...asked })
+  const { packages } = await readyStep(authority, {
+    shard: 0,
+    entity: 1,
+    asked_at: new Date(0),
+    is_complete: false,
+    is_awaited: false,
+    ...asked,
+  })
   for await (const { kind, bytes } of packages) yield { kind, bytes: await bytes.read(0, bytes.size) }
 }

@@ -9,6 +9,8 @@ import { World } from '../platform/world.ts'
 
 const RFC = 'EKU9003173C9'
 const START = '2026-11-20T18:00:00Z'
+/** The next midnight in Mexico City, of the daily extractor. */
+const MIDNIGHT = '2026-11-21T06:00:00Z'
 /** The month of the start is the last one, and has no documents yet: what is younger than seven days is asked for, and brought, again. */
 const FIRST_MONTH = '2023-12'
 const MONTHS = 36
@@ -62,8 +64,7 @@ export const authority = measure({
         const held = Number((await world.query('ledger', 'select count(*) from cfdi')).rows[0]![0])
         const announced = truth.documents.filter(({ stamped }) => stamped <= START).length
         if (held < announced) throw new Error(`Of ${announced} documents ${held} are held.`)
-        await world.at(Date.parse(START) + DAY_MS)
-        const day = await since(run)
+        const day = await since(() => world.cron('*/15 * * * *', Date.parse(MIDNIGHT)))
         standIn.behaviour.checks = 1_000
         await world.at(Date.parse(START) + 2 * DAY_MS)
         await run()

@@ -95,7 +95,11 @@ describe('metadata', () => {
     const lines = reader.push(`${HEADER}\r\n${row()}\r\n`)
     for (let i = 0; i < 20; i++) lines.push(...reader.push('x'.repeat(MIB)))
     lines.push(...reader.push(`\r\n${row()}`), ...reader.end())
-    expect(lines).toEqual([{ row: READ, line: 2 }, { rejected: { line: 3, code: 'metadata.too_long' } }, { row: READ, line: 4 }])
+    expect(lines).toEqual([
+      { row: READ, line: 2 },
+      { rejected: { line: 3, month: null, code: 'metadata.too_long' } },
+      { row: READ, line: 4 },
+    ])
   })
 
   it('a name cannot forge a row with a line feed', () => {
@@ -175,10 +179,10 @@ describe('metadata', () => {
   it('a bad row is told by its line and costs only itself', () => {
     const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row({ 10: '2' }), row()]
     expect(rejected(lines.join('\r\n'))).toEqual([
-      { line: 4, code: 'metadata.invalid_uuid' },
-      { line: 5, code: 'metadata.invalid_rfc' },
-      { line: 6, code: 'metadata.invalid_amount' },
-      { line: 7, code: 'metadata.invalid_status' },
+      { line: 4, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_uuid' },
+      { line: 5, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_rfc' },
+      { line: 6, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_amount' },
+      { line: 7, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_status' },
     ])
     expect(rows(lines.join('\r\n'))).toHaveLength(2)
   })

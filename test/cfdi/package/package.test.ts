@@ -269,7 +269,14 @@ describe('what a file is', () => {
     ['a.XML', 'no xml at all', 'xml'],
     ['x_01.txt', 'Uuid~RfcEmisor~NombreEmisor', 'metadata'],
     ['x.txt', '\ufeffRfcEmisor~Uuid~Monto', 'metadata'],
+    [
+      'x.txt',
+      'FechaCancelacion~Estatus~EfectoComprobante~Monto~FechaCertificacionSat~FechaEmision~RfcEmisor~Otra columna~Uuid\r\n',
+      'metadata',
+    ],
     ['x_tercero.txt', 'Uuid~RfcACuentaTerceros~NombreACuentaTerceros', 'terceros'],
+    ['x.txt', 'NombreACuentaTerceros~RfcACuentaTerceros~Uuid\r\n', 'terceros'],
+    ['x.txt', 'una línea\r\nRfcEmisor~Uuid', 'junk'],
     ['leeme.txt', 'hola', 'junk'],
   ])('%s %s', (name, content, kind) => {
     expect(kindOf(name, utf8(content))).toBe(kind)

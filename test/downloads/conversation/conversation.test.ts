@@ -7,7 +7,7 @@ import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { efirmaOf, numberOf } from '../../taxpayers/support/efirmas.ts'
-import { callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
+import { bookOf, callOf, cfdiOf, ISSUED, jobsOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
 
 afterEach(() => {
@@ -34,6 +34,7 @@ const solicitaOf = ({ SolicitaDescargaEmitidos: issued = 0, SolicitaDescargaReci
 /** Everything is held, every job has succeeded, and nothing was asked that the authority may not be asked. */
 async function expectWhole(world: SatWorld): Promise<void> {
   expect(await statusesOf(world)).toEqual(['succeeded'])
+  expect((await jobsOf(world.rfc)).filter(({ rejected_count }) => rejected_count > 0)).toEqual([])
   expect(await world.differences()).toEqual([])
   expect(world.authority.log.violations).toEqual([])
 }
@@ -72,6 +73,7 @@ describe('the first download from the authority', () => {
       'all of that, and requests that are done only at the fourth check',
       { packageSize: 2, quirks: ['duplicated', 'reordered', 'names', 'bom'], checks: 3 },
     ],
+    ['metadata whose columns come in another order, beside files that are none', { packageSize: 4, quirks: ['columns', 'beside'] }],
     ['limits that halve requests again and again', { limits: { CFDI: 5, Metadata: 7 } }],
     ['tokens that end within seconds', { tokenLifeMs: 4_000 }],
   ])('of %s', async (_, behaviour) => {
@@ -307,6 +309,86 @@ describe('an e.firma that the authority refuses', () => {
     await world.work()
     expect((await jobsOf(world.rfc)).filter((job) => job.status === 'succeeded')).toHaveLength(2)
     expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
+/** What breaks without it: while one family's hosts are down, for a week, nothing of the other one is there to be read. */
+describe('a family that the authority does not answer for', () => {
+  it('keeps no document of the other one away; the months stay requested until it answers', async () => {
+    const counts = { issued: 6, received: 4, payroll: 0, retenciones: 3 }
+    const down: Step = { family: 'retenciones', times: 9_999, answer: { page: true } }
+    const { world, one } = await asked({ months: 1, from: '2026-04', counts }, {}, [down], cfdiOf(2))
+    const ofFamily = (family: 'cfdi' | 'retenciones') =>
+      world.truth.documents.filter((one) => (one.type === '') === (family === 'retenciones'))
+    await world.work(4 * 3_600_000)
+    expect(await statusesOf(world)).toEqual(['queued'])
+    const missing = await world.differences()
+    expect(missing.length).toBeGreaterThan(0)
+    for (const { uuid } of ofFamily('cfdi')) expect(missing.filter((line) => line.includes(uuid))).toEqual([])
+    const coverage = `/v1/fiscal-entities/${one.fiscal_entity_id}/coverage?source=sat_cfdi_issued&from=2026-04&to=2026-04`
+    const april = async () => (await one.ask('GET', coverage)).body.data[0]
+    const during = await april()
+    expect(during).toMatchObject({ status: 'requested', last_success_at: null })
+    expect(during.held_count).toBeGreaterThan(0)
+    expect(during.held_count).toBe(during.announced_count)
+    const rows = async () => (await bookOf(world.rfc, ['cfdi_commits']))['cfdi_commits']!.length
+    const before = await rows()
+    await world.work(6 * 3_600_000)
+    // It is taken in once.
+    expect(await rows()).toBe(before)
+    world.authority.script.steps.splice(0)
+    await world.work()
+    await expectWhole(world)
+    expect(await april()).toMatchObject({ status: 'complete' })
+    const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
+    expect(new Set(packages).size).toBe(packages.length)
+  })
+})
+
+/** What breaks without it: what the authority has of one family is lost when it refuses to answer for the other one. */
+it('a family that the authority refuses to answer for fails the job, after what there is of the other one is held', async () => {
+  const counts = { issued: 6, received: 0, payroll: 0, retenciones: 3 }
+  const refused: Step = { operation: SOLICITA, family: 'retenciones', times: 99, answer: { code: '301' } }
+  const { world, one } = await asked({ months: 1, from: '2026-04', counts }, {}, [refused], ISSUED)
+  await world.work()
+  for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'failed', error_class: 'internal_error' })
+  const cfdi = world.truth.documents.filter(({ type }) => type !== '').map(({ uuid }) => uuid)
+  expect((await world.differences()).filter((line) => cfdi.some((uuid) => line.includes(uuid)))).toEqual([])
+})
+
+it.each(['answer', 'connection'] as const)('a package that breaks off twice (%s) is not asked for a third time', async (truncated) => {
+  const broken: Step = { operation: 'Descargar', times: 2, answer: { truncated, isDone: true } }
+  const { world } = await asked({ months: 1, from: '2026-04' }, {}, [broken], cfdiOf(1))
+  await world.work()
+  await expectWhole(world)
+  const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
+  const times = packages.map((id) => packages.filter((one) => one === id).length)
+  expect(Math.max(...times)).toBe(2)
+})
+
+/** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */
+describe('a request that is sent later than it was planned', () => {
+  it('asks up to the minute before it is sent', async () => {
+    const counts = { issued: 90, received: 0, payroll: 0, retenciones: 30 }
+    const refused: Step = { operation: SOLICITA, kind: 'Metadata', answer: { code: '304' } }
+    const { world, one } = await asked({ months: 1, from: '2026-05', counts }, {}, [refused], ISSUED)
+    const before = world.now
+    await world.work(3_600_000)
+    expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
+    world.pass(5 * 86_400_000)
+    const since = new Date(before - 6 * 3_600_000).toISOString()
+    const now = new Date(world.now - 6 * 3_600_000).toISOString()
+    expect(world.truth.documents.filter(({ fecha, stamped }) => fecha > since && stamped < now).length).toBeGreaterThan(5)
+    expect((await one.ask('PATCH', one.path, { efirma: efirmaOf(world.rfc, { number: numberOf('0002') }) })).status).toBe(200)
+    await world.call()
+    await world.work(3_600_000)
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    const ends = world.authority.log
+      .of(...SOLICITA)
+      .filter(({ parameters, answer }) => answer === '5000' && parameters['TipoSolicitud'] === 'Metadata')
+    for (const { at: sent, parameters } of ends)
+      expect(sent - 60_000 - Date.parse(`${parameters['FechaFinal']}-06:00`)).toBeLessThan(10_000)
     expect(world.authority.log.violations).toEqual([])
   })
 })

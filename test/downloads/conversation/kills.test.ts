@@ -55,6 +55,24 @@ describe('a process that is killed', () => {
     }
   })
 
+  it('in a turn of a conversation is followed by the first sweep after its lease', async () => {
+    const world = await asked()
+    world.mortal.steps = 0
+    world.mortal.dies = { at: 60, when: 'before' }
+    await world.work()
+    expect(world.mortal.isDead).toBe(true)
+    const { busy_until } = (await world.conversation()) as { busy_until: number }
+    expect(busy_until).toBeGreaterThan(world.now)
+    world.mortal.revive()
+    world.queue.splice(0)
+    const sweep = () => world.deliver({ task: 'sweepConversations', at: world.now, place: 'start' }, 'tasks')
+    await sweep()
+    expect(world.queue).toEqual([])
+    world.pass(busy_until - world.now + 1_000)
+    await sweep()
+    expect(world.queue).toMatchObject([{ body: { conversation: true } }])
+  })
+
   it('after a slice of a package goes on behind it, and reads nothing again of what is stored', { timeout: 120_000 }, async () => {
     const counts = { issued: 2_500, received: 0, payroll: 0, retenciones: 0 }
     const world = new SatWorld(freshRfc(), { months: 1, from: '2026-04', counts }, { packageSize: 5_000 })

@@ -126,6 +126,7 @@ export interface JobState {
   not_before: number
   error_class: string | null
   created_count: number
+  rejected_count: number
   organizations: string | null
 }
 

@@ -14,10 +14,11 @@ import {
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
 import { announceConversations } from './conversation.ts'
+import { isHeldUp } from './rules/agenda.ts'
 import { BEHIND_MS } from './rules/periods.ts'
-import { type AuthorityRequest, packageKey, type WantedMonth } from './rules/requests.ts'
+import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
-import { hasBegun, isObtainable, leftOf, progressOf } from './rules/wanted.ts'
+import { hasBegun, isObtainable, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */
@@ -34,25 +35,28 @@ export const efirmaOf = (login: Login): Efirma | null => ('efirma' in login ? lo
 export const satAuthority = (system: System): TaxAuthority => ({
   ...satLogins(system),
   async step(request: DownloadRequest): Promise<Step> {
-    const { shard, entity, login, direction, month, asked_at, is_complete } = request
+    const { shard, entity, login, direction, month, asked_at, is_complete, is_awaited } = request
     const ledger = system.settings.ledgers[shard]!
     const factor = system.settings.authorityWaitFactor
     const efirma = efirmaOf(login)
     if (efirma === null) return stepOfFetch(system, request)
     const wanted: WantedMonth = {
       source: direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received',
-      ...{ month, asked_at: asked_at.getTime(), is_complete },
+      ...{ month, asked_at: asked_at.getTime(), is_complete, is_awaited },
     }
     const { conversation, requests } = await readConversation(ledger, entity, wanted.source)
     if (conversation?.refused === efirma.certificate.number) {
       await noteRefusal(ledger, entity, null).run()
       throw new LoginRejected()
     }
-    const { state, failed, requests: own } = progressOf(wanted, requests)
-    if (state === 'ready') {
-      const until = Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS
-      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && leftOf(wanted, own).length === 0
-      return { state, until: new Date(until), is_whole, packages: packagesOf(system, entity, month, own, failed) }
+    const progress = progressOf(wanted, requests)
+    const { state, failed, requests: own } = progress
+    const until = new Date(Math.min(...(own.length === 0 ? [wanted.asked_at] : own.map((one) => one.asked_at))) - BEHIND_MS)
+    const packages = () => packagesOf(system, entity, month, own, state === 'waiting' ? null : failed)
+    // What it has of one family is taken in, also when it does not deliver the other one.
+    if (state === 'ready' || (state === 'failed' && own.length > 0)) {
+      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort)
+      return { state: 'ready', until, is_whole, packages: packages() }
     }
     if (state === 'failed') throw failureOf(failed!)
     if (state === 'unplanned' || conversation?.due_at == null) {
@@ -60,7 +64,9 @@ export const satAuthority = (system: System): TaxAuthority => ({
       if (await makeDue(ledger, entity, due_at)) await announceConversations(system, [{ shard, entity }], due_at)
     }
     // Its requests end the wait before.
-    return { state: 'waiting', ask_again_at: new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor)) }
+    const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
+    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages() } : undefined
+    return { state: 'waiting', ask_again_at, ...(part && { part }) }
   },
   async documents(request) {
     if ('ciec' in request.login) return documentsOfFetch(system, request)

@@ -7,7 +7,7 @@ import { CertificateRefused, satSession } from '../session.ts'
 import { ask, check, download } from './exchanges.ts'
 import { HELD_MS, HeldConversation, NOTHING } from './held.ts'
 import { readPackages } from './reading.ts'
-import { checksDue, dueOf, hasNews, isExpired, isStoredAway } from './rules/agenda.ts'
+import { checksDue, dueOf, hasNews, isExpired, isStoredAway, isToWake } from './rules/agenda.ts'
 import { metadataRequests, type PlannedRequest } from './rules/plan.ts'
 import { type AuthorityRequest, isUnfinished } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
@@ -52,13 +52,15 @@ export async function converse(system: System, { shard, entity }: Place, around:
   const now = Date.now()
   if (conversation === null || conversation.due_at === null || conversation.due_at > now || conversation.busy_until > now) return
   const months = await around.months()
+  const ahead = Math.max(0, ...months.map((one) => one.ahead))
   // As if what is checked now were still not done: then nothing else is written.
-  const next = dueOf(requests, months, { now, factor, isIdle: () => false })
-  const isCheck = next !== null && next > now && !hasNews(months, requests)
+  const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle: () => false })
+  const next = due_at === null ? null : due_at - ahead
+  const isCheck = next !== null && next > now && !hasNews(months, requests, { now: now + ahead, factor })
   const busy_until = isCheck ? Math.min(now + HELD_MS, next - 1) : now + HELD_MS
   const turn = { entity, token: crypto.randomUUID(), due_at: isCheck ? next : now + HELD_MS }
   if (!(await takeTurn(ledger, turn, now, busy_until))) return
-  const held = new HeldConversation(system, shard, turn, busy_until, conversation.failures)
+  const held = new HeldConversation(system, shard, turn, ahead, busy_until, conversation.failures)
   const worker = new Worker(held, around, conversation.due_at, conversation.refused)
   try {
     await worker.work(requests, months)
@@ -109,10 +111,12 @@ class Worker {
 
   /** Ends the turn. Returns when the conversation goes on; null when nothing is waited for. */
   async end(): Promise<number | null | undefined> {
-    const { ledger, entity, factor, turn, failures, isOver } = this.#held
+    const { ledger, entity, factor, turn, failures, isOver, ahead } = this.#held
     const { requests } = await readConversation(ledger, entity)
-    const now = Date.now()
-    const due = dueOf(requests, await this.#around.months(), { now, factor, isIdle: ({ n }) => this.#idle.has(n) })
+    const [now, months] = [Date.now(), await this.#around.months()]
+    const isIdle = ({ n }: AuthorityRequest) => this.#idle.has(n)
+    const due_at = dueOf(requests, months, { now: now + ahead, factor, isIdle })
+    const due = due_at === null ? null : due_at - ahead
     const later = isOver && due !== null ? Math.max(due, now + waitAfter(failures, factor)) : due
     return endTurn(ledger, turn, this.isMore ? now : later, failures)
   }
@@ -120,7 +124,7 @@ class Worker {
   /** The first thing to do; null when there is nothing. */
   async #next(requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<(() => Promise<unknown>) | null> {
     const held = this.#held
-    const now = Date.now()
+    const { now } = held
     const lost = requests.find(({ state }) => state === 'asked')
     // Its worker died, and what the authority answered is not known.
     if (lost) return () => held.replace(lost, requests, 'moved', NOTHING)
@@ -130,15 +134,15 @@ class Worker {
     const abandoned = requests.filter((one) => isUnfinished(one) && !isNeeded(one))
     const left = { state: 'failed', code: null, message: 'Nobody waits for it any more.' } as const
     if (abandoned.length > 0) return () => held.commit(abandoned.map((one) => held.update(one, left)))
-    const all = months.map((month) => ({ month, state: progressOf(month, requests).state }))
-    const inState = (...states: string[]) => all.flatMap(({ month, state }) => (states.includes(state) ? month : []))
-    const planned = await this.#plan(inState('unplanned'), requests)
+    const all = months.map((month) => ({ month, progress: progressOf(month, requests) }))
+    const unplanned = all.flatMap(({ month, progress }) => (progress.state === 'unplanned' ? month : []))
+    const planned = await this.#plan(unplanned, requests)
     if (planned.length > 0) return () => held.commit(insertRequests(held.ledger, held.entity, planned, { asked_at: now, attempts: 0 }))
-    const over = inState('ready', 'failed').filter(({ is_asleep }) => is_asleep)
-    if (over.length > 0) return () => this.#wake(over)
+    const news = all.flatMap(({ month, progress }) => (isToWake(month, progress, { now, factor: held.factor }) ? month : []))
+    if (news.length > 0) return () => this.#wake(news)
     const unneeded = requests.filter((one) => isStoredAway(one) && !isNeeded(one))
     if (unneeded.length > 0) return () => this.#forget(unneeded)
-    const due = { now, since: this.#since, factor: held.factor }
+    const due = { now, since: this.#since + held.ahead, factor: held.factor }
     const isDue = (one: AuthorityRequest) => (one.state === 'planned' ? one.asked_at <= now : one.state === 'ready' || checksDue(one, due))
     const acting = requests.find((one) => !this.#idle.has(one.n) && !(one.state === 'waiting' && this.#checked.has(one.n)) && isDue(one))
     return acting ? () => this.#act(acting, requests, months) : null
@@ -151,7 +155,7 @@ class Worker {
       const { number } = (await this.#efirmaOf(month))?.certificate ?? {}
       if (number !== undefined) byLogin.set(number, [...(byLogin.get(number) ?? []), month])
     }
-    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, Date.now()))
+    return [...byLogin.values()].flatMap((some) => metadataRequests(some, requests, this.#held.now))
   }
 
   async #efirmaOf({ organizations }: AwaitedMonth): Promise<Efirma | null> {
@@ -162,8 +166,9 @@ class Worker {
   async #act(request: AuthorityRequest, requests: AuthorityRequest[], months: AwaitedMonth[]): Promise<void> {
     const held = this.#held
     const isHere = request.packages.every(({ size }) => size !== undefined)
-    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, request, requests)
     const awaiting = months.filter((month) => isAnsweredBy(month, request))
+    const since = Math.min(...awaiting.map(({ asked_at }) => asked_at))
+    if (request.state === 'ready' && isHere) return readPackages(held, this.#around, { request, requests, since })
     const efirma = await this.#efirmaOf(awaiting[0]!)
     if (efirma === null) {
       this.#idle.add(request.n)
@@ -172,7 +177,7 @@ class Worker {
     const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
     const exchange = { held, session, request, requests }
     try {
-      if (request.state === 'planned') return await ask(exchange)
+      if (request.state === 'planned') return await ask(exchange, awaiting)
       if (request.state === 'ready') return await download(exchange)
       this.#checked.add(request.n)
       await check(exchange)

@@ -3,7 +3,8 @@ import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
 import type { HeldConversation } from './held.ts'
 import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest } from './rules/outcomes.ts'
-import { type AuthorityRequest, packageKey, type RequestPackage } from './rules/requests.ts'
+import { upToNow } from './rules/plan.ts'
+import { type AuthorityRequest, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
 import { ObjectWriter } from './upload.ts'
 
@@ -18,12 +19,16 @@ export interface Exchange {
 /** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
 const AFTER_PACKAGE_MS = 20_000
 
+/** How often the authority delivers a package. */
+const MOST_DELIVERIES = 2
+
 /** Sends a request. It is noted before, so that its period is known as used whatever happens. Throws CertificateRefused. */
-export async function ask({ held, session, request, requests }: Exchange): Promise<void> {
-  const { family, source, kind, first, last } = request
-  const asked = { ...request, attempts: request.attempts + 1 }
-  const { attempts } = asked
-  await held.commit([held.update(request, { state: 'asked', asked_at: Date.now(), attempts })])
+export async function ask({ held, session, request, requests: before }: Exchange, months: readonly WantedMonth[]): Promise<void> {
+  const asked_at = held.now
+  const asked = { ...upToNow(request, months, before, asked_at), attempts: request.attempts + 1 }
+  const requests = before.map((one) => (one.n === asked.n ? asked : one))
+  const { family, source, kind, first, last, attempts } = asked
+  await held.commit([held.update(request, { state: 'asked', last, asked_at, attempts })])
   try {
     const answer = await session.request(family, source, {
       TipoSolicitud: kind === 'xml' ? 'CFDI' : 'Metadata',
@@ -34,7 +39,7 @@ export async function ask({ held, session, request, requests }: Exchange): Promi
   } catch (error) {
     // It was not sent.
     if (error instanceof Unavailable)
-      return held.commit([held.update(request, { state: 'planned', asked_at: Date.now() + waitAfter(attempts, held.factor) })])
+      return held.commit([held.update(request, { state: 'planned', asked_at: held.now + waitAfter(attempts, held.factor) })])
     if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.kind, message: error.message })
     if (error instanceof CertificateRefused) await held.replace(asked, requests, 'moved', error)
     throw error
@@ -45,18 +50,21 @@ export async function ask({ held, session, request, requests }: Exchange): Promi
 export async function check({ held, session, request, requests }: Exchange): Promise<void> {
   try {
     const answer = await session.verification(request.family, request.request_id!)
-    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), answer)
+    const { code, message, state, stateCode } = answer
+    // Why a request was rejected says its own code.
+    const said = { code: code === '5000' && state === '5' && stateCode !== '' ? stateCode : code, message }
+    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), said)
   } catch (error) {
     // The schedule asks again.
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
   }
 }
 
-/** Brings the first package that is not in the bucket there. The authority delivers each twice at most. Throws CertificateRefused. */
+/** Brings the first package that is not in the bucket there. One that came twice, and broke off, is not asked for again. Throws CertificateRefused. */
 export async function download({ held, session, request, requests }: Exchange): Promise<void> {
   const { FILES } = held.system.env
   const k = request.packages.findIndex(({ size }) => size === undefined)
-  const { id, attempts: before = 0 } = request.packages[k]!
+  const { id, attempts: before = 0, deliveries = 0 } = request.packages[k]!
   const key = packageKey(held.entity, request.n, k)
   const attempts = before + 1
   const note = (change: RequestPackage) =>
@@ -64,7 +72,9 @@ export async function download({ held, session, request, requests }: Exchange): 
   // An object is there as a whole or not at all: a worker may have died before it noted that.
   const stored = before > 0 ? await FILES.head(key) : null
   if (stored) return note({ id, attempts, size: stored.size })
-  await note({ id, attempts })
+  if (deliveries >= MOST_DELIVERIES)
+    return held.record(request, requests, outcomeOfPackage({ meaning: 'package_used_up' }, request.attempts, before), request)
+  await note({ id, attempts, deliveries: deliveries + 1 })
   const writer = new ObjectWriter(FILES, key, () => held.hold())
   try {
     const answer = await session.packageInto(request.family, id, (bytes) => writer.write(bytes))
@@ -75,12 +85,14 @@ export async function download({ held, session, request, requests }: Exchange): 
       await note({ id, attempts, size: writer.size })
     } else {
       await writer.abort()
+      await note({ id, attempts, deliveries })
       if (outcome === null) held.pause()
       await held.record(request, requests, outcome, answer)
     }
   } catch (error) {
     await writer.abort()
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
+    if (writer.size === 0) await note({ id, attempts, deliveries })
     held.pause()
     if (error instanceof Unanswered) {
       const outcome = outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)

@@ -5,7 +5,7 @@ import { halvesOf, type Period } from './rules/periods.ts'
 import { type PlannedRequest, unused } from './rules/plan.ts'
 import { type AuthorityRequest, packageKey } from './rules/requests.ts'
 import { waitAfter } from './rules/schedule.ts'
-import { commitTurn, extendTurn, insertRequests, type Turn, updateRequest } from './store.ts'
+import { commitTurn, extendTurn, insertRequests, moveTurn, type Turn, updateRequest } from './store.ts'
 
 /** How long a worker holds a conversation; it is extended while a package comes. */
 export const HELD_MS = 60_000
@@ -24,6 +24,8 @@ export class HeldConversation {
   readonly entity: number
   readonly factor: number
   readonly turn: Turn
+  /** How far the conversation is ahead of the real clock, by which it is held. */
+  readonly ahead: number
   /** Whether anything was written. */
   isChanged = false
   /** How often in a row the authority did not answer, and whether that ended the turn. */
@@ -31,19 +33,28 @@ export class HeldConversation {
   isOver = false
   #busyUntil: number
 
-  constructor(system: System, shard: number, turn: Turn, busyUntil: number, failures: number) {
+  constructor(system: System, shard: number, turn: Turn, ahead: number, busyUntil: number, failures: number) {
     this.system = system
     this.ledger = system.settings.ledgers[shard]!
     this.entity = turn.entity
     this.factor = system.settings.authorityWaitFactor
     this.turn = turn
+    this.ahead = ahead
     this.#busyUntil = busyUntil
     this.failures = failures
   }
 
+  get now(): number {
+    return Date.now() + this.ahead
+  }
+
+  /** From the first change on, a turn that began as a check is gone on with at the end of its lease when its worker dies, and not at the next check. */
   async commit(statements: readonly D1PreparedStatement[]): Promise<void> {
     this.isChanged = true
-    await commitTurn(this.ledger, this.turn, statements)
+    const due_at = Math.min(this.turn.due_at, this.#busyUntil)
+    const sooner = due_at < this.turn.due_at ? [moveTurn(this.ledger, this.turn, due_at)] : []
+    await commitTurn(this.ledger, this.turn, [...sooner, ...statements])
+    this.turn.due_at = due_at
   }
 
   /** Holds the conversation for longer when half of the time has passed. */
@@ -73,6 +84,9 @@ export class HeldConversation {
     { code, message }: Said,
   ): Promise<void> {
     if (outcome === null) return
+    // What is announced and does not come is asked for again, as when packages lack it.
+    const isNothing = outcome.state === 'empty' && request.kind === 'xml'
+    if (isNothing) return this.record(request, requests, { state: 'ready', announced: 0, packages: [] }, { code, message })
     if (outcome.state === 'replaced') return this.replace(request, requests, outcome.how, { code, message })
     this.failures = 0
     if (outcome.state === 'failed' && outcome.isOurs)
@@ -99,7 +113,7 @@ export class HeldConversation {
     const periods = how === 'halved' ? halvesOf(request) : [request]
     // It cannot be shorter.
     if (periods === null) return this.commit([this.update(request, { state: 'failed', code, message })])
-    const asked_at = Date.now() + (how === 'later' ? waitAfter(Math.max(1, attempts), this.factor) : 0)
+    const asked_at = this.now + (how === 'later' ? waitAfter(Math.max(1, attempts), this.factor) : 0)
     await this.commit([
       this.update(request, { state: 'replaced', code, message }),
       ...this.plan(request, requests, { kind, periods, asked_at, attempts }),

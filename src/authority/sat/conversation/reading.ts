@@ -3,27 +3,44 @@ import type { HeldConversation } from './held.ts'
 import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
 import { addDays, xmlPeriods } from './rules/plan.ts'
-import type { AuthorityRequest } from './rules/requests.ts'
+import { type AuthorityRequest, type RequestState, SHORT, UNREADABLE } from './rules/requests.ts'
 import { PackageUnreadable, type Surroundings } from './surroundings.ts'
 
 /** XML that metadata announces and that does not come is asked for so often. */
 const MOST_XML_ROUNDS = 2
-/** Metadata with fewer rows than were announced is asked for by halves so often. */
+/** Metadata that lists fewer documents than were announced is asked for by halves so often. */
 const MOST_SHORT_ROUNDS = 3
 /** An unreadable package is asked for anew at once so often; then it takes longer. */
 const MOST_MOVES = 3
 
+/** A request whose packages came, with all others, and since when somebody waits for it. */
+interface Reading {
+  request: AuthorityRequest
+  requests: readonly AuthorityRequest[]
+  since: number
+}
+
+/** How often what a request asks for was asked for since then, and ended so. Failures do not count: nothing came then. */
+const roundsOf = ({ request, requests, since }: Reading, ended: { state: RequestState; code?: string }): number =>
+  requests.filter(
+    ({ family, source, kind, first, last, state, code, asked_at }) =>
+      family === request.family &&
+      source === request.source &&
+      kind === request.kind &&
+      asked_at >= since &&
+      first <= request.first &&
+      request.first <= last &&
+      state === ended.state &&
+      (ended.code === undefined || ended.code === code),
+  ).length
+
 /** Reads what came, once all packages of a request are in the bucket: of metadata one package at a time, and asks for the XML that is missing. */
-export async function readPackages(
-  held: HeldConversation,
-  around: Surroundings,
-  request: AuthorityRequest,
-  requests: readonly AuthorityRequest[],
-): Promise<void> {
+export async function readPackages(held: HeldConversation, around: Surroundings, reading: Reading): Promise<void> {
+  const { request, requests } = reading
   try {
-    if (request.kind === 'xml') return await readXml(held, around, request, requests)
+    if (request.kind === 'xml') return await readXml(held, around, reading)
     const k = request.packages.findIndex(({ rows }) => rows === undefined)
-    if (k < 0) return await finishMetadata(held, request, requests)
+    if (k < 0) return await finishMetadata(held, reading)
     const read = await around.readMetadata(request, k)
     await held.commit([held.update(request, { packages: request.packages.map((one, i) => (i === k ? { ...one, ...read } : one)) })])
   } catch (error) {
@@ -31,40 +48,39 @@ export async function readPackages(
     const about = { entity: held.entity, request: request.n }
     log.error(held.system, 'A package of the tax authority cannot be read. It is asked for anew.', about, error)
     const outcome = request.attempts > MOST_MOVES ? again(request.attempts) : ({ state: 'replaced', how: 'moved' } as const)
-    await held.record(request, requests, outcome, { code: 'unreadable', message: error.message })
+    await held.record(request, requests, outcome, { code: UNREADABLE, message: error.message })
   }
 }
 
-async function finishMetadata(held: HeldConversation, request: AuthorityRequest, requests: readonly AuthorityRequest[]): Promise<void> {
-  const { announced, attempts, code, message } = request
-  const rows = request.packages.reduce((sum, one) => sum + one.rows!, 0)
-  // A request that is done need not be complete.
-  if (announced !== null && rows < announced && attempts < MOST_SHORT_ROUNDS && halvesOf(request) !== null)
-    return held.replace(request, requests, 'halved', { code, message })
+async function finishMetadata(held: HeldConversation, reading: Reading): Promise<void> {
+  const { request, requests } = reading
+  const { announced } = request
+  const { rows = 0, unread = 0 } = request.packages.at(-1)!
+  // A request that is done need not be complete. None with packages announces nothing.
+  const isShort = announced ? rows < announced : unread > 0
+  const said = isShort ? { code: SHORT, message: `${rows} of ${announced || 'unknown'} documents are listed.` } : {}
+  const rounds = roundsOf(reading, { state: 'replaced', code: SHORT })
+  if (said.code !== undefined && rounds < MOST_SHORT_ROUNDS && halvesOf(request) !== null)
+    return held.replace(request, requests, 'halved', said)
   const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
   await held.commit([
-    held.update(request, { state: 'stored', packages: request.packages.map(({ days: _, ...one }) => one) }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: Date.now(), attempts: 0 }),
+    held.update(request, { state: 'stored', ...said, packages: request.packages.map(({ days: _, ...one }) => one) }),
+    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts: 0 }),
   ])
 }
 
-async function readXml(
-  held: HeldConversation,
-  around: Surroundings,
-  request: AuthorityRequest,
-  requests: readonly AuthorityRequest[],
-): Promise<void> {
+async function readXml(held: HeldConversation, around: Surroundings, reading: Reading): Promise<void> {
+  const { request, requests } = reading
   const { family, source, attempts } = request
   const announcing = requests.filter(
     (one) => one.kind === 'metadata' && one.family === family && one.source === source && one.state === 'stored',
   )
   const { unannounced, left } = await around.readXml(request, announcing)
   const packages = request.packages.map((one, k) => ({ ...one, ...(unannounced[k]!.length > 0 && { unannounced: unannounced[k]! }) }))
-  // What did not come keeps its month from being complete, unless it comes with another request.
-  if (Object.keys(left).length > 0) packages[0]!.days = left
-  const periods = attempts < MOST_XML_ROUNDS ? xmlPeriods(left) : []
+  const isLast = roundsOf(reading, { state: 'stored' }) + 1 >= MOST_XML_ROUNDS
+  const periods = isLast ? [] : xmlPeriods(left)
   await held.commit([
     held.update(request, { state: 'stored', packages }),
-    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: Date.now(), attempts }),
+    ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts }),
   ])
 }

@@ -67,6 +67,12 @@ export const extendTurn = (ledger: D1Database, { entity, token }: Turn, busy_unt
     .bind(entity, token, busy_until)
     .run()
 
+/** Changes when the conversation goes on if the worker of a turn dies, unless somebody made it due earlier meanwhile. */
+export const moveTurn = (ledger: D1Database, { entity, token, due_at }: Turn, next: number): D1PreparedStatement =>
+  ledger
+    .prepare('update authority_conversations set due_at = ?4 where entity = ?1 and token = ?2 and due_at is ?3')
+    .bind(entity, token, due_at, next)
+
 /**
  * Ends a turn: the conversation goes on at an instant, or earlier when somebody made it due meanwhile; never when that is null. Returns when,
  * and undefined when somebody else holds it.
@@ -115,7 +121,7 @@ export const insertRequests = (
   )
 
 type Changes = Partial<
-  Pick<AuthorityRequest, 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'>
+  Pick<AuthorityRequest, 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'>
 >
 
 /** Changes a request. */

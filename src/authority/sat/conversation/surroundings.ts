@@ -1,11 +1,12 @@
 import type { Efirma } from '../../efirma/efirma.ts'
+import type { Asleep } from './rules/agenda.ts'
 import type { AuthorityRequest, DayCounts, WantedMonth } from './rules/requests.ts'
 
 /** A month that somebody waits for, with those who do. */
-export interface AwaitedMonth extends WantedMonth {
+export interface AwaitedMonth extends WantedMonth, Asleep {
   organizations: readonly string[]
-  /** Whether its job sleeps until it is woken. */
-  is_asleep: boolean
+  /** How far ahead of the real clock it was asked for, in milliseconds: only a trial sets the clock ahead. */
+  ahead: number
 }
 
 /** What a conversation needs of those for whom it is held: the domains that download depend on the authority, not it on them. */
@@ -16,8 +17,11 @@ export interface Surroundings {
   efirmaOf(organizations: readonly string[]): Promise<Efirma | null>
   /** Has the jobs of these months run. */
   wake(months: readonly AwaitedMonth[]): Promise<void>
-  /** Reads a package of metadata: how many rows it has, and what of the request's months is missing. Throws PackageUnreadable. */
-  readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; days: DayCounts }>
+  /**
+   * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents all packages list, and how
+   * much in them nobody can read or date. Throws PackageUnreadable.
+   */
+  readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; unread: number; days: DayCounts }>
   /**
    * Reads the packages of an XML request: the entries of each whose names none of the metadata requests announces, and what these announce that
    * is neither there nor held. Throws PackageUnreadable.

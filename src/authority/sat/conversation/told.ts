@@ -1,7 +1,7 @@
 import { type Fragment, raw, sql } from '../../../platform/db/fragment.ts'
 import { MEANING_IN_WORDS, meaningOf } from '../meanings.ts'
 import { UNANSWERED_IN_WORDS, type UnansweredKind } from '../unanswered.ts'
-import type { RequestState } from './rules/requests.ts'
+import { type RequestState, SHORT, UNREADABLE } from './rules/requests.ts'
 import { nextCheck } from './rules/schedule.ts'
 
 /** A request as it is told of. */
@@ -27,12 +27,17 @@ export const toldRequests = (entity: number): Fragment =>
       (select due_at from authority_conversations c where c.entity = ${entity}) as due_at
     from authority_requests where entity = ${entity} order by n desc limit ${raw(String(LOOKED_AT))}`
 
+const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
+  [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',
+  [UNREADABLE]: 'A package of the tax authority could not be read. It is asked for anew.',
+}
+
 /**
  * A code of the authority, or the kind of an answer that is none, with what it says. `message` is the authority's own, on which the meaning
  * of a few codes depends.
  */
 const codeInWords = (code: string, message: string | null): string =>
-  `${code}: ${UNANSWERED_IN_WORDS[code as UnansweredKind] ?? MEANING_IN_WORDS[meaningOf(code, message ?? '')]}`
+  `${code}: ${WRONG_IN_WORDS[code] ?? UNANSWERED_IN_WORDS[code as UnansweredKind] ?? MEANING_IN_WORDS[meaningOf(code, message ?? '')]}`
 
 /** What is told of the conversation about a month. */
 export interface ToldMonth {
@@ -58,7 +63,8 @@ export function toldOf(
   const own = requests.filter(
     (one) => one.source === source && one.asked_at >= since && (JSON.parse(one.months) as string[]).includes(month),
   )
-  const coded = own.find(({ code }) => code !== null)
+  // What keeps the month from being complete comes before what was answered later, about its XML.
+  const coded = own.find(({ code, state }) => code === SHORT && state === 'stored') ?? own.find(({ code }) => code !== null)
   const checks = own.flatMap(({ state, asked_at, due_at }) => {
     if (!IN_PROGRESS.includes(state)) return []
     const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? Math.max(asked_at, now) : due_at

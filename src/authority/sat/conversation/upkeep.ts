@@ -1,8 +1,10 @@
-/** Taxpayers whose conversation should have gone on by now. */
-export const stuckConversations = (ledger: D1Database, since: number, limit: number) =>
+/** Taxpayers whose conversation should have gone on by now: its worker died, or nobody took it since an instant. */
+export const stuckConversations = (ledger: D1Database, now: number, since: number, limit: number) =>
   ledger
-    .prepare('select entity from authority_conversations where due_at <= ?1 and busy_until <= ?1 limit ?2')
-    .bind(since, limit)
+    .prepare(
+      'select entity from authority_conversations where due_at <= ?1 and busy_until <= ?1 and (busy_until > 0 or due_at <= ?2) limit ?3',
+    )
+    .bind(now, since, limit)
     .all<{ entity: number }>()
 
 /**

@@ -1,5 +1,5 @@
 import type { Family } from '../../operations.ts'
-import { DAY_SECONDS, later, type Period, reachOf, secondsAfter, secondsBetween, unusedPeriod } from './periods.ts'
+import { DAY_SECONDS, earlier, later, type Period, periodOfMonth, reachOf, secondsAfter, secondsBetween, unusedPeriod } from './periods.ts'
 import type { AuthorityRequest, CfdiSource, DayCounts, RequestKind, WantedMonth } from './requests.ts'
 import { progressOf } from './wanted.ts'
 
@@ -52,6 +52,26 @@ export function metadataRequests(months: readonly WantedMonth[], requests: reado
     }
   }
   return planned
+}
+
+/**
+ * A request as it is sent for these months. Metadata up to the present of a month goes on to a minute before `now`: since it was planned, the
+ * authority may have refused to answer for days.
+ */
+export function upToNow(
+  request: AuthorityRequest,
+  months: readonly WantedMonth[],
+  requests: readonly AuthorityRequest[],
+  now: number,
+): AuthorityRequest {
+  const ends = months.flatMap(({ month, asked_at }) => {
+    const { last } = periodOfMonth(month)
+    const reach = reachOf(asked_at)
+    return reach < last && reach <= request.last ? [earlier(last, reachOf(now))] : []
+  })
+  if (request.kind !== 'metadata' || ends.length === 0) return request
+  const others = requests.filter(({ n }) => n !== request.n)
+  return { ...request, last: unused({ ...request, last: ends.reduce(later, request.last) }, others).last }
 }
 
 /** The days of some packages together. */

@@ -21,8 +21,11 @@ export interface RequestPackage {
   size?: number
   /** Downloads that were begun. */
   attempts?: number
-  /** Of metadata, once it is read: how many rows it has, and its days. */
+  /** Those of them in which it came, all or a part of it, or whose worker died. */
+  deliveries?: number
+  /** Of metadata, once it is read: its days. Of its last package: how many documents all of them list, and how much nobody can read or date. */
   rows?: number
+  unread?: number
   days?: DayCounts
   /** Of XML, once it is read: the places of the entries whose names no metadata lists. */
   unannounced?: number[]
@@ -46,7 +49,7 @@ export interface AuthorityRequest extends Period {
   state: RequestState
   /** IdSolicitud. */
   request_id: string | null
-  /** The last answer that was not only "not yet", in the authority's code and words. */
+  /** The last answer that was not only "not yet", in the authority's code and words; or what is wrong with its packages (SHORT, UNREADABLE). */
   code: string | null
   message: string | null
   /** NumeroCFDIs. */
@@ -58,8 +61,14 @@ export interface AuthorityRequest extends Period {
   attempts: number
 }
 
+/** What can be wrong with packages, as the code of their request: their metadata lists fewer documents than were announced, or one is none. */
+export const [SHORT, UNREADABLE] = ['short', 'unreadable'] as const
+
 export const isUnfinished = ({ state }: Pick<AuthorityRequest, 'state'>): boolean =>
   state === 'planned' || state === 'asked' || state === 'waiting' || state === 'ready'
+
+/** Whether the authority listed less than it announced: then no month of the request is known to be whole. */
+export const isShort = ({ kind, code }: AuthorityRequest): boolean => kind === 'metadata' && code === SHORT
 
 export const isDone = ({ state }: Pick<AuthorityRequest, 'state'>): boolean => state === 'stored' || state === 'empty'
 
@@ -74,4 +83,6 @@ export interface WantedMonth {
   asked_at: number
   /** Whether an earlier download brought everything that the month had. */
   is_complete: boolean
+  /** Whether somebody may wait for it: then all of it is asked about again. */
+  is_awaited: boolean
 }

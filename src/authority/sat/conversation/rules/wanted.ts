@@ -36,7 +36,8 @@ export const isAnsweredBy = (month: WantedMonth, request: AuthorityRequest): boo
   isFor(month, request) && request.state !== 'replaced' && (request.state === 'planned' || request.asked_at >= month.asked_at)
 
 /**
- * The period whose metadata a month needs of a family: the whole month, or what lies less than seven days before the last request for it.
+ * The period whose metadata a month needs of a family: the whole month when somebody may wait for it, it is not complete, or it was not asked
+ * about as a whole for long; else what lies less than seven days before the last request for it.
  * Null when it needs nothing. It is the same however often it is asked.
  */
 export function wantedOf(month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
@@ -57,8 +58,8 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   const last = Math.max(...reached.map(({ asked_at }) => asked_at))
   const swept = isOld ? month.asked_at : Math.max(...reached.map(sweptAt))
   const isRare = !isOld && month.asked_at - last >= RARE_MS
-  const isWhole =
-    (!month.is_complete && isObtainable(month)) || last === Number.NEGATIVE_INFINITY || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
+  const isNew = last === Number.NEGATIVE_INFINITY || (!month.is_complete && isObtainable(month))
+  const isWhole = month.is_awaited || isNew || isRare || month.asked_at - swept >= SWEPT_EVERY_MS
   const first = isWhole ? start : later(start, secondsAfter(literalOf(last), -AGAIN_SECONDS))
   const end = earlier(whole.last, reach)
   return first < end ? { first, last: end } : null
@@ -76,7 +77,10 @@ export const hasBegun = ({ month, asked_at }: WantedMonth): boolean => periodOfM
 export interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
   state: 'ready' | 'waiting' | 'failed' | 'unplanned'
-  /** Of a month that is ready or failed: the requests that brought its documents, metadata first, in the order in which they were made. */
+  /**
+   * The requests that brought the documents of a month, metadata first, in the order in which they were made. While it waits, those of the
+   * family that is there.
+   */
   requests: AuthorityRequest[]
   /** What is to be asked for, by family. */
   unplanned: (Period & { family: Family })[]
@@ -89,35 +93,25 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   const whole = periodOfMonth(month.month)
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
   const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
-  let isWaiting = false
+  const waiting = new Set<Family>()
   for (const family of FAMILIES) {
     const wanted = wantedOf(month, family, requests)
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
-      if (own.some(isUnfinished)) isWaiting = true
+      if (own.some(isUnfinished)) waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
-    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) isWaiting = true
+    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) waiting.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
     else progress.unplanned.push({ ...wanted, family })
   }
   progress.failed ??= serving.find(({ kind, state }) => kind === 'xml' && state === 'failed') ?? null
   if (progress.unplanned.length > 0) return { ...progress, state: 'unplanned' }
-  if (isWaiting) return { ...progress, state: 'waiting' }
+  if (waiting.size > 0) progress.state = 'waiting'
   progress.requests = serving
-    .filter(({ state }) => state === 'stored')
+    .filter(({ state, family }) => state === 'stored' && !waiting.has(family))
     .sort((one, other) => (one.kind === other.kind ? one.n - other.n : one.kind === 'metadata' ? -1 : 1))
   return progress
-}
-
-/** The days of a month whose XML the authority announces and does not deliver, as the last of its requests say. */
-export function leftOf({ month }: WantedMonth, requests: readonly AuthorityRequest[]): string[] {
-  const xml = requests.filter(({ kind }) => kind === 'xml')
-  const isAskedAgain = (day: string, n: number) =>
-    xml.some((one) => one.n > n && one.first.slice(0, 10) <= day && day <= one.last.slice(0, 10))
-  return xml.flatMap(({ n, packages }) =>
-    packages.flatMap(({ days = {} }) => Object.keys(days).filter((day) => day.startsWith(month) && !isAskedAgain(day, n))),
-  )
 }
