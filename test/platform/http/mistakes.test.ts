@@ -252,10 +252,10 @@ const QUERIES: Mistake[] = [
   },
   {
     typed: 'an instant without an offset',
-    ask: () => cfdi('updated_since=2026-01-31T18:00:00'),
+    ask: () => get('/v1/events?since=2026-01-31T18:00:00'),
     status: 422,
     code: 'request.invalid',
-    at: 'updated_since',
+    at: 'since',
     says: /with an offset/,
   },
   {
@@ -268,10 +268,10 @@ const QUERIES: Mistake[] = [
   },
   {
     typed: 'a year of long ago',
-    ask: () => cfdi('updated_since=1880-01-01T00:00:00Z'),
+    ask: () => get('/v1/events?since=1880-01-01T00:00:00Z'),
     status: 422,
     code: 'request.invalid',
-    at: 'updated_since',
+    at: 'since',
     says: /2000 to 2199/,
   },
   {
