@@ -30,7 +30,17 @@ const portal = sandboxAuthority(
 async function* packagesOf(login: Login, source: string, month: string): AsyncGenerator<Package, void, undefined> {
   const now = new Date()
   const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
-  const request = { shard: 0, entity: 0, login, direction, month, until: now, asked_at: now, is_complete: false, is_awaited: false } as const
+  const request = {
+    shard: 0,
+    entity: 0,
+    login,
+    direction,
+    month,
+    until: now,
+    asked_at: now,
+    is_complete: false,
+    is_awaited: false,
+  } as const
   const step = await portal.step(request)
   if (step.state === 'ready') yield* step.packages
 }
