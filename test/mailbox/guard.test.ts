@@ -471,6 +471,14 @@ describe('the guard', () => {
       }),
       { numRuns: runs(5, 60) },
     )
+    // No sequence has to open anything.
+    const one = parties[0]!
+    await send({ kind: 'requerimiento', title: 'last' })
+    later(seconds + 601)
+    await one.receive()
+    const { notification_id } = (await one.list()).find(({ title }) => title === 'last')!
+    await one.document(notification_id, { ack: true, role: 'owner' })
+    await one.open()
     expect(asked).toContain('document')
   }, 120_000)
 })

@@ -221,7 +221,9 @@ describe('a cursor', () => {
       `${version}.${mac}.${position}`,
       `__proto__.${position}.${mac}`,
     ]
-    for (const one of sample(all, 3, lists.indexOf(entry))) await refused(entry, one)
+    // A cursor that nobody can read has no part behind the second one: one of these is the cursor itself.
+    const altered = all.filter((one) => one !== cursor)
+    for (const one of sample(altered, 3, lists.indexOf(entry))) await refused(entry, one)
   })
 
   const cursors = new Map<string, string>()
