@@ -143,7 +143,7 @@ describe('the organization', () => {
         5,
       ],
     ],
-    ['timezone', ['Europe/Madrid']],
+    ['timezone', ['', 'Mars/Phobos', 'mexico city', 5]],
     ['id', ['org_01kabcdefghjkmnpqrstvwxyz0']],
     ['plan', ['enterprise_gold']],
     ['rfc_allowance', [50]],

@@ -11,9 +11,14 @@ const [ledgers, events] = [shards('LEDGER'), shards('EVENTS')]
 
 if (worker.hasRunFiles) {
   vi.useRealTimers()
-  // Only what is loaded is emptied; what has been idle for some seconds is not.
-  await Promise.all([...[env.DB, ...ledgers, ...events].map((database) => database.prepare('select 1').run()), env.FILES.head('any')])
-  await reset()
+  // Only what is loaded is emptied; what has been idle for some seconds is not, and a busy machine makes seconds of moments.
+  const databases = [env.DB, ...ledgers, ...events]
+  const tables = (database: D1Database) =>
+    database.prepare("select count(*) as n from sqlite_master where name = 'd1_migrations'").first('n')
+  do {
+    await Promise.all([...databases.map(tables), env.FILES.head('any')])
+    await reset()
+  } while ((await Promise.all(databases.map(tables))).some((n) => n !== 0))
 } else {
   // The log line of a request would cost more than a query: vitest passes each line on to its main process.
   const { log } = console
