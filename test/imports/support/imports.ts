@@ -56,7 +56,7 @@ export async function consumeAll(kept: unknown[], through: Env = env): Promise<n
 export const quotasOf = async (caller: Caller): Promise<any> => (await api(caller, 'GET', '/v1/billing/usage')).body.quotas
 
 const TABLES = ['cfdi', 'cfdi_payments', 'cfdi_substitutions', 'cfdi_months', 'cfdi_suppliers', 'import_holdings', 'cfdi_chunks'] as const
-const NOT_COMPARED = ['entity', 'held', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at']
+const NOT_COMPARED = ['entity', 'held', 'xml_object', 'xml_offset', 'updated_at', 'chunk', 'chunk_at', 'stored_by']
 
 /** Every row of an organization's own partition, without what differs between any two partitions. */
 export async function partitionOf(organization_id: string, ledger: D1Database = env.LEDGER_0): Promise<Record<string, string[]>> {
