@@ -4,8 +4,8 @@ import type { Started } from './runner.ts'
 
 /** The Workers that hold what customers and the authority send: the uploads of requests, and what is ingested. Each has an isolate. */
 const WORKERS = ['fiscal-data-service', 'fiscal-local-background']
-/** The platform ends an isolate of more than 128 MB. */
-const MOST = 100_000_000
+/** The platform ends an isolate of more than 128 MB. Beside other tests garbage is collected late: there the limit is nearer to that. */
+const MOST = process.env['FUZZ'] === 'full' ? 100_000_000 : 120_000_000
 
 const mb = (bytes: number): string => (bytes / 1_000_000).toFixed(1)
 
