@@ -147,7 +147,7 @@ const RULES = [
 
 /**
  * Histories of whole services, many days of one RFC, every invocation at its full load, sessions of the Worker of destinations, faults at
- * every step of long work, and seeded years of fiscal insight against their oracle.
+ * every step of long work, seeded years of fiscal insight against their oracle, and what else takes long, so that `npm test` stays short.
  */
 const JOURNEYS = [
   ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts'],
@@ -168,7 +168,12 @@ const JOURNEYS = [
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/search-cost.test.ts', 'test/cfdi/changes/histories.test.ts'],
-  ...['test/status/doubts.test.ts', 'test/taxpayers/verification.test.ts', 'test/fetcher/kills.test.ts'],
+  ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/verification.test.ts', 'test/watch/watch.test.ts'],
+  ...['test/platform/http/{matrix-bodies,csv}.test.ts', 'test/platform/idempotency/*.test.ts', 'test/platform/secrets.test.ts'],
+  ...['test/extractors/ticks/{ticks,ticks-cost}.test.ts', 'test/repse/rounds.test.ts', 'test/visibility/sources.test.ts'],
+  ...['test/downloads/completeness/coverage.test.ts', 'test/downloads/conversation/lacking.test.ts', 'test/downloads/data-status.test.ts'],
+  ...['test/imports/{imports-budget,uploads}.test.ts', 'test/blacklists/loading/load-parts.test.ts'],
+  ...['test/webhooks/relay/{fan-out,poison}.test.ts', 'test/fetcher/{documents,kills}.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,
   ),
