@@ -64,6 +64,14 @@ const workerOf = (folder: string, libraries: Record<string, string>) => ({
 
 const noNetwork = async () => new Response('The tests reach no network.', { status: 599 })
 
+/** Behind SURFACES: in the tests one Worker answers everything (test/support/service.ts). */
+const surfaces = {
+  name: 'fiscal-local-surfaces',
+  modules: true,
+  compatibilityDate: '2026-10-01',
+  script: `export default { fetch: () => new Response('The tests have no Worker of surfaces.', { status: 599 }) }`,
+}
+
 /** Behind PDF and SANDBOX_DOCUMENTS, and behind DESTINATIONS. */
 const pdf = workerOf('pdf', { 'pdf/unpdf': 'unpdf/dist/index.mjs', 'pdf/unpdf/pdfjs': 'unpdf/dist/pdfjs.mjs' })
 const destinations = {
@@ -216,7 +224,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         outboundService: noNetwork,
-        workers: [egress, pdf, destinations],
+        workers: [egress, surfaces, pdf, destinations],
       },
     }),
   ],

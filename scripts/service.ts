@@ -3,7 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, s
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { writeBackground, writeLocal } from './configurations.ts'
+import { writeBackground, writeLocal, writeSurfaces } from './configurations.ts'
 import { Crons } from './crons.ts'
 import { sinkOf } from './egress/sink.ts'
 import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
@@ -120,7 +120,7 @@ export class Service {
     const from = statSync(log).size
     // Requests go to the first one.
     const beside = ['scripts/egress', 'pdf', 'destinations'].map((folder) => `${folder}/wrangler.toml`)
-    const workers = [writeLocal(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
+    const workers = [writeLocal(), writeSurfaces(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
     // The first one takes variables from arguments, the others from the environment, in which the shell's own would be in their place.
     const given = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`])
     const all = { ...(configured('wrangler.toml')['vars'] as Record<string, string>), ...sinks, ...variables }

@@ -1,10 +1,11 @@
 /**
- * The Worker that answers requests. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work, which the
- * Worker of background/ runs), extractors/runs/dispatch.ts → downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how
+ * The Worker that answers requests. Read the code in this order: app.ts (requests; those of surfaces.ts go to the Worker of surfaces/),
+ * schedule.ts and queues.ts (background work, which the Worker of background/ runs), extractors/runs/dispatch.ts → downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how
  * documents come in), visibility/window.ts and cfdi/search/search.ts (how they are read), webhooks/relay/relay.ts →
  * webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
 import { app } from './app.ts'
+import { isOfSurfaces, pathOf } from './surface-paths.ts'
 
 export { Egress } from './platform/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
@@ -18,6 +19,6 @@ interface Local {
 }
 
 export default {
-  fetch: app.fetch,
+  fetch: (request, env, context) => (isOfSurfaces(pathOf(request)) ? env.SURFACES.fetch(request) : app.fetch(request, env, context)),
   scheduled: ({ cron, scheduledTime }: ScheduledController, { BACKGROUND }: Env & Local) => BACKGROUND?.tick(cron, scheduledTime),
 } satisfies ExportedHandler<Env>

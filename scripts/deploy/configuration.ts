@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 export type Environment = 'test' | 'live'
 
-/** An environment of wrangler.toml and of background/wrangler.toml, as wrangler reads them. */
+/** An environment of wrangler.toml, background/wrangler.toml and surfaces/wrangler.toml, as wrangler reads them. */
 export interface Configuration {
   environment: Environment
   /** Absolute path of wrangler.toml. */
@@ -12,6 +12,8 @@ export interface Configuration {
   worker: string
   /** Name of the Worker of background work, which has the consumers of all queues. */
   background: string
+  /** Name of the Worker of surfaces. */
+  surfaces: string
   databases: readonly { binding: string; name: string; id: string; migrations: string }[]
   buckets: readonly string[]
   queues: readonly string[]
@@ -40,12 +42,14 @@ export async function configurationOf(root: string, environment: Environment): P
   const file = join(root, 'wrangler.toml')
   const { name, d1_databases, r2_buckets, queues, secrets, vars }: Read = unstable_readConfig({ config: file, env: environment })
   const background: Read = unstable_readConfig({ config: join(root, 'background/wrangler.toml'), env: environment })
+  const surfaces: Read = unstable_readConfig({ config: join(root, 'surfaces/wrangler.toml'), env: environment })
   const names = [...(queues.producers ?? []), ...(background.queues.consumers ?? [])].map(({ queue }) => queue)
   return {
     environment,
     file,
     worker: name,
     background: background.name,
+    surfaces: surfaces.name,
     databases: d1_databases.map(({ binding, database_name, database_id, migrations_dir }) => ({
       binding,
       name: database_name,

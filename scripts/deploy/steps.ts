@@ -4,18 +4,22 @@ import { bucketsStep, consumersStep, type DatabaseIds, databasesStep, queuesStep
 import type { Step } from './step.ts'
 import {
   backgroundStep,
+  bindingStep,
   boundWorkersStep,
   type HealthCheck,
   healthStep,
   migrationsStep,
   secretsStep,
+  surfacesStep,
   type Wrangler,
+  whetherFirst,
   workerStep,
 } from './worker.ts'
 
 /** In their order: each Worker needs everything before it, and the health needs the Workers. */
 export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: HealthCheck): Step[] {
   const ids: DatabaseIds = new Map()
+  const isFirst = whetherFirst(platform, configuration)
   return [
     databasesStep(platform, configuration, ids),
     bucketsStep(platform, configuration),
@@ -24,7 +28,9 @@ export function stepsOf(platform: Platform, configuration: Configuration, wrangl
     migrationsStep(platform, configuration, ids, wrangler),
     boundWorkersStep(configuration, wrangler),
     consumersStep(platform, configuration),
-    workerStep(configuration, wrangler),
+    workerStep(configuration, wrangler, isFirst),
+    surfacesStep(configuration, wrangler),
+    bindingStep(configuration, wrangler, isFirst),
     backgroundStep(configuration, wrangler),
     healthStep(configuration, health),
   ]

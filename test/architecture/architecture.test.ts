@@ -6,9 +6,9 @@ import type { Tree } from './tree.ts'
 
 const breachesOf = (tree: Tree): string[] => RULES.flatMap(({ breaches }) => breaches(tree))
 
-describe('in src and background', () => {
+describe('in src and the folders of Workers', () => {
   const tree: Tree = Object.fromEntries(
-    ['src', 'background'].flatMap((folder) =>
+    ['src', 'background', 'surfaces'].flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' })
         .filter((path) => path.endsWith('.ts'))
         .map((path) => [`${folder}/${path}`, readFileSync(`${folder}/${path}`, 'utf8')]),
@@ -183,7 +183,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
       'src/app.ts': `import { swallow } from './pears/swallow.ts'`,
       'src/pears/swallow.ts': `import { ingest } from '../cfdi/ingest/ingest.ts'`,
     },
-    'src/index.ts → src/app.ts → src/pears/swallow.ts → src/cfdi/ingest/ingest.ts: the Worker that answers requests does no background work',
+    'src/index.ts → src/app.ts → src/pears/swallow.ts → src/cfdi/ingest/ingest.ts: a Worker that answers requests does no background work',
   ],
   [
     'background work that answers requests',

@@ -25,10 +25,14 @@ const MOST_FILES = 16
 const MOST_LINES = 400
 
 const HTTP = 'src/platform/http/'
-/** The entries of the two Workers. */
+/** The entries of the Workers. */
 const REQUESTS = 'src/index.ts'
 const WORK = 'background/worker.ts'
-const APP = 'src/app.ts'
+const SURFACES = 'surfaces/worker.ts'
+/** What makes a Worker's routes one app. */
+const APPS = ['src/app.ts', 'src/shell.ts', 'src/surfaces.ts', 'src/whole.ts']
+/** All routes in one app, for what describes and tests them. */
+const WHOLE = 'src/whole.ts'
 const OPENAPI = 'src/openapi.ts'
 const WRITER = 'src/platform/http/openapi.ts'
 /** Descriptions that the API answers with. */
@@ -124,27 +128,30 @@ export const RULES: readonly Rule[] = [
   },
   noArrow('a store is entered only from its own domain', (arrow) => isOtherDomain(arrow) && isStore(arrow.to)),
   noArrow('tables are entered only from their own domain', (arrow) => isOtherDomain(arrow) && isTables(arrow.to)),
-  noArrow('only src/app.ts mounts routes', ({ from, to }) => isRoutes(to) && from !== APP),
+  noArrow('only src/app.ts and src/surfaces.ts mount routes', ({ from, to }) => isRoutes(to) && !APPS.includes(from)),
   noArrow(
     'the platform knows no domain',
     ({ from, to }) => domainOf(from) === 'platform' && to.startsWith('src/') && domainOf(to) !== 'platform' && to !== FAILURES,
   ),
   noArrow(
     'only routes and platform/http touch Hono',
-    ({ from, to }) => isHono(to) && !isRoutes(from) && !from.startsWith(HTTP) && from !== APP,
+    ({ from, to }) => isHono(to) && !isRoutes(from) && !from.startsWith(HTTP) && !APPS.includes(from),
   ),
   noArrow(
     'only routes and contracts import platform/http',
     ({ from, to }) =>
-      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP && from !== OPENAPI,
+      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && !APPS.includes(from) && from !== OPENAPI,
   ),
   noArrow(
     'no file of the Worker imports what writes the OpenAPI document',
     ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
-  noReach('the bundle has nothing of what stands outside of it', [REQUESTS, WORK], (to) => LEFT_OUT.includes(to)),
-  noReach('the Worker that answers requests does no background work', [REQUESTS], (to) => BACKGROUND.some((part) => to.startsWith(part))),
-  noReach('the Worker of background work answers no requests', [WORK], (to) => to === APP || isRoutes(to) || isHono(to)),
+  noReach('the bundle has nothing of what stands outside of it', [REQUESTS, SURFACES, WORK], (to) => LEFT_OUT.includes(to) || to === WHOLE),
+  noReach('a Worker that answers requests does no background work', [REQUESTS, SURFACES], (to) =>
+    BACKGROUND.some((part) => to.startsWith(part)),
+  ),
+  noReach('the Worker that answers requests has none of the surfaces', [REQUESTS], (to) => to === 'src/surfaces.ts'),
+  noReach('the Worker of background work answers no requests', [WORK], (to) => APPS.includes(to) || isRoutes(to) || isHono(to)),
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
     'a store imports no contract, routes or zod at run time',

@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { app } from '../../src/app.ts'
+import { app } from '../../src/whole.ts'
 import { sweepUploadObjects } from '../../src/imports/uploads.ts'
 import { limitsOf, type Quota } from '../../src/plans/quotas.ts'
 import { systemOf } from '../../src/platform/context.ts'

@@ -1,7 +1,7 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { app } from '../../src/app.ts'
+import { app } from '../../src/whole.ts'
 import { ingestMetadata } from '../../src/cfdi/ingest/ingest.ts'
 import type { ListedRow } from '../../src/cfdi/package/metadata.ts'
 import { runTask } from '../../src/tasks.ts'

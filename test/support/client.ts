@@ -1,9 +1,9 @@
 import { exports } from 'cloudflare:workers'
 import type * as z from 'zod'
-import { app } from '../../src/app.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
 import { routesOf } from '../../src/platform/http/route-table.ts'
+import { app } from '../../src/whole.ts'
 
 /** A credential, or what stands for one in a test of authentication. */
 export interface Caller {

@@ -27,9 +27,12 @@ function pathsOf(routes: readonly { method: string; path: string }[]) {
 /**
  * Answers 405 with the methods of the path. A path that routes spell out has the methods of these routes only, because the parameter of
  * another route never has the value that stands there: `/v1/webhooks/event-catalog` is no webhook. A path that is nothing is answered 404, with
- * what may be wrong with it.
+ * what may be wrong with it: `elsewhere` has paths of another Worker.
  */
-export function refuseWrongPaths(app: { routes: { method: string; path: string }[] }): MiddlewareHandler<App> {
+export function refuseWrongPaths(
+  app: { routes: { method: string; path: string }[] },
+  elsewhere: readonly string[],
+): MiddlewareHandler<App> {
   let paths: ReturnType<typeof pathsOf> | undefined
   return async (c, next) => {
     paths ??= pathsOf(app.routes)
@@ -44,17 +47,17 @@ export function refuseWrongPaths(app: { routes: { method: string; path: string }
     if (c.res.status !== 404 || c.error) return
     const allowed = at(path)
     if (allowed.has(method)) return
-    c.res = problem(allowed.size > 0 ? wrongMethod([...allowed]) : unknownPath(hintOf(path, paths)), c)
+    c.res = problem(allowed.size > 0 ? wrongMethod([...allowed]) : unknownPath(hintOf(path, paths, elsewhere)), c)
   }
 }
 
 /** What may be wrong with a path that is nothing; undefined when that cannot be told. */
-function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>): string | undefined {
-  const isKnown = (one: string) => literal.has(one) || at(one).size > 0
+function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>, elsewhere: readonly string[]): string | undefined {
+  const isKnown = (one: string) => literal.has(one) || at(one).size > 0 || elsewhere.includes(one)
   if (path.length > 1 && path.endsWith('/') && isKnown(path.slice(0, -1))) return 'Leave out the slash at its end.'
   if (isKnown(`/v1${path}`)) return 'Put /v1 before it.'
   if (path.startsWith('/v1/v1/')) return 'It has /v1 twice.'
-  const meant = nearest(path, [...literal.keys()].filter(isShown))
+  const meant = nearest(path, [...literal.keys(), ...elsewhere].filter(isShown))
   return meant && `Did you mean ${meant}? GET /docs lists all paths.`
 }
 

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { type Completion, fetcherClient, Refused } from '../../../scripts/fetcher/client.ts'
-import { app } from '../../../src/app.ts'
+import { app } from '../../../src/whole.ts'
 import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
 import { consume } from '../../../src/queues.ts'
 import { bookOf, callOf, cfdiOf, jobsOf, subscriber } from '../../downloads/support/downloads.ts'

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { app } from '../../../src/app.ts'
+import { app } from '../../../src/whole.ts'
 import { sandboxRate } from '../../../src/authority/sandbox/rates.ts'
 import { routesOf } from '../../../src/platform/http/route-table.ts'
 import type { RuleRow } from '../../../src/rules/dated.ts'
