@@ -1,5 +1,5 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { type WithSecrets, withSecrets } from '../src/platform/given-secrets.ts'
+import { type WithSecrets, withSecrets } from '../src/platform/secrets.ts'
 import { consume } from '../src/queues.ts'
 import { tick } from '../src/schedule.ts'
 

@@ -1,8 +1,8 @@
 /**
  * The Worker that answers requests. Read the code in this order: app.ts (requests; those of surfaces.ts go to the Worker of surfaces/),
- * schedule.ts and queues.ts (background work, which the Worker of background/ runs), extractors/runs/dispatch.ts → downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how
- * documents come in), visibility/window.ts and cfdi/search/search.ts (how they are read), webhooks/relay/relay.ts →
- * webhooks/deliveries/delivery.ts (how customers learn of changes).
+ * schedule.ts and queues.ts (background work, which the Worker of background/ runs), extractors/runs/dispatch.ts → downloads/downloads.ts →
+ * downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), visibility/window.ts and cfdi/search/search.ts (how they are read),
+ * webhooks/relay/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
 import { app } from './app.ts'
 import { isOfSurfaces, pathOf } from './surface-paths.ts'

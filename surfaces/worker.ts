@@ -1,5 +1,5 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { type WithSecrets, withSecrets } from '../src/platform/given-secrets.ts'
+import { type WithSecrets, withSecrets } from '../src/platform/secrets.ts'
 import { shell } from '../src/shell.ts'
 import { mountSurfaces } from '../src/surfaces.ts'
 

@@ -131,7 +131,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   [
     'routes that a domain takes from another',
     { 'src/apples/graft.ts': `import { routes } from '../pears/routes.ts'` },
-    'src/apples/graft.ts → src/pears/routes.ts: only src/app.ts mounts routes',
+    'src/apples/graft.ts → src/pears/routes.ts: only src/app.ts and src/surfaces.ts mount routes',
   ],
   [
     'a platform that knows a domain',
@@ -184,6 +184,11 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
       'src/pears/swallow.ts': `import { ingest } from '../cfdi/ingest/ingest.ts'`,
     },
     'src/index.ts → src/app.ts → src/pears/swallow.ts → src/cfdi/ingest/ingest.ts: a Worker that answers requests does no background work',
+  ],
+  [
+    'requests that reach a surface',
+    { 'src/app.ts': `import { mountSurfaces } from './surfaces.ts'`, 'src/surfaces.ts': '' },
+    'src/index.ts → src/app.ts → src/surfaces.ts: the Worker that answers requests has none of the surfaces',
   ],
   [
     'background work that answers requests',

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { unstable_readConfig } from 'wrangler'
-import { writeBackground, writeLocal } from '../../scripts/configurations.ts'
+import { writeBackground, writeFirst, writeLocal, writeSurfaces } from '../../scripts/configurations.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
@@ -31,6 +31,7 @@ function common(value: Json, environment: string): Json {
 const CONFIGURATIONS = [
   ['wrangler.toml', join(ROOT, 'wrangler.toml')],
   ['background/wrangler.json', writeBackground()],
+  ['surfaces/wrangler.json', writeSurfaces()],
 ] as const
 
 describe.each(CONFIGURATIONS)('%s', (_, file) => {
@@ -49,28 +50,43 @@ describe.each(CONFIGURATIONS)('%s', (_, file) => {
   })
 })
 
-describe.each([undefined, 'test', 'live'])('the Worker of background work, environment %s,', (environment) => {
-  type Configuration = Record<string, { [name: string]: Json } & Json[]> & { name: string }
-  const [requests, background] = CONFIGURATIONS.map(([, file]) => of(environment, file) as unknown as Configuration)
-  const without = (value: Json[], name: string): Json[] => value.map((one) => ({ ...(one as object), [name]: null }))
+type Configuration = Record<string, { [name: string]: Json } & Json[]> & { name: string }
+const without = (value: Json[], name: string): Json[] => value.map((one) => ({ ...(one as object), [name]: null }))
+const exceptSurfaces = (services: Json | undefined): Json[] =>
+  ((services ?? []) as { [name: string]: Json }[]).filter(({ binding }) => binding !== 'SURFACES')
 
-  it('shares every variable, database, bucket, queue and asset with the one that answers requests', () => {
-    for (const name of ['vars', 'r2_buckets', 'compatibility_date', 'minify', 'upload_source_maps', 'limits', 'observability'])
-      expect([name, background![name]]).toEqual([name, requests![name]])
-    expect(background!['queues']!['producers']).toEqual(requests!['queues']!['producers'])
-    expect(background!['assets']).toEqual({ ...requests!['assets'], directory: '../assets' })
-    expect(without(background!['d1_databases']!, 'migrations_dir')).toEqual(without(requests!['d1_databases']!, 'migrations_dir'))
+describe.each([undefined, 'test', 'live'])('environment %s:', (environment) => {
+  const [requests, background, surfaces] = CONFIGURATIONS.map(([, file]) => of(environment, file) as unknown as Configuration)
+
+  it.each([['background work', background!] as const, ['surfaces', surfaces!] as const])(
+    'the Worker of %s shares every variable, database, bucket, queue and asset with the one that answers requests',
+    (_, sharing) => {
+      for (const name of ['vars', 'r2_buckets', 'compatibility_date', 'minify', 'upload_source_maps', 'limits', 'observability'])
+        expect([name, sharing[name]]).toEqual([name, requests![name]])
+      expect(sharing['queues']!['producers']).toEqual(requests!['queues']!['producers'])
+      expect(sharing['assets']).toEqual({ ...requests!['assets'], directory: '../assets' })
+      expect(without(sharing['d1_databases']!, 'migrations_dir')).toEqual(without(requests!['d1_databases']!, 'migrations_dir'))
+    },
+  )
+
+  it.each([['background work', background!] as const, ['surfaces', surfaces!] as const])(
+    'the Worker of %s uses the Durable Objects, the secrets and the services of that one, and defines none of its own',
+    (_, sharing) => {
+      const objects = requests!['durable_objects']!['bindings'] as { [name: string]: Json }[]
+      expect(sharing['durable_objects']!['bindings']).toEqual(objects.map((one) => ({ ...one, script_name: requests!.name })))
+      const secrets = { binding: 'SECRETS', service: requests!.name, entrypoint: 'Secrets' }
+      expect(sharing['services']).toEqual([...exceptSurfaces(requests!['services']), secrets])
+      expect([sharing['migrations'], sharing['secrets']?.['required'], sharing['routes']]).toEqual([[], [], undefined])
+      expect([sharing['workers_dev'], sharing['preview_urls']]).toEqual([false, false])
+    },
+  )
+
+  it('the Worker of surfaces counts requests where the one that answers requests does, has no crons, and consumes nothing', () => {
+    expect(surfaces!['ratelimits']).toEqual(requests!['ratelimits'])
+    expect([surfaces!['triggers'], surfaces!['queues']!['consumers'] ?? []]).toEqual([{}, []])
   })
 
-  it('uses the Durable Objects, the secrets and the services of that one, and defines none of its own', () => {
-    const objects = requests!['durable_objects']!['bindings'] as { [name: string]: Json }[]
-    expect(background!['durable_objects']!['bindings']).toEqual(objects.map((one) => ({ ...one, script_name: requests!.name })))
-    const secrets = { binding: 'SECRETS', service: requests!.name, entrypoint: 'Secrets' }
-    expect(background!['services']).toEqual([...requests!['services']!, secrets])
-    expect([background!['migrations'], background!['secrets']?.['required'], background!['routes']]).toEqual([[], [], undefined])
-  })
-
-  it('alone has the crons, and a consumer for every queue that anything is sent to', () => {
+  it('the Worker of background work alone has the crons, and a consumer for every queue that anything is sent to', () => {
     expect([requests!['triggers']!['crons'], (background!['triggers']!['crons'] as Json[]).length]).toEqual([[], 3])
     const namesIn = (entries: Json | undefined) => ((entries ?? []) as { queue: string }[]).map(({ queue }) => queue)
     expect(namesIn(requests!['queues']!['consumers'])).toEqual([])
@@ -83,4 +99,11 @@ it('locally the Worker that answers requests reaches the other one, and is other
   const [local, top] = [of(undefined, writeLocal()), of()] as { [name: string]: Json }[]
   const services = [...(top!['services'] as Json[]), { binding: 'BACKGROUND', service: 'fiscal-local-background' }]
   expect(local).toEqual({ ...top, services })
+})
+
+it('the first deployment begins with the Worker that answers requests, bound to everything but that of surfaces', () => {
+  for (const environment of ['test', 'live']) {
+    const [first, whole] = [of(environment, writeFirst()), of(environment)] as { [name: string]: Json }[]
+    expect(first).toEqual({ ...whole, services: exceptSurfaces(whole!['services']) })
+  }
 })

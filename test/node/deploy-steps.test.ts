@@ -29,7 +29,7 @@ afterEach(async () => {
 const configuration = (): Promise<Configuration> => configurationOf(folder, 'live')
 function reset(): void {
   writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
-  for (const name of ['background', 'migrations']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of ['background', 'migrations', 'surfaces']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
 }
 const file = (): string => readFileSync(join(folder, 'wrangler.toml'), 'utf8')
 
@@ -129,6 +129,8 @@ describe('a deployment of an earlier version, whose Worker that answers requests
       `pdf/wrangler.toml: ${OLD}`,
       `destinations/wrangler.toml: ${OLD}`,
       // The queue of another service is left alone.
+      `wrangler.first.json: ${OLD}`,
+      `surfaces/wrangler.json: ${OLD}`,
       `live: ${OLD}`,
       `background/wrangler.json: ${OLD}`,
       '10 taken',
@@ -293,6 +295,7 @@ describe('on a fresh clone without an account', () => {
       'create fiscal-%-tasks',
       'generate API_SECRET_KEYS',
       'deploy fiscal-data-service-%',
+      'deploy fiscal-%-surfaces',
       'deploy fiscal-%-background',
     ])
       expect(run.said).toMatch(new RegExp(task.replace('fiscal-% and', `fiscal-${environment}-control and`).replace('%', environment)))

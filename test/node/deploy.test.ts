@@ -27,6 +27,7 @@ const deploy = (...more: string[]): Run =>
 
 const WORKER = 'fiscal-data-service-live'
 const BACKGROUND = 'fiscal-live-background'
+const SURFACES = 'fiscal-live-surfaces'
 const QUEUES = [
   'dead-letters',
   'dispatch',
@@ -68,7 +69,8 @@ function expectWhole(): void {
       { name: WORKER, secrets: SECRETS, crons: [] },
       { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
       { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
-      // It has no secret of its own, which would be one more to rotate.
+      // They have no secret of their own, which would be one more to rotate.
+      { name: SURFACES, secrets: [], crons: [] },
       { name: BACKGROUND, secrets: [], crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
     ],
   })
@@ -86,12 +88,15 @@ function expectWhole(): void {
       'service EGRESS',
       'service PDF',
       'service SANDBOX_DOCUMENTS',
+      'service SURFACES',
     ]),
   )
-  const alone = /^(inherit|ratelimit) /
-  expect(state.scripts.find(({ name }) => name === BACKGROUND)!.bindings).toEqual(
-    [...ofRequests.filter((one) => !alone.test(one)), 'service SECRETS'].sort(),
-  )
+  const bindingsOf = (name: string, alone: RegExp) => {
+    const expected = [...ofRequests.filter((one) => !alone.test(one)), 'service SECRETS'].sort()
+    expect(state.scripts.find((one) => one.name === name)!.bindings).toEqual(expected)
+  }
+  bindingsOf(BACKGROUND, /^(inherit|ratelimit|service SURFACES)/)
+  bindingsOf(SURFACES, /^(inherit|service SURFACES)/)
   expect(ids()).toEqual([...platform.databases.keys()])
 }
 
