@@ -104,7 +104,7 @@ export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrang
 /** Whether there is no Worker of surfaces yet, as the first question found it. */
 export function whetherFirst(platform: Platform, { surfaces }: Configuration): () => Promise<boolean> {
   let isFirst: Promise<boolean> | undefined
-  return () => (isFirst ??= platform.find(SCRIPTS, `/workers/scripts/${surfaces}/secrets`).then((found) => found === null))
+  return () => (isFirst ??= platform.find(SCRIPTS, `/workers/scripts/${surfaces}/secrets`).then((found) => found === undefined))
 }
 
 /**
