@@ -1,0 +1,57 @@
+/** How often a request is sent at most, and how long it may wait in between. */
+export interface RetryOptions {
+  /** 4 unless told. */
+  attempts?: number
+  /** The longest wait in milliseconds that a Retry-After is followed for: 60,000 unless told. A longer one ends the attempts. */
+  longestWait?: number
+  fetch?: typeof fetch
+}
+
+const SAFE = ['GET', 'HEAD', 'PUT', 'DELETE']
+/** Refused before anything was done, so that any request may be sent again. */
+const NOT_DONE = [429, 503]
+const FAILED = [500, 502, 504]
+
+/**
+ * A `fetch` that sends a request again after 429 and 503, and, where repeating it does no harm, after other failures of the service or of
+ * the network. Every POST gets an Idempotency-Key, so that the service carries it out once.
+ */
+export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = globalThis.fetch }: RetryOptions = {}): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    if (request.method === 'POST' && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', crypto.randomUUID())
+    const isRepeatable = SAFE.includes(request.method) || request.headers.has('idempotency-key')
+    for (let attempt = 1; ; attempt++) {
+      const isLast = attempt >= attempts
+      const answer = await send(isLast ? request : request.clone()).catch((error: unknown) => {
+        if (isLast || !isRepeatable || request.signal.aborted) throw error
+        return null
+      })
+      const isWorth = answer === null || NOT_DONE.includes(answer.status) || (isRepeatable && FAILED.includes(answer.status))
+      if (answer && (isLast || !isWorth)) return answer
+      const wait = waitOf(answer, attempt)
+      if (answer && wait > longestWait) return answer
+      await answer?.body?.cancel()
+      await pause(wait, request.signal)
+    }
+  }
+}
+
+/** The service's own Retry-After; otherwise longer and longer, and never at the same instant as other clients. */
+function waitOf(answer: Response | null, attempt: number): number {
+  const told = Number(answer?.headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(told) ? told * 1_000 : 500 * 2 ** (attempt - 1) * (0.5 + Math.random() / 2)
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((done, failed) => {
+    const timer = setTimeout(done, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        failed(signal.reason)
+      },
+      { once: true },
+    )
+  })
