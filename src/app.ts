@@ -12,6 +12,7 @@ import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
+import { consoleApp, isOfConsole } from './console/routes.ts'
 import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { coverageRoutes } from './downloads/completeness/routes.ts'
@@ -179,3 +180,7 @@ app
 
 app.onError(problem)
 app.notFound((c) => problem(unknownPath(), c))
+
+/** Answers a request: the console's pages and sessions, or the API. */
+export const answer = (request: Request, env: Env, context?: ExecutionContext): Response | Promise<Response> =>
+  (isOfConsole(new URL(request.url).pathname) ? consoleApp : app).fetch(request, env, context)

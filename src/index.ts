@@ -4,7 +4,7 @@
  * documents come in), visibility/window.ts and cfdi/search/search.ts (how they are read), webhooks/relay/relay.ts →
  * webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
-import { app } from './app.ts'
+import { answer } from './app.ts'
 
 export { Egress } from './platform/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
@@ -18,6 +18,6 @@ interface Local {
 }
 
 export default {
-  fetch: app.fetch,
+  fetch: answer,
   scheduled: ({ cron, scheduledTime }: ScheduledController, { BACKGROUND }: Env & Local) => BACKGROUND?.tick(cron, scheduledTime),
 } satisfies ExportedHandler<Env>

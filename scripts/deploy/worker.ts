@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { writeBackground } from '../configurations.ts'
+import { buildConsole } from '../console.ts'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
 import type { DatabaseIds } from './resources.ts'
@@ -104,7 +105,15 @@ export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrang
 /** Always: what runs is what lies here. It takes the crons of an earlier version away. */
 export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker',
-  tasks: async () => [{ what: `deploy ${worker}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment) }],
+  tasks: async () => [
+    {
+      what: `deploy ${worker}`,
+      make: () => {
+        buildConsole()
+        return run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment)
+      },
+    },
+  ],
 })
 
 /** Always, and after the Worker whose secrets and Durable Objects it uses. Wrangler also sets the crons and the consumers of the queues. */
