@@ -17,6 +17,11 @@ const es = {
   chooseFile: 'Elegir archivo',
   entity: 'RFC',
   same: 'Esto mismo por la API:',
+  filters: 'Filtros',
+  filter: 'Filtro',
+  apply: 'Aplicar',
+  clearFilters: 'Quitar todos',
+  removeFilter: (name: string) => `Quitar el filtro ${name}`,
 }
 const en: typeof es = {
   failed: 'Could not load',
@@ -37,5 +42,10 @@ const en: typeof es = {
   chooseFile: 'Choose a file',
   entity: 'RFC',
   same: 'The same through the API:',
+  filters: 'Filters',
+  filter: 'Filter',
+  apply: 'Apply',
+  clearFilters: 'Remove all',
+  removeFilter: (name) => `Remove the filter ${name}`,
 }
 export const words = { es, en }
