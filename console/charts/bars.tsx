@@ -84,7 +84,7 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
                 {drawn}
               </a>
             ) : (
-              <g key={one.key} role="img" aria-label={one.says} {...heard}>
+              <g key={one.key} role="img" aria-label={one.says} onPointerEnter={heard.onPointerEnter}>
                 {drawn}
               </g>
             )
