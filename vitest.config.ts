@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { buildConsole } from './scripts/console.ts'
 import { CONSUMERS } from './scripts/wrangler.ts'
 
 /** Where there is room in memory, databases lie there: each commit of a database on a disk costs as much as a small query. */
@@ -19,6 +20,9 @@ if (process.env['TMPDIR'] === undefined && existsSync(MEMORY) && roomIn(statfsSy
   process.on('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 }
 
+// The pool runs the Worker without the build command of wrangler.toml.
+buildConsole()
+
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
   EVENTS_MIGRATIONS: await readD1Migrations('migrations/events'),
@@ -26,7 +30,13 @@ const migrations = {
 }
 
 const keyring = () => `1:${randomBytes(32).toString('base64')}`
-const secrets = { API_SECRET_KEYS: keyring(), CIEC_KEYS: keyring(), CURSOR_KEYS: keyring(), WEBHOOK_KEYS: keyring() }
+const secrets = {
+  API_SECRET_KEYS: keyring(),
+  CIEC_KEYS: keyring(),
+  CURSOR_KEYS: keyring(),
+  WEBHOOK_KEYS: keyring(),
+  SESSION_KEYS: keyring(),
+}
 
 /** Behind EGRESS, and STORAGE_EGRESS of destinations/: whoever tests deliveries or storage puts a receiver of his own there. */
 const egress = {

@@ -92,8 +92,13 @@ async function tour(url: string): Promise<void> {
   )
 
   const onward = await showInsight(customer, id)
+  const link = await customer.ask<{ url: string }>('POST', '/console/links')
   const { api_key, api_secret } = customer.credential
   console.log(`
+Look at it in the console. The link signs you in once, within an hour:
+
+  ${link.url}
+
 Try next:
 
   curl -u '${api_key}:${api_secret}' '${url}/v1/cfdi?fiscal_entity_id=${id}&limit=3'

@@ -1,5 +1,6 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import { typesOf } from './console-types.ts'
 import { ROOT } from './wrangler.ts'
 
 /** Stands for the module that only the runtime has. Nothing of it is called while the routes are read. */
@@ -10,7 +11,7 @@ registerHooks({
     specifier === 'cloudflare:workers' ? { url: RUNTIME, shortCircuit: true } : next(specifier, context),
 })
 
-/** The files that are read off the code, the OpenAPI documents and the catalog of events: absolute paths and their texts. */
+/** The files that are read off the code, the OpenAPI documents, the catalog of events and the types of the console's client: absolute paths and their texts. */
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
   const { fetcherApi, llmsText, openApiOf } = await import('../src/openapi.ts')
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
@@ -22,5 +23,9 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
     join(ROOT, `${name}.json`),
     `${JSON.stringify(document, null, 1)}\n`,
   ])
-  return [...written, [join(ROOT, 'assets/llms.txt'), llmsText()]]
+  return [
+    ...written,
+    [join(ROOT, 'assets/llms.txt'), llmsText()],
+    [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],
+  ]
 }

@@ -5,6 +5,7 @@
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildConsole } from './console.ts'
 import { configurationOf, placeholders } from './deploy/configuration.ts'
 import { migrate } from './migrate.ts'
 import { processes } from './processes.ts'
@@ -43,6 +44,7 @@ async function obstacles(): Promise<string[]> {
   return placeholders(await configurationOf(ROOT, environment))
 }
 
+if (command !== 'types') buildConsole()
 if (command === 'dev') {
   if (environment === 'local') await prepareLocal()
 } else if (command !== 'types') {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
+const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS']
 
 const line = (name: string): string => `${name}=1:${randomBytes(32).toString('base64')}\n`
 

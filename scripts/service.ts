@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeBackground, writeLocal, writeSurfaces } from './configurations.ts'
+import { buildConsole } from './console.ts'
 import { Crons } from './crons.ts'
 import { sinkOf } from './egress/sink.ts'
 import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
@@ -98,6 +99,7 @@ export class Service {
     try {
       await portIsFree(place.port, taken.ended > 0 ? 3_000 : 0)
       ensureSecrets(join(ROOT, '.dev.vars'))
+      buildConsole()
       await migrate(place.stateDir)
       if (existsSync(place.log) && statSync(place.log).size > LARGEST_LOG) renameSync(place.log, `${place.log}.1`)
       await service.#launch()

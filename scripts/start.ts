@@ -13,6 +13,7 @@ try {
   const service = await starting
   console.log(`
   Service     ${place.url}
+  Console     ${place.url}/console/
   Reference   ${place.url}/docs
   Health      ${place.url}/health
   State       ${place.stateDir} (kept between starts; the log is service.log)

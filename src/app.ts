@@ -11,6 +11,7 @@ import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
 import { seatRoutes } from './connections/seats-routes.ts'
+import { consoleApp, isOfConsole } from './console/routes.ts'
 import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { coverageRoutes } from './downloads/completeness/routes.ts'
@@ -109,3 +110,6 @@ export function mountRequests(app: Hono<App>): Hono<App> {
 }
 
 export const app: Hono<App> = mountRequests(shell(SURFACE_PATHS))
+
+/** What answers at a path: the console's pages and sessions, or the API. */
+export const appAt = (path: string, api = app): Hono<App> => (isOfConsole(path) ? consoleApp : api)

@@ -4,7 +4,7 @@
  * downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), visibility/window.ts and cfdi/search/search.ts (how they are read),
  * webhooks/relay/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
  */
-import { app } from './app.ts'
+import { appAt } from './app.ts'
 import { isOfSurfaces, pathOf } from './surface-paths.ts'
 
 export { Egress } from './platform/egress.ts'
@@ -19,6 +19,9 @@ interface Local {
 }
 
 export default {
-  fetch: (request, env, context) => (isOfSurfaces(pathOf(request)) ? env.SURFACES.fetch(request) : app.fetch(request, env, context)),
+  fetch(request, env, context) {
+    const path = pathOf(request)
+    return isOfSurfaces(path) ? env.SURFACES.fetch(request) : appAt(path).fetch(request, env, context)
+  },
   scheduled: ({ cron, scheduledTime }: ScheduledController, { BACKGROUND }: Env & Local) => BACKGROUND?.tick(cron, scheduledTime),
 } satisfies ExportedHandler<Env>

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { writeBackground, writeFirst, writeSurfaces } from '../configurations.ts'
+import { buildConsole } from '../console.ts'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
 import type { DatabaseIds } from './resources.ts'
@@ -115,7 +116,15 @@ export const workerStep = ({ environment, worker }: Configuration, wrangler: Wra
   title: 'Worker',
   async tasks() {
     const config = (await isFirst()) ? ['--config', writeFirst()] : []
-    return [{ what: `deploy ${worker}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', ...config, '--env', environment) }]
+    return [
+      {
+        what: `deploy ${worker}`,
+        make: () => {
+          buildConsole()
+          return run(wrangler, DEPLOYMENT, '', 'deploy', ...config, '--env', environment)
+        },
+      },
+    ]
   },
 })
 

@@ -66,7 +66,8 @@ export interface App {
     requestId: string
     system: System
     authenticate: Authenticate
-    /** Absent on routes that need no credential. */
+    /** Absent on routes that need no credential, as is `ctx`. */
+    presented: PresentedCredential
     ctx: Ctx
     /** The pattern that the request matched. */
     route: string

@@ -7,6 +7,7 @@ export interface Settings {
   ciecKeys: Keyring
   cursorKeys: Keyring
   webhookKeys: Keyring
+  sessionKeys: Keyring
   /** With which the external fetcher signs its requests. Null when there is no fetcher. */
   fetcherKeys: Keyring | null
   /** The host names of the service itself, in lower case. */
@@ -51,7 +52,7 @@ export class UnusableSettings extends Error {
 
 /** What no configuration has. The last three may be absent. */
 const SECRETS = [
-  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'],
+  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'],
   ...['FETCHER_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
 ]
 
@@ -132,6 +133,7 @@ function readSettings(env: Env): Settings {
     ciecKeys: ring('CIEC_KEYS'),
     cursorKeys: ring('CURSOR_KEYS'),
     webhookKeys: ring('WEBHOOK_KEYS'),
+    sessionKeys: ring('SESSION_KEYS'),
     fetcherKeys: text('FETCHER_KEYS') === '' ? null : ring('FETCHER_KEYS'),
     publicHosts: list('PUBLIC_HOSTS').map((host) => host.toLowerCase()),
     ledgers,

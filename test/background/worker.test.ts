@@ -7,7 +7,7 @@ import { Secrets } from '../../src/platform/secrets.ts'
 import * as queues from '../../src/queues.ts'
 import * as schedule from '../../src/schedule.ts'
 
-const NAMES = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
+const NAMES = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'SESSION_KEYS', 'WEBHOOK_KEYS']
 const context = createExecutionContext()
 const secrets = (bindings: Env = env) => new Secrets(context, bindings).all()
 

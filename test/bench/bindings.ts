@@ -14,7 +14,7 @@ export const CONFIG = unstable_readConfig({ config: join(import.meta.dirname, '.
 
 /** The keyring of every purpose. */
 export const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
-export const KEYS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name) => text(name, KEY))
+export const KEYS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'].map((name) => text(name, KEY))
 
 function text(name: string, value: string): string {
   return `(name = "${name}", text = ${JSON.stringify(value)})`

@@ -40,7 +40,7 @@ const QUEUES = [
   'tasks',
   'webhooks',
 ].map((name) => `fiscal-live-${name}`)
-const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
+const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS']
 
 const migrationsOf = (folder: string): string =>
   readdirSync(join(clone.folder, 'migrations', folder))

@@ -192,7 +192,7 @@ describe('local secrets', () => {
   it('are made once, for nobody else to read', () => {
     ensureSecrets(file)
     const made = readFileSync(file, 'utf8')
-    expect(made).toMatch(/^(\w+_KEYS=1:[A-Za-z0-9+/]{43}=\n){4}$/)
+    expect(made).toMatch(/^(\w+_KEYS=1:[A-Za-z0-9+/]{43}=\n){5}$/)
     expect(statSync(file).mode & 0o777).toBe(0o600)
     ensureSecrets(file)
     expect(readFileSync(file, 'utf8')).toBe(made)
@@ -202,7 +202,7 @@ describe('local secrets', () => {
     writeFileSync(file, 'MINE=1\nCIEC_KEYS=kept')
     ensureSecrets(file)
     expect(readFileSync(file, 'utf8')).toMatch(
-      /^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\nWEBHOOK_KEYS=1:.{44}\n$/,
+      /^MINE=1\nCIEC_KEYS=kept\nAPI_SECRET_KEYS=1:.{44}\nCURSOR_KEYS=1:.{44}\nWEBHOOK_KEYS=1:.{44}\nSESSION_KEYS=1:.{44}\n$/,
     )
   })
 })

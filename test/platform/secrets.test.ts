@@ -479,7 +479,7 @@ describe('a secret', () => {
 
   it('of ours stands nowhere either: no key that the Worker holds', async () => {
     const keys = Object.fromEntries(
-      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name) => [
+      ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'].map((name) => [
         name,
         (env as unknown as Record<string, string>)[name]!.split(':')[1]!,
       ]),

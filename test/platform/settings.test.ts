@@ -10,6 +10,7 @@ const RIGHT = {
   CIEC_KEYS: KEYRING,
   CURSOR_KEYS: KEYRING,
   WEBHOOK_KEYS: KEYRING,
+  SESSION_KEYS: KEYRING,
   PUBLIC_HOSTS: ' API.example.com, ,www.example.com ',
   LEDGER_0: ledger(0),
   LEDGER_1: ledger(1),
@@ -52,7 +53,7 @@ const LEDGERS = 'LEDGER_0 to LEDGER_n must be bound without a gap.'
 /** Each variable: what it must be, values that it may not have, and others that it may. */
 const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]][] = [
   ['ENVIRONMENT', 'must be test or live.', [undefined, '', 'prod', 'Live'], ['test', ' live ']],
-  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS'].map((name): (typeof VARIABLES)[number] => [
+  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'].map((name): (typeof VARIABLES)[number] => [
     name,
     KEYS,
     [undefined, '', 'secret', '1:AAAA', `1:${'a'.repeat(43)}=`, `${KEYRING},`, `v1:${'a'.repeat(42)}A=`],
@@ -125,7 +126,7 @@ describe('settings', () => {
       stripeSecretKey: 'sk_test_1',
       stripeWebhookSecret: 'whsec_1',
     })
-    for (const ring of [settings.apiSecretKeys, settings.ciecKeys, settings.cursorKeys, settings.webhookKeys])
+    for (const ring of [settings.apiSecretKeys, settings.ciecKeys, settings.cursorKeys, settings.webhookKeys, settings.sessionKeys])
       expect(ring.all.map(({ version }) => version)).toEqual(['2', '1'])
   })
 

@@ -35,6 +35,7 @@ export const contextOf = (
     ciecKeys: keyring('CIEC_KEYS', KEY),
     cursorKeys: keyring('CURSOR_KEYS', KEY),
     webhookKeys: keyring('WEBHOOK_KEYS', KEY),
+    sessionKeys: keyring('SESSION_KEYS', KEY),
     fetcherKeys: null,
     publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],

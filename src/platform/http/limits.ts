@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx } from '../context.ts'
 import type { Settings } from '../settings.ts'
+import type { PresentedCredential } from '../tenant.ts'
 import { ExpiringSet } from './expiring-set.ts'
 import { networkOf } from './network.ts'
 
@@ -58,19 +59,25 @@ const overLimit = new ExpiringSet(WINDOW * 1_000)
 /** Credentials that were valid within the hour. */
 const admitted = new ExpiringSet(3_600_000)
 
-/** A credential as a network sent it. The memory keeps no secret. */
-const hashOf = async (network: string, authorization: string): Promise<string> =>
-  new Uint8Array(await crypto.subtle.digest('SHA-256', utf8.encode(`${network} ${authorization}`))).toBase64()
+/** A credential as a network sent it; what cannot be read as one counts by its header. The memory keeps no secret. */
+async function hashOf(network: string, presented: PresentedCredential | undefined, header: string): Promise<string> {
+  const sent = presented ? `${presented.api_key ?? ''}:${presented.api_secret}` : header
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', utf8.encode(`${network} ${sent}`))).toBase64()
+}
 
 /**
  * Authenticates a request, and counts it for the network that it comes from when that fails. Throws Failure 429 beyond the limit. Only
  * failures count, so that others of the network are admitted. Beyond the limit, a credential that failed is not looked up again for a
  * minute, and credentials that were not admitted lately are looked up as often as one credential may send requests.
  */
-export async function limitFailures<T>(c: Context<App>, authenticate: () => Promise<T>): Promise<T> {
+export async function limitFailures<T>(
+  c: Context<App>,
+  credential: PresentedCredential | undefined,
+  authenticate: () => Promise<T>,
+): Promise<T> {
   const limit = { ...perAddress(c), counted: 'requests without a valid credential' }
   const network = networkOfRequest(c)
-  const presented = await hashOf(network, c.req.header('authorization') ?? '')
+  const presented = await hashOf(network, credential, c.req.header('authorization') ?? '')
   if (refused.has(presented)) throw tooMany(limit)
   if (overLimit.has(network) && !admitted.has(presented))
     await count({ ...limit, ...ofCredential(c.env, c.var.system.settings) }, `unknown ${network}`)

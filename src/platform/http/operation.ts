@@ -10,9 +10,9 @@ import type { App, Ctx, StoredUpload } from '../context.ts'
 import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
-import { readAuthorization } from './authorization.ts'
 import { readJson, readUndeclared, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
+import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
 import { parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
@@ -56,8 +56,9 @@ export const operation = (id: string, tag: string, summary: Doc, description?: D
   described({ operation: { id, tag, summary, description, isPublic: false } }, (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
-    const presented = readAuthorization(c.req.header('authorization'))
-    const { ctx, afterwards } = await limitFailures(c, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
+    const presented = await presentedBy(c)
+    if (presented) c.set('presented', presented)
+    const { ctx, afterwards } = await limitFailures(c, presented, () => c.var.authenticate(c.var.system, presented, fiscalEntity))
     c.set('ctx', ctx)
     await limitCredential(ctx)
     await next()
@@ -156,9 +157,8 @@ const contentOf = async (c: Context<App>): Promise<string> =>
 export const idempotent = () =>
   described({ isIdempotent: true }, (async (c, next) => {
     const key = c.req.header('idempotency-key')
-    const presented = readAuthorization(c.req.header('authorization'))
-    if (key === undefined || !presented) return next()
-    const keyed = { key, content: [c.req.method, c.req.path, await contentOf(c)], api_secret: presented.api_secret }
+    if (key === undefined) return next()
+    const keyed = { key, content: [c.req.method, c.req.path, await contentOf(c)], api_secret: c.var.presented.api_secret }
     const answering = answerOnce(c.var.ctx, keyed, async (ctx) => {
       c.set('ctx', ctx)
       await next()

@@ -107,7 +107,9 @@ function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Resp
   if (size !== undefined) c.header('Content-Range', `bytes */${size}`)
   if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
   if (quota) c.header('RateLimit-Policy', `"${quota.name}";q=${quota.requests};w=${quota.seconds}`)
-  if (kind === 'unauthenticated') c.header('WWW-Authenticate', 'Basic realm="fiscal-data-service", charset="UTF-8"')
+  // A browser would ask for a password in a window of its own, and send it with every later request.
+  const scheme = c.req.header('sec-fetch-site') === undefined ? 'Basic' : 'Session'
+  if (kind === 'unauthenticated') c.header('WWW-Authenticate', `${scheme} realm="fiscal-data-service", charset="UTF-8"`)
   const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
   return c.json(
     {

@@ -1,0 +1,57 @@
+import createClient from 'openapi-fetch'
+import type { Problem, paths } from './routes.d.ts'
+
+/** Why a call has no answer: what the API refused, or status 0 when it could not be reached. */
+export class Refused extends Error {
+  readonly status: number
+  readonly problem: Problem | null
+  /** With 429 and 503: how long to wait. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(status: number, problem: Problem | null = null, retryAfter: string | null = null) {
+    super(typeof problem?.detail === 'string' ? problem.detail : (problem?.detail.message ?? ''))
+    this.status = status
+    this.problem = problem
+    this.retryAfterSeconds = retryAfter && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null
+  }
+}
+
+/** Every route of the API, typed: `answer(api.GET('/v1/cfdi', { params: { query } }))`. */
+export const api = createClient<paths>({ baseUrl: location.origin })
+
+interface Call<T> {
+  data?: T
+  error?: unknown
+  response: Response
+}
+
+/** The body of an answer. Throws Refused for every other outcome. */
+export async function answer<T>(call: Promise<Call<T>>): Promise<T> {
+  const { data, error, response } = await call.catch(() => {
+    throw new Refused(0)
+  })
+  if (!response.ok) throw new Refused(response.status, problemOf(error), response.headers.get('retry-after'))
+  return data as T
+}
+
+const problemOf = (body: unknown): Problem | null => (body && typeof body === 'object' && 'code' in body ? (body as Problem) : null)
+
+export interface Session {
+  api_key: string
+  role: 'owner' | 'admin' | 'member'
+  environment: 'test' | 'live'
+  organization: { id: string; name: string; timezone: string }
+  expires_at: string
+}
+
+/** The console's own door, beside the API. Null when nobody is signed in. */
+export async function session(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
+  const sent = body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}
+  const response = await fetch('/console/session', { method, ...sent }).catch(() => {
+    throw new Refused(0)
+  })
+  if (response.status === 204) return null
+  const json: unknown = await response.json().catch(() => null)
+  if (!response.ok) throw new Refused(response.status, problemOf(json), response.headers.get('retry-after'))
+  return json as Session
+}

@@ -1,0 +1,36 @@
+import { language } from '../language.ts'
+import { Refused } from './client.ts'
+
+/** By their code, in Spanish: the API itself speaks English. A code that is not here is told in the API's own words. */
+const SPANISH: Record<string, string> = {
+  internal: 'Algo falló de nuestro lado.',
+  'credential.invalid': 'Esa credencial no existe, venció o fue revocada.',
+  'credential.role': 'Su rol no permite hacer esto. Pídalo a un administrador.',
+  'credential.plan_limit': 'Su plan no permite más credenciales.',
+  'session.link': 'El enlace ya se usó o venció. Entre con una credencial.',
+  'request.rate_limit': 'Son demasiadas solicitudes por minuto. Espere un momento.',
+  'request.too_large': 'Lo que envía es demasiado grande.',
+  'request.invalid': 'Revise los datos marcados.',
+  'service.unusable_settings': 'El servicio no está configurado por completo. Avise a quien lo opera.',
+  'authority.sat_unavailable': 'El SAT no responde. Intente más tarde.',
+  'authority.account_locked': 'El SAT bloqueó la cuenta de este RFC por un tiempo. Intente cuando se desbloquee.',
+  'email.disposable': 'Use un correo permanente: los de un solo uso no se aceptan.',
+  'idempotency.in_flight': 'La misma solicitud se está procesando. Espere un momento.',
+}
+
+/** One sentence on why something failed, in the language that is spoken. */
+export function sentenceOf(error: Error): string {
+  const spanish = language() === 'es'
+  if (!(error instanceof Refused)) return spanish ? 'La página falló. Vuelva a cargarla.' : 'The page failed. Load it again.'
+  if (error.status === 0) return spanish ? 'No hay conexión con el servicio.' : 'The service cannot be reached.'
+  return (spanish && SPANISH[error.problem?.code ?? '']) || error.message || `HTTP ${error.status}`
+}
+
+/** What is wrong with a member of what was sent: its first fault, for the field that shows it. */
+export const faultOf = (error: Error | null, path: string): string | undefined =>
+  error instanceof Refused ? error.problem?.errors?.find((one) => one.path === path || one.path.startsWith(`${path}.`))?.message : undefined
+
+export const requestIdOf = (error: Error): string | null => (error instanceof Refused ? (error.problem?.request_id ?? null) : null)
+
+/** Where what the request needs can be bought (402). */
+export const checkoutOf = (error: Error): string | null => (error instanceof Refused ? (error.problem?.checkout_url ?? null) : null)

@@ -1,0 +1,95 @@
+import { QueryCache, QueryClient, queryOptions, useMutation, useQueryClient } from '@tanstack/preact-query'
+import { useRef } from 'preact/hooks'
+import { answer, api, Refused, type Session, session } from './client.ts'
+import type { FiscalEntity } from './routes.d.ts'
+
+/** Of what does not move: how long an answer counts as fresh, and how often it is asked for again at most. */
+export const FRESH_MS = 30_000
+/** Of what moves while somebody looks. */
+export const LIVE_MS = 2_500
+
+const isWorthRepeating = (failures: number, error: Error): boolean =>
+  !(error instanceof Refused) || error.status === 0 || error.status >= 500 ? failures < 2 : error.status === 429 && failures < 3
+
+const waitOf = (failures: number, error: Error): number =>
+  error instanceof Refused && error.retryAfterSeconds !== null ? error.retryAfterSeconds * 1_000 : 1_000 * 2 ** failures
+
+/** Everything that was read. Whichever answer says that nobody is signed in, nothing of it stays. */
+export const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => leaveOn(error) }),
+  defaultOptions: {
+    queries: { staleTime: FRESH_MS, retry: isWorthRepeating, retryDelay: waitOf, networkMode: 'always' },
+    mutations: { retry: false, networkMode: 'always', onError: (error) => leaveOn(error) },
+  },
+})
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: () => session('GET'),
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+/** Whether the session ended without being asked to. */
+export const ended = { unasked: false }
+
+const leaveOn = (error: Error): void => {
+  if (error instanceof Refused && error.status === 401 && queries.getQueryData(sessionQuery.queryKey)) forget(true)
+}
+
+/** Shows the way in again. A page that watches a query keeps it alive, so the session goes first, and the pages with it. */
+export function forget(unasked: boolean): void {
+  ended.unasked = unasked
+  queries.setQueryData(sessionQuery.queryKey, null)
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+}
+
+export function enter(view: Session): void {
+  ended.unasked = false
+  queries.setQueryData(sessionQuery.queryKey, view)
+}
+
+const PAGE = 100
+/** More RFCs than this are chosen by typing, not from a list. */
+const MOST_PAGES = 2
+
+/** The RFCs, for pages that choose one. */
+export const entitiesQuery = queryOptions({
+  queryKey: ['fiscal-entities'],
+  queryFn: async () => {
+    const all: FiscalEntity[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < MOST_PAGES; page++) {
+      const answered = await answer(api.GET('/v1/fiscal-entities', { params: { query: { limit: PAGE, ...(cursor && { cursor }) } } }))
+      all.push(...answered.data)
+      if (!answered.next_cursor) break
+      cursor = answered.next_cursor
+    }
+    return all
+  },
+})
+
+export const billingQuery = queryOptions({ queryKey: ['billing'], queryFn: () => answer(api.GET('/v1/billing')) })
+
+/**
+ * A change: `const send = useSend((input, headers) => answer(api.POST('/v1/…', { body: input, headers })), ['what-it-changes'])`. It has one
+ * Idempotency-Key until it succeeds, so that nothing happens twice. Afterwards the queries with these first members are asked again.
+ */
+export function useSend<Input, Output>(
+  send: (input: Input, headers: { 'Idempotency-Key': string }) => Promise<Output>,
+  changes: readonly string[] = [],
+) {
+  const client = useQueryClient()
+  const kept = useRef<{ key: string; input: string } | null>(null)
+  return useMutation<Output, Error, Input>({
+    mutationFn: (input) => {
+      // The same key with another content would be refused.
+      const said = JSON.stringify(input) ?? ''
+      if (kept.current?.input !== said) kept.current = { key: crypto.randomUUID(), input: said }
+      return send(input, { 'Idempotency-Key': kept.current.key })
+    },
+    onSuccess: () => {
+      kept.current = null
+      return Promise.all(changes.map((name) => client.invalidateQueries({ queryKey: [name] })))
+    },
+  })
+}

@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks'
+import { compact } from '../format.ts'
+import css from './charts.module.css'
+import { sizeOf, ticksOf } from './scale.ts'
+import { useWidth } from './width.ts'
+
+export type Series = 'issued' | 'received' | 'good' | 'wait' | 'bad' | 'idle'
+
+export interface Bar {
+  key: string
+  /** Under the bar; the long name is in what the tooltip and the screen reader say. */
+  label: string
+  /** The page with what the bar sums; without one the bar is no link. */
+  href?: string
+  /** What is read aloud and shown above it: `Agosto de 2026: emitidos $907,150.66`. */
+  says: string
+  /** Amounts as the API says them, one for each series. A cut one is hatched. */
+  parts: readonly { series: Series; amount: string | null; isCut?: boolean }[]
+}
+
+const HEIGHT = 260
+const LEFT = 58
+const BOTTOM = 28
+const TOP = 12
+
+/** Groups of bars, which may go below zero. Every figure that is drawn stands in a table on the same page. */
+export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
+  const [ref, width] = useWidth()
+  const [shown, show] = useState<Bar | null>(null)
+  const sizes = bars.flatMap(({ parts }) => parts.map(({ amount }) => sizeOf(amount)))
+  const ticks = ticksOf(Math.max(0, ...sizes), Math.min(0, ...sizes))
+  const [low, high] = [ticks[0]!, ticks.at(-1) || 1]
+  const y = (value: number) => TOP + (HEIGHT - BOTTOM - TOP) * (1 - (value - low) / (high - low || 1))
+  const step = Math.max(1, (width - LEFT) / Math.max(1, bars.length))
+  const most = Math.max(1, ...bars.map(({ parts }) => parts.length))
+  const bar = Math.max(2, Math.min(28, (step * 0.7) / most))
+  const every = Math.ceil(52 / step)
+  return (
+    <div ref={ref} class={css.chart}>
+      {width > 0 && (
+        <svg width={width} height={HEIGHT} role="group" aria-label={label} onPointerLeave={() => show(null)}>
+          <defs>
+            {(['issued', 'received', 'good', 'wait', 'bad', 'idle'] as const).map((series) => (
+              <pattern key={series} id={`cut-${series}`} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                <rect width="6" height="6" class={`${css[series]} ${css.faint}`} />
+                <rect width="2.5" height="6" class={css[series]} />
+              </pattern>
+            ))}
+          </defs>
+          {ticks.map((tick) => (
+            <g key={tick} aria-hidden="true">
+              <line class={css.rule} x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text class={css.tick} x={LEFT - 10} y={y(tick) + 4} text-anchor="end">
+                {compact(tick)}
+              </text>
+            </g>
+          ))}
+          {bars.map((one, n) => {
+            const x = LEFT + n * step
+            const drawn = (
+              <>
+                <rect class={`${css.band} ${shown === one ? css.on : ''}`} x={x} y={0} width={step} height={HEIGHT - BOTTOM} rx={6} />
+                {one.parts.map(({ series, amount, isCut }, k) => {
+                  const value = sizeOf(amount)
+                  const [top, bottom] = [y(Math.max(value, 0)), y(Math.min(value, 0))]
+                  return (
+                    <rect
+                      key={series}
+                      class={isCut ? undefined : css[series]}
+                      fill={isCut ? `url(#cut-${series})` : undefined}
+                      x={x + step / 2 + (k - one.parts.length / 2) * (bar + 1)}
+                      y={top}
+                      width={bar}
+                      height={Math.max(value === 0 ? 0 : 2, bottom - top)}
+                      rx={Math.min(3, bar / 3)}
+                    />
+                  )
+                })}
+              </>
+            )
+            const heard = { onPointerEnter: () => show(one), onFocus: () => show(one), onBlur: () => show(null) }
+            return one.href ? (
+              <a key={one.key} href={one.href} aria-label={one.says} {...heard}>
+                {drawn}
+              </a>
+            ) : (
+              <g key={one.key} role="img" aria-label={one.says} onPointerEnter={heard.onPointerEnter}>
+                {drawn}
+              </g>
+            )
+          })}
+          {bars.map(
+            ({ key, label: text }, n) =>
+              n % every === (bars.length - 1) % every && (
+                <text key={key} class={css.tick} x={LEFT + (n + 0.5) * step} y={HEIGHT - 8} text-anchor="middle" aria-hidden="true">
+                  {text}
+                </text>
+              ),
+          )}
+        </svg>
+      )}
+      <p class={css.says} role="status">
+        {shown?.says}
+      </p>
+    </div>
+  )
+}
+
+/** What the colors of a chart are. */
+export const Keys = ({ keys }: { keys: readonly { series: Series; name: string }[] }) => (
+  <ul class={css.keys}>
+    {keys.map(({ series, name }) => (
+      <li key={series}>
+        <svg width="11" height="11" aria-hidden="true">
+          <rect width="11" height="11" rx="3" class={css[series]} />
+        </svg>
+        {name}
+      </li>
+    ))}
+  </ul>
+)

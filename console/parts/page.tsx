@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact'
+import { useWords } from '../language.ts'
+import css from './page.module.css'
+import { words } from './words.ts'
+
+/** The head of a page: its name, a sentence, and what can be done on the right. */
+export const Title = ({ text, lead, children }: { text: string; lead?: ComponentChildren; children?: ComponentChildren }) => (
+  <header class={css.title}>
+    <div>
+      <h1>{text}</h1>
+      {lead && <p>{lead}</p>}
+    </div>
+    {children && <div class={css.actions}>{children}</div>}
+  </header>
+)
+
+/** A surface with a heading. `flush` lets a table reach its edges. */
+export const Panel = ({
+  title,
+  lead,
+  actions,
+  flush = false,
+  children,
+}: {
+  title?: ComponentChildren
+  lead?: ComponentChildren
+  actions?: ComponentChildren
+  flush?: boolean
+  children: ComponentChildren
+}) => (
+  <section class={`${css.panel} ${flush ? css.flush : ''}`}>
+    {(title || actions) && (
+      <header>
+        <div>
+          {title && <h2>{title}</h2>}
+          {lead && <p>{lead}</p>}
+        </div>
+        {actions && <div class={css.actions}>{actions}</div>}
+      </header>
+    )}
+    {children}
+  </section>
+)
+
+export interface Figure {
+  name: string
+  value: ComponentChildren
+  /** What stands small beside it. */
+  note?: ComponentChildren
+}
+
+/** A row of large figures. */
+export const Figures = ({ figures }: { figures: readonly Figure[] }) => (
+  <dl class={css.figures}>
+    {figures.map(({ name, value, note }) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {value} {note && <small>{note}</small>}
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** Names and what they are, one under the other. */
+export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
+  <dl class={css.facts}>
+    {facts.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+/** What a page shows, as the call of the API that anybody can make. */
+export function Call({ call }: { call: string }) {
+  const t = useWords(words)
+  return (
+    <p class={css.call}>
+      {t.same} <code>{call}</code>
+    </p>
+  )
+}

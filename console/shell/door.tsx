@@ -1,0 +1,102 @@
+import { lazy, Suspense } from 'preact/compat'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Link, Route, Switch } from 'wouter-preact'
+import { session } from '../api/client.ts'
+import { ended, enter } from '../api/queries.ts'
+import { useWords } from '../language.ts'
+import { Button } from '../parts/button.tsx'
+import { Field, Form } from '../parts/field.tsx'
+import { Problem, Skeleton } from '../parts/states.tsx'
+import css from './door.module.css'
+import { doorWords } from './door-words.ts'
+
+const SignUp = lazy(() => import('./sign-up.tsx'))
+
+const signIn = async (sent: object): Promise<void> => {
+  const view = await session('POST', sent)
+  if (view) enter(view)
+}
+
+/** What follows `#link=` in a sign-in link. It is taken from the address at once, so that it stays in no history. */
+function takeLink(): string | null {
+  const link = /^#link=([\w.-]+)$/.exec(location.hash)?.[1] ?? null
+  if (link !== null) history.replaceState(null, '', location.pathname + location.search)
+  return link
+}
+
+function SignIn() {
+  const t = useWords(doorWords)
+  const [error, fail] = useState<Error | null>(null)
+  const [isBusy, work] = useState(false)
+  const [isOpening, open] = useState(false)
+  const form = useRef<HTMLDivElement>(null)
+  const attempt = (sent: object) => {
+    fail(null)
+    work(true)
+    signIn(sent)
+      .catch(fail)
+      .finally(() => {
+        work(false)
+        open(false)
+      })
+  }
+  useEffect(() => {
+    const link = takeLink()
+    if (link === null) return
+    open(true)
+    attempt({ link })
+  }, [])
+  const paste = (event: ClipboardEvent) => {
+    const [api_key, api_secret, more] = event.clipboardData?.getData('text').trim().split(':') ?? []
+    if (!api_key || !api_secret || more !== undefined) return
+    event.preventDefault()
+    const [key, secret] = form.current!.querySelectorAll('input')
+    key!.value = api_key
+    secret!.value = api_secret
+    secret!.focus()
+  }
+  return (
+    <div class={css.card} ref={form}>
+      <h1>{t.title}</h1>
+      <p>{isOpening ? t.opening : t.lead}</p>
+      {ended.unasked && !error && (
+        <p class={css.note} role="status">
+          {t.ended}
+        </p>
+      )}
+      <Problem error={error} />
+      <Form onSubmit={(sent) => attempt({ api_key: sent.get('username'), api_secret: sent.get('password') })}>
+        <Field label={t.key} hint={t.paste} name="username" autocomplete="username" spellcheck={false} required onPaste={paste} />
+        <Field label={t.secret} name="password" type="password" autocomplete="current-password" required />
+        <Button kind="primary" type="submit" isBusy={isBusy}>
+          {t.submit}
+        </Button>
+      </Form>
+      <p>
+        {t.isNew} <Link href="/sign-up">{t.create}</Link>
+      </p>
+      <p>
+        <Link href="/invitation">{t.invited}</Link>
+      </p>
+    </div>
+  )
+}
+
+/** The ways in: a credential, a sign-in link, a new account, an invitation. Whatever page was asked for is shown afterwards. */
+export const Door = () => (
+  <main id="main" class={css.door} tabIndex={-1}>
+    <Suspense fallback={<Skeleton rows={1} />}>
+      <Switch>
+        <Route path="/sign-up">
+          <SignUp />
+        </Route>
+        <Route path="/invitation">
+          <SignUp isInvited />
+        </Route>
+        <Route>
+          <SignIn />
+        </Route>
+      </Switch>
+    </Suspense>
+  </main>
+)

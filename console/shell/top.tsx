@@ -1,0 +1,53 @@
+import { Languages, LogOut, Menu as MenuIcon, Moon } from 'lucide-preact'
+import { Link } from 'wouter-preact'
+import { type Session, session } from '../api/client.ts'
+import { forget } from '../api/queries.ts'
+import { useWords } from '../language.ts'
+import { IconButton } from '../parts/button.tsx'
+import { turnTheme } from '../theme.ts'
+import css from './shell.module.css'
+import { words } from './words.ts'
+
+async function leave(): Promise<void> {
+  await session('DELETE').catch(() => null)
+  forget(false)
+}
+
+export function Top({ session: who, translate }: { session: Session | null; translate: () => void }) {
+  const t = useWords(words)
+  return (
+    <header class={css.top}>
+      {who && (
+        <IconButton class={css.burger} label={t.menu} popovertarget="menu">
+          <MenuIcon size={20} aria-hidden="true" />
+        </IconButton>
+      )}
+      <Link class={css.brand} href="/">
+        <svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M9 22V10h14M9 16h10" />
+        </svg>
+        <span>{t.product}</span>
+      </Link>
+      {who?.environment === 'test' && <span class={css.test}>{t.test}</span>}
+      <span class={css.gap} />
+      {who && (
+        <span class={css.me}>
+          <b>{who.organization.name}</b>
+          {t.roles[who.role]}
+        </span>
+      )}
+      <IconButton label={t.languageIn} onClick={translate}>
+        <Languages size={18} aria-hidden="true" />
+      </IconButton>
+      <IconButton label={t.theme} onClick={turnTheme}>
+        <Moon size={18} aria-hidden="true" />
+      </IconButton>
+      {who && (
+        <IconButton label={t.signOut} onClick={() => void leave()}>
+          <LogOut size={18} aria-hidden="true" />
+        </IconButton>
+      )}
+    </header>
+  )
+}

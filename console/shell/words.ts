@@ -1,0 +1,43 @@
+const es = {
+  product: 'Consola fiscal',
+  test: 'Pruebas',
+  skip: 'Saltar al contenido',
+  menu: 'Menú',
+  close: 'Cerrar',
+  theme: 'Cambiar entre claro y oscuro',
+  language: 'English',
+  languageIn: 'Cambiar a inglés',
+  signOut: 'Salir',
+  roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
+  groups: { work: 'Trabajo', insight: 'Análisis', automation: 'Automatización', account: 'Cuenta' },
+  offline: 'Sin conexión. Lo que ve puede no ser lo último; se actualizará al volver.',
+  missing: 'Esta página no existe',
+  missingLead: 'Quizá la dirección está incompleta.',
+  home: 'Ir a los RFC',
+  broke: 'Esta página falló',
+  brokeLead: 'Vuelva a cargarla. Si falla otra vez, avísenos.',
+  reload: 'Cargar de nuevo',
+}
+
+const en: typeof es = {
+  product: 'Fiscal console',
+  test: 'Test',
+  skip: 'Skip to the content',
+  menu: 'Menu',
+  close: 'Close',
+  theme: 'Switch between light and dark',
+  language: 'Español',
+  languageIn: 'Switch to Spanish',
+  signOut: 'Sign out',
+  roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
+  groups: { work: 'Work', insight: 'Insight', automation: 'Automation', account: 'Account' },
+  offline: 'You are offline. What you see may not be the latest; it is updated when you are back.',
+  missing: 'There is no such page',
+  missingLead: 'The address may be incomplete.',
+  home: 'Go to the RFCs',
+  broke: 'This page failed',
+  brokeLead: 'Load it again. If it fails again, tell us.',
+  reload: 'Load again',
+}
+
+export const words = { es, en }

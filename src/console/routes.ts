@@ -1,0 +1,66 @@
+import type { Context } from 'hono'
+import { deleteCookie, setCookie } from 'hono/cookie'
+import { Failure } from '../failures.ts'
+import { type App, systemOf } from '../platform/context.ts'
+import { readJson } from '../platform/http/body.ts'
+import { apiHeaders, ownRequestId, requestLog } from '../platform/http/envelope.ts'
+import { Hono } from '../platform/http/hono.ts'
+import { limitFailures } from '../platform/http/limits.ts'
+import { readAuthorization } from '../platform/http/presented/authorization.ts'
+import { isOfOwnPage, sessionCookie, sessionOf } from '../platform/http/presented/session.ts'
+import { problem, unknownPath } from '../platform/http/problem.ts'
+import { parse } from '../platform/http/validation/faults.ts'
+import { SignIn } from './contract.ts'
+import { consoleFile } from './files.ts'
+import { makeLink, SESSION_SECONDS, signIn, signInWithLink, viewSession } from './sessions.ts'
+
+/** The console is a page over the public API and no part of it: its own doors are not in the API's document. */
+export const consoleApp: Hono<App> = new Hono<App>()
+
+export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
+
+const ofOwnPage = (c: Context<App>): void => {
+  if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
+}
+
+consoleApp
+  .use(ownRequestId, requestLog, apiHeaders)
+  .use((c, next) => {
+    c.set('route', c.req.path === '/console/session' || c.req.path === '/console/links' ? c.req.path : '/console/*')
+    c.set('system', systemOf(c.env, new Date(), c.var.requestId))
+    return next()
+  })
+  .get('/', (c) => c.redirect('/console/', 302))
+  .get('/console', (c) => c.redirect('/console/', 302))
+  .get('/console/session', async (c) => {
+    ofOwnPage(c)
+    const session = await sessionOf(c)
+    return session ? c.json(await viewSession(c.var.system, session)) : c.body(null, 204)
+  })
+  .post('/console/session', async (c) => {
+    ofOwnPage(c)
+    const sent = parse('json', SignIn, await readJson(c))
+    const { system } = c.var
+    const { view, sealed } = await ('link' in sent
+      ? limitFailures(c, { api_key: null, api_secret: sent.link }, () => signInWithLink(system, sent.link))
+      : limitFailures(c, sent, () => signIn(system, sent)))
+    const { name, secure } = sessionCookie(c)
+    setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge: SESSION_SECONDS })
+    return c.json(view, 201)
+  })
+  .delete('/console/session', (c) => {
+    ofOwnPage(c)
+    const { name, secure } = sessionCookie(c)
+    deleteCookie(c, name, { path: '/', secure })
+    return c.body(null, 204)
+  })
+  // For scripts, which hold a credential: no session makes a link.
+  .post('/console/links', async (c) => {
+    const presented = readAuthorization(c.req.header('authorization'))
+    const link = await limitFailures(c, presented, () => makeLink(c.var.system, presented))
+    return c.json({ url: `${new URL(c.req.url).origin}/console/${link.hash}`, expires_at: link.expires_at }, 201)
+  })
+  .get('/console/*', (c) => consoleFile(c.env.ASSETS, c.req.raw))
+
+consoleApp.onError(problem)
+consoleApp.notFound((c) => problem(unknownPath(), c))

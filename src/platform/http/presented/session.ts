@@ -1,0 +1,33 @@
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
+import type { App } from '../../context.ts'
+import { openCredential, type SealedCredential } from '../../crypto/sealed-credential.ts'
+import type { PresentedCredential } from '../../tenant.ts'
+import { readAuthorization } from './authorization.ts'
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/
+
+/** The session's cookie. On loopback there is no TLS, without which a browser takes neither `Secure` nor the prefix. */
+export function sessionCookie(c: Context<App>): { name: string; secure: boolean } {
+  const secure = !LOOPBACK.test(new URL(c.req.url).hostname)
+  return { name: secure ? '__Host-fds_session' : 'fds_session', secure }
+}
+
+/** Whether a page of this very origin sent the request. Browsers say so themselves, and no page can say it in their place. */
+export const isOfOwnPage = (c: Context<App>): boolean => c.req.header('sec-fetch-site') === 'same-origin'
+
+/** The session that a request of our own page comes with; null when there is none, or none that can be opened. */
+export async function sessionOf(c: Context<App>): Promise<SealedCredential | null> {
+  const cookie = isOfOwnPage(c) ? getCookie(c, sessionCookie(c).name) : undefined
+  const { settings, now } = c.var.system
+  return cookie === undefined ? null : openCredential(settings.sessionKeys, 'console-session', cookie, now)
+}
+
+/**
+ * The credential that a request presents: in its Authorization header if it has one, right or wrong; otherwise in the console's session,
+ * if one of our own pages sent it.
+ */
+export async function presentedBy(c: Context<App>): Promise<PresentedCredential | undefined> {
+  const header = c.req.header('authorization')
+  return header === undefined ? ((await sessionOf(c)) ?? undefined) : readAuthorization(header)
+}
