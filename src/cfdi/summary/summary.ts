@@ -189,7 +189,7 @@ export function spanOf(
   const to = query.to ?? centralDayOf(now.getTime()).slice(0, 7)
   const from = query.from ?? addMonths(to.slice(0, 7), -11)
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
-  if (first > last) throw invalid(code, [{ path: 'from', message: 'Must not be after `to`.' }])
+  if (first > last) throw invalid(code, [{ path: 'from', message: `Must not be after \`to\`, ${to}.` }])
   if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
     throw invalid(code, [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }

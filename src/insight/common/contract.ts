@@ -124,6 +124,23 @@ export const entriesOf = <const Names extends readonly [string, ...string[]]>(fi
   figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: doc('The figure, as `drilldown` names it.') }),
 })
 
+/**
+ * Refuses a key of a row with a figure that has none such, by which nothing would be filtered, and the figures `of` without it where it is
+ * required: they would add up several rows, or none.
+ */
+export const keyOfRow =
+  <Key extends string>(key: Key, of: readonly string[], is: 'required' | 'optional') =>
+  (query: { figure: string } & { [name in Key]?: string | undefined }, context: z.RefinementCtx): void => {
+    const hasKey = of.includes(query.figure)
+    const message =
+      query[key] !== undefined && !hasKey
+        ? `Can be given with these figures only: ${of.join(', ')}.`
+        : query[key] === undefined && hasKey && is === 'required'
+          ? 'Is required with this figure.'
+          : null
+    if (message !== null) context.addIssue({ code: 'custom', path: [key], message })
+  }
+
 /** A month of the range, as a row of `by_month` names it. */
 export const EntryMonth = Month.optional().meta({ description: doc('Only the documents of this month.') })
 

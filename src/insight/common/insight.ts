@@ -1,4 +1,5 @@
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
+import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Fragment } from '../../platform/db/fragment.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
@@ -34,11 +35,32 @@ export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight>
   return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
 }
 
+/** Throws Failure 422 range.invalid where the range begins after the day of `as_of`: the answer would say that there is nothing. */
+export function assertBegun({ span }: Pick<Insight, 'span'>, as_of: string | undefined): void {
+  if (as_of !== undefined && span.first > as_of)
+    throw invalid('range.invalid', [{ path: 'as_of', message: `Must not be before the range, which begins on ${span.first}.` }])
+}
+
+/** Throws Failure 422 range.invalid where a key of a row is no month, or no year, of the range: nothing would be found there. */
+export function assertInRange(
+  { span: { first, last } }: Pick<Insight, 'span'>,
+  key: 'month' | 'period' | 'year',
+  value: string | undefined,
+): void {
+  if (value === undefined) return
+  const [from, to] = [first.slice(0, value.length), last.slice(0, value.length)]
+  if (value < from || value > to)
+    throw invalid('range.invalid', [
+      { path: key, message: from === to ? `Must be ${from}.` : `Must be in the range, from ${from} to ${to}.` },
+    ])
+}
+
 /** Opens it for the entries of a figure: those of `month` alone, when it is given. Throws as `openInsight` does. */
 export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string | undefined }): Promise<Insight> {
   const insight = await openInsight(ctx, query)
   const { month } = query
   if (month === undefined) return insight
+  assertInRange(insight, 'month', month)
   const { first, last } = insight.span
   const [from, to] = [`${month}-01`, lastDayOf(month)]
   return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }

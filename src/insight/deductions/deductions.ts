@@ -8,7 +8,7 @@ import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { exact } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { aggregateOf, assertInRange, type Insight, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
@@ -197,6 +197,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
   const insight = await openRange(ctx, query)
   const { ledger, rules, span } = insight
   const { figure, year, category, limit, cursor } = query
+  assertInRange(insight, 'year', year)
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
   if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const scope: CursorScope = { list: `${PATH}/entries`, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }

@@ -4,7 +4,7 @@ import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, money, OMITTED } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, keyOfRow, money, OMITTED } from '../common/contract.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -50,10 +50,13 @@ export const VatEntriesQuery = z
   })
   .superRefine(requireFiscalEntity)
   .superRefine(onePeriod)
-  .refine(({ figure, rfc }) => rfc === undefined || figure.startsWith('pagado.'), {
-    path: ['rfc'],
-    message: 'Can be given with the figures of `pagado` only.',
-  })
+  .superRefine(
+    keyOfRow(
+      'rfc',
+      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.')),
+      'optional',
+    ),
+  )
 export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
 
 export const VatMonth = z
