@@ -36,6 +36,8 @@ export type Basis = z.infer<typeof Basis>
 
 const count = (description: string | undefined) => z.int().meta({ description })
 
+const CutMonth = z.strictObject({ month: z.string(), from: z.iso.date(), to: z.iso.date() })
+
 /** How far the figures can be relied upon, and what they leave out. */
 export const InsightQuality = z
   .strictObject({
@@ -63,6 +65,12 @@ export const InsightQuality = z
     missing_months: z
       .strictObject({ issued: z.array(z.string()), received: z.array(z.string()) })
       .meta({ description: doc('These months.') }),
+    cut_months: z.strictObject({ issued: z.array(CutMonth), received: z.array(CutMonth) }).meta({
+      description: doc(
+        'Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to ' +
+          'which. What is summed by month is of these days alone.',
+      ),
+    }),
     months_downloading: count(doc('The same of the data_status `downloading`.')),
     drilldown: Drilldown,
   })

@@ -2,6 +2,7 @@ import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Fragment } from '../../platform/db/fragment.ts'
+import { inTurn } from '../../platform/locks/turns.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -81,7 +82,7 @@ const DAY_OF_RULES =
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
   const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
-    countDocuments(ledger, span, ctx.now.getTime(), more),
+    inTurn(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
   ])
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []

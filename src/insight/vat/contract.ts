@@ -76,8 +76,15 @@ export const VatMonth = z
     at_risk_repse: money.meta({
       description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
     }),
-    prorrateo: z.string().meta({ description: doc('The taxed part of what was collected, with six places; 1 without exempt sales.') }),
-    acreditable: money.nullable().meta({ description: doc('Null when nothing is known of what was received.') }),
+    prorrateo: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'The taxed part of what was collected, with six places; 1 without exempt sales. Null when nothing is known of what was issued.',
+        ),
+      }),
+    acreditable: money.nullable().meta({ description: doc('Null as `saldo` is.') }),
     saldo: money.nullable().meta({
       description: doc(
         'IVA to be paid; below zero, in favour of the taxpayer. Null when a direction of the month has the data_status `missing` and nothing of it ' +
