@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { connect, type Organization, organization } from '../support/tenants.ts'
 import { importInto } from './support/imported.ts'
@@ -23,9 +24,11 @@ const documentsOf = (rfc: string): Written[] => {
 
 let of: Organization
 let query: string
+let id: string
 beforeAll(async () => {
   of = await organization('enterprise_gold')
   const { fiscal_entity_id, rfc } = await connect(of.owner)
+  id = fiscal_entity_id
   query = `fiscal_entity_id=${fiscal_entity_id}`
   await importInto(of, fiscal_entity_id, documentsOf(rfc))
 })
@@ -111,5 +114,37 @@ describe('what is odd in documents', () => {
     expect(vat.data_quality).toMatchObject({ dof_rate: 1, missing_rate: 0 })
     const { body: owed } = await get('/analytics/financing')
     expect(owed.receivables).toMatchObject({ outstanding: '0.00', invoice_count: 0 })
+  })
+})
+
+describe('what is not known', () => {
+  it('no counterparty was looked for on the list of article 69-B: that is null, and no zero', async () => {
+    const indicator = async (range: string) =>
+      (await get(`/analytics/risk?${range}`)).body.data.find((one: { key: string }) => one.key === 'blacklisted_counterparties')
+    expect(await indicator('from=2026-01&to=2026-02')).toMatchObject({ value: null, sample_size: 0, risky: false })
+    expect(await indicator('from=2026-05&to=2026-05')).toMatchObject({ value: 0, sample_size: 2, risky: false })
+  })
+
+  it('months of which the window shows only some days are named, with these days', async () => {
+    const window = "issued_from = '2026-04-10', issued_to = ?, received_from = '2026-05-01', received_to = ?"
+    await env.DB.batch([
+      env.DB.prepare('update organizations set extractor_count = 1 where id = ?').bind(of.owner.organization_id),
+      env.DB.prepare(`update connections set ${window} where fiscal_entity_id = ?`).bind(
+        Date.parse('2026-06-15T12:00:00Z'),
+        Date.parse('2026-07-20T12:00:00Z'),
+        id,
+      ),
+    ])
+    const cut = async (path: string) => (await get(path)).body.data_quality.cut_months
+    expect(await cut('/cfdi/risk?from=2026-03&to=2026-06')).toEqual({
+      issued: [
+        { month: '2026-04', from: '2026-04-10', to: '2026-04-30' },
+        { month: '2026-06', from: '2026-06-01', to: '2026-06-15' },
+      ],
+      received: [],
+    })
+    expect(await cut('/cfdi/concentration?direction=received&from=2026-03&to=2026-06')).toEqual({ issued: [], received: [] })
+    // What the range leaves out is not what the window hides.
+    expect(await cut('/cfdi/risk?from=2026-04-10&to=2026-06-10')).toEqual({ issued: [], received: [] })
   })
 })

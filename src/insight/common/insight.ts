@@ -75,6 +75,8 @@ const DAY_OF_RULES =
   'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law ' +
   'limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.'
 
+const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.'
+
 /**
  * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
  * one of them, `more`; their rows are `found`, a list for each.
@@ -99,7 +101,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
       from: span.from,
       to: span.to,
       currency: 'MXN',
-      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, DAY_OF_RULES] },
+      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, CURRENCIES, DAY_OF_RULES] },
       windows: viewWindows(windows),
       window_state: windowStateOf(windows, latest.get(ledger.entity)),
       as_of: new Date(ceiling ?? ctx.now).toISOString(),

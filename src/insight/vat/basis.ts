@@ -1,4 +1,5 @@
 import type { Basis } from '../common/contract.ts'
+import { REPSE_NOTE } from '../common/names.ts'
 
 export const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
@@ -22,6 +23,7 @@ export const BASIS: Omit<Basis, 'rules'> = {
     'What was withheld from third parties the month before is taken as paid to the authority, as far as the window shows it: data_quality.cut_months and missing_months say whether it shows the month.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
     'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
+    REPSE_NOTE,
     'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
   ],
 }
