@@ -26,7 +26,7 @@ export const AsOf = GivenDay.refine((day) => day >= FIRST_DAY, `Must not be befo
   .meta({
     description: doc(
       'A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by ' +
-        'FechaPago in these balances, also when it was issued later. ' +
+        'FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. ' +
         'What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.',
     ),
   })
@@ -140,7 +140,7 @@ export const Cfdi = z
     }),
     paid_amount: described(
       doc(
-        'PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',
+        'PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.',
       ),
     ),
     credited_amount: described(

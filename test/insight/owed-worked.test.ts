@@ -213,7 +213,7 @@ describe('financing by hand', () => {
     expect(await calls('as_of=2026-06-30')).toBe(5)
     expect(await calls('as_of=2026-06-30&figure=pool.eligible_amount', '/analytics/financing/entries')).toBe(4)
     expect(await calls('from=2026-01&to=2026-06', '/analytics/fx-exposure')).toBe(4)
-    expect(await calls('figure=booked_mxn', '/analytics/fx-exposure/entries')).toBe(2)
+    expect(await calls('figure=booked_mxn&currency=USD', '/analytics/fx-exposure/entries')).toBe(2)
   })
 
   it('refuses what it does not know, and gives debtors as CSV', async () => {

@@ -120,6 +120,7 @@ describe('April to June 2026 of a company, by hand', async () => {
       saldo: null,
       resultado: null,
       acreditable: null,
+      prorrateo: null,
       diferencia: null,
       data_status: { issued: 'missing', received: 'missing' },
     }
@@ -140,8 +141,14 @@ describe('April to June 2026 of a company, by hand', async () => {
     const after = (await of.ask('GET', path)).body
     expect(after.data).toMatchObject([
       unknown,
-      { saldo: '0.00', resultado: 'a_cargo', acreditable: '0.00', data_status: { issued: 'complete', received: 'complete' } },
-      { saldo: null, resultado: null, acreditable: null, data_status: { issued: 'complete', received: 'missing' } },
+      {
+        saldo: '0.00',
+        resultado: 'a_cargo',
+        acreditable: '0.00',
+        prorrateo: '1.000000',
+        data_status: { issued: 'complete', received: 'complete' },
+      },
+      { saldo: null, resultado: null, acreditable: null, prorrateo: '1.000000', data_status: { issued: 'complete', received: 'missing' } },
     ])
     expect(after.data_quality).toMatchObject({
       months_missing: 3,

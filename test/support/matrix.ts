@@ -418,7 +418,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/analytics/fx-exposure': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/analytics/fx-exposure/entries': {
     ...{ may: ALL, answers: 200, given: entity },
-    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount' }),
+    query: (given) => ({ ...ofEntity(given), figure: 'issued_amount', currency: 'USD' }),
   },
   'GET /v1/cfdi/summary/monthly': { may: ALL, answers: 200, given: entity, query: ofEntity },
   'GET /v1/cfdi/:uuid': { may: ALL, answers: 200, given: cfdi, query: ofEntity },

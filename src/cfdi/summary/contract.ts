@@ -9,7 +9,11 @@ import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 export const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
 export const monthOrDay = (description: Doc) =>
   z
-    .union([Month, GivenDay], 'Must be a month, YYYY-MM, or a day, YYYY-MM-DD, in a year from 2000 to 2199.')
+    .string()
+    .refine(
+      (text) => Month.safeParse(text).success || GivenDay.safeParse(text).success,
+      'Must be a month, YYYY-MM, or a day, YYYY-MM-DD, in a year from 2000 to 2199.',
+    )
     .optional()
     .meta({ documented: { type: 'string', pattern: '^2[01]\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
 const money = z.string().meta({ description: doc('Decimal, in MXN.') })

@@ -88,6 +88,14 @@ export interface DocumentCounts {
   months_downloading: number
   /** The months of the former by direction. */
   missing_months: { issued: string[]; received: string[] }
+  /** Those of which the window shows only some of the days that are asked for, and which days. */
+  cut_months: { issued: CutMonth[]; received: CutMonth[] }
+}
+
+export interface CutMonth {
+  month: string
+  from: string
+  to: string
 }
 
 /** The invoices (I) of a direction, counted or cancelled. Substituted ones are neither. */
@@ -120,11 +128,12 @@ export async function countDocuments(
   }
   const [valid, counted] = [sum((_, __, state) => state !== 'cancelado'), sum(isCounted)]
   const downloaded = dataStatuses(ledger, statusRows, now)
-  const shown = new Set(
-    placesOf(ledger, span, months, now).flatMap(({ month, direction, through_date }) =>
-      through_date === null ? [] : [`${month}|${direction}`],
-    ),
-  )
+  const places = placesOf(ledger, span, months, now)
+  const shown = new Set(places.flatMap(({ month, direction, through_date }) => (through_date === null ? [] : [`${month}|${direction}`])))
+  const cutIn = (direction: 0 | 1): CutMonth[] =>
+    places.flatMap(({ month, shown_from, through_date, ...place }) =>
+      place.direction === direction && place.is_cut && through_date !== null ? [{ month, from: shown_from, to: through_date }] : [],
+    )
   // Outside the window nothing is known, whatever the runs downloaded of the month's other days.
   const statusOf: StatusOf = (month, direction) =>
     shown.has(`${month}|${direction}`) ? downloaded(month, direction, lackingIn(held, month, direction)) : 'missing'
@@ -143,6 +152,7 @@ export async function countDocuments(
     months_missing: missing_months.issued.length + missing_months.received.length,
     months_downloading: having('downloading', 0).length + having('downloading', 1).length,
     missing_months,
+    cut_months: { issued: cutIn(0), received: cutIn(1) },
   }
   const invoicesOf = (direction: 0 | 1): InvoiceCounts => {
     const of = (state: string) =>
@@ -189,7 +199,7 @@ export function spanOf(
   const to = query.to ?? centralDayOf(now.getTime()).slice(0, 7)
   const from = query.from ?? addMonths(to.slice(0, 7), -11)
   const [first, last] = [isDay(from) ? from : `${from}-01`, isDay(to) ? to : lastDayOf(to)]
-  if (first > last) throw invalid(code, [{ path: 'from', message: 'Must not be after `to`.' }])
+  if (first > last) throw invalid(code, [{ path: 'from', message: `Must not be after \`to\`, ${to}.` }])
   if (addMonths(first.slice(0, 7), MAX_MONTHS) <= last.slice(0, 7))
     throw invalid(code, [{ path: 'from', message: `Must begin a range of at most ${MAX_MONTHS} months.` }])
   return { from, to, first, last, directions: query.direction === undefined ? [0, 1] : [query.direction === 'issued' ? 0 : 1] }
@@ -203,6 +213,10 @@ interface MonthPlace {
   last: string
   direction: 0 | 1
   is_partial: boolean
+  /** Whether the window shows only some of these days, or they are not over. */
+  is_cut: boolean
+  /** The first of these days that the window shows, when it shows any. */
+  shown_from: string
   through_date: string | null
 }
 
@@ -220,9 +234,11 @@ function placesOf({ windows }: ScopedLedger, span: Span, months: Months, now: nu
       const end = ceiling ?? now
       const isInside = !isEmpty && (floor === null || last >= floor) && earliestOf(first) * 1_000 <= end
       if (!isInside && !hasDocuments(months.get(`${month}|${direction}`))) continue
-      const is_partial = !isInside || isCut || (floor !== null && first < floor) || latestOf(last) * 1_000 > end
+      const is_cut = (floor !== null && first < floor) || latestOf(last) * 1_000 > end
+      const is_partial = !isInside || isCut || is_cut
+      const shown_from = floor !== null && first < floor ? floor : first
       const through_date = isInside ? [first, centralDayOf(end), last].sort()[1]! : null
-      places.push({ month, direction, first, last, is_partial, through_date })
+      places.push({ month, direction, first, last, is_partial, is_cut, shown_from, through_date })
     }
   }
   return places

@@ -36,6 +36,8 @@ export type Basis = z.infer<typeof Basis>
 
 const count = (description: string | undefined) => z.int().meta({ description })
 
+const CutMonth = z.strictObject({ month: z.string(), from: z.iso.date(), to: z.iso.date() })
+
 /** How far the figures can be relied upon, and what they leave out. */
 export const InsightQuality = z
   .strictObject({
@@ -63,6 +65,12 @@ export const InsightQuality = z
     missing_months: z
       .strictObject({ issued: z.array(z.string()), received: z.array(z.string()) })
       .meta({ description: doc('These months.') }),
+    cut_months: z.strictObject({ issued: z.array(CutMonth), received: z.array(CutMonth) }).meta({
+      description: doc(
+        'Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to ' +
+          'which. What is summed by month is of these days alone.',
+      ),
+    }),
     months_downloading: count(doc('The same of the data_status `downloading`.')),
     drilldown: Drilldown,
   })
@@ -123,6 +131,23 @@ export const entriesOf = <const Names extends readonly [string, ...string[]]>(fi
   ...Paging,
   figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: doc('The figure, as `drilldown` names it.') }),
 })
+
+/**
+ * Refuses a key of a row with a figure that has none such, by which nothing would be filtered, and the figures `of` without it where it is
+ * required: they would add up several rows, or none.
+ */
+export const keyOfRow =
+  <Key extends string>(key: Key, of: readonly string[], is: 'required' | 'optional') =>
+  (query: { figure: string } & { [name in Key]?: string | undefined }, context: z.RefinementCtx): void => {
+    const hasKey = of.includes(query.figure)
+    const message =
+      query[key] !== undefined && !hasKey
+        ? `Can be given with these figures only: ${of.join(', ')}.`
+        : query[key] === undefined && hasKey && is === 'required'
+          ? 'Is required with this figure.'
+          : null
+    if (message !== null) context.addIssue({ code: 'custom', path: [key], message })
+  }
 
 /** A month of the range, as a row of `by_month` names it. */
 export const EntryMonth = Month.optional().meta({ description: doc('Only the documents of this month.') })

@@ -5,8 +5,8 @@ import type { Micros } from '../../cfdi/money.ts'
 export const quotientText = (dividend: bigint, divisor: bigint, places: number): string | null =>
   divisor === 0n ? null : fixed(ratioOf(dividend * 10n ** BigInt(places), divisor.toString()), places)
 
-/** A part of a whole in percent, with two places. Null of nothing. */
-export const percentOf = (part: bigint, whole: bigint): string | null => quotientText(part * 100n, whole, 2)
+/** A part of a whole in percent, with two places. Null of nothing, and of a whole that credit notes made negative: nothing is a part of it. */
+export const percentOf = (part: bigint, whole: bigint): string | null => (whole <= 0n ? null : quotientText(part * 100n, whole, 2))
 
 /** An amount as decimal text with six places. */
 export const exact = (amount: Micros): string => fixed(amount, 6)

@@ -1,6 +1,8 @@
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
+import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Fragment } from '../../platform/db/fragment.ts'
+import { inTurn } from '../../platform/locks/turns.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -34,11 +36,32 @@ export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight>
   return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
 }
 
+/** Throws Failure 422 range.invalid where the range begins after the day of `as_of`: the answer would say that there is nothing. */
+export function assertBegun({ span }: Pick<Insight, 'span'>, as_of: string | undefined): void {
+  if (as_of !== undefined && span.first > as_of)
+    throw invalid('range.invalid', [{ path: 'as_of', message: `Must not be before the range, which begins on ${span.first}.` }])
+}
+
+/** Throws Failure 422 range.invalid where a key of a row is no month, or no year, of the range: nothing would be found there. */
+export function assertInRange(
+  { span: { first, last } }: Pick<Insight, 'span'>,
+  key: 'month' | 'period' | 'year',
+  value: string | undefined,
+): void {
+  if (value === undefined) return
+  const [from, to] = [first.slice(0, value.length), last.slice(0, value.length)]
+  if (value < from || value > to)
+    throw invalid('range.invalid', [
+      { path: key, message: from === to ? `Must be ${from}.` : `Must be in the range, from ${from} to ${to}.` },
+    ])
+}
+
 /** Opens it for the entries of a figure: those of `month` alone, when it is given. Throws as `openInsight` does. */
 export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string | undefined }): Promise<Insight> {
   const insight = await openInsight(ctx, query)
   const { month } = query
   if (month === undefined) return insight
+  assertInRange(insight, 'month', month)
   const { first, last } = insight.span
   const [from, to] = [`${month}-01`, lastDayOf(month)]
   return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }
@@ -52,6 +75,8 @@ const DAY_OF_RULES =
   'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law ' +
   'limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.'
 
+const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.'
+
 /**
  * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
  * one of them, `more`; their rows are `found`, a list for each.
@@ -59,7 +84,7 @@ const DAY_OF_RULES =
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
   const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
-    countDocuments(ledger, span, ctx.now.getTime(), more),
+    inTurn(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
   ])
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []
@@ -76,7 +101,7 @@ export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly
       from: span.from,
       to: span.to,
       currency: 'MXN',
-      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, DAY_OF_RULES] },
+      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, CURRENCIES, DAY_OF_RULES] },
       windows: viewWindows(windows),
       window_state: windowStateOf(windows, latest.get(ledger.entity)),
       as_of: new Date(ceiling ?? ctx.now).toISOString(),

@@ -10,3 +10,7 @@ const POSITION = 10 + 36
 export const nameOf = (joined: string | null): string | null => (joined === null || joined === '' ? null : joined.slice(POSITION))
 
 export const directionNumber = (direction: 'issued' | 'received'): DirectionNumber => (direction === 'issued' ? 0 : 1)
+
+/** What the absence of a flag about specialized services does not say. */
+export const REPSE_NOTE =
+  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.'

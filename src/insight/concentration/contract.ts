@@ -3,7 +3,9 @@ import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, EntryMonth, Envelope, entriesOf, Listed, money, percent, Range } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, EntryMonth, Envelope, entriesOf, keyOfRow, Listed, money, percent, Range } from '../common/contract.ts'
+
+const FIGURES = ['total', 'invoice_count'] as const
 
 const own = {
   ...Range,
@@ -19,8 +21,10 @@ export const ConcentrationQuery = z.strictObject({ ...own, ...Paging }).superRef
 export type ConcentrationQuery = z.infer<typeof ConcentrationQuery>
 
 export const ConcentrationEntriesQuery = z
-  .strictObject({ ...own, ...entriesOf(['total', 'invoice_count']), rfc: CounterpartyRfc, month: EntryMonth })
+  .strictObject({ ...own, ...entriesOf(FIGURES), rfc: CounterpartyRfc, month: EntryMonth })
   .superRefine(requireFiscalEntity)
+  .superRefine(keyOfRow('rfc', FIGURES, 'optional'))
+  .superRefine(keyOfRow('month', FIGURES, 'optional'))
 export type ConcentrationEntriesQuery = z.infer<typeof ConcentrationEntriesQuery>
 
 const ConcentrationRow = z

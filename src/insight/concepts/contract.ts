@@ -3,10 +3,12 @@ import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, EntryMonth, Envelope, entriesOf, money, percent, Range } from '../common/contract.ts'
+import { Drilldown, EntryMonth, Envelope, entriesOf, keyOfRow, money, percent, Range } from '../common/contract.ts'
 
 export const LEVELS = ['segment', 'family', 'class', 'key', 'description'] as const
 export type ConceptLevel = (typeof LEVELS)[number]
+
+const ROW_FIGURES = ['amount', 'invoice_count'] as const
 
 const own = {
   ...Range,
@@ -28,7 +30,7 @@ export type ConceptsQuery = z.infer<typeof ConceptsQuery>
 export const ConceptsEntriesQuery = z
   .strictObject({
     ...own,
-    ...entriesOf(['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers']),
+    ...entriesOf(['total', ...ROW_FIGURES, 'unclassified_amount', 'outliers']),
     key: z
       .string()
       .max(1_000)
@@ -37,10 +39,9 @@ export const ConceptsEntriesQuery = z
     month: EntryMonth,
   })
   .superRefine(requireFiscalEntity)
-  .refine(({ figure, key }) => key !== undefined || (figure !== 'amount' && figure !== 'invoice_count'), {
-    path: ['key'],
-    message: 'Is required with this figure.',
-  })
+  .superRefine(keyOfRow('key', ROW_FIGURES, 'required'))
+  // Whether a price is an outlier depends on the lines of the whole range.
+  .superRefine(keyOfRow('month', ['total', ...ROW_FIGURES, 'unclassified_amount'], 'optional'))
 export type ConceptsEntriesQuery = z.infer<typeof ConceptsEntriesQuery>
 
 const lineFigure = money.nullable()

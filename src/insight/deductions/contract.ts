@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, entriesOf, money, UNMATCHED } from '../common/contract.ts'
+import { Drilldown, Envelope, entriesOf, keyOfRow, money, UNMATCHED } from '../common/contract.ts'
 import { REASONS } from './reasons.ts'
 
 const own = {
@@ -41,6 +41,8 @@ export const DeductionEntriesQuery = z
       .optional(),
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(keyOfRow('year', FIGURES, 'required'))
+  .superRefine(keyOfRow('category', FIGURES, 'required'))
 export type DeductionEntriesQuery = z.infer<typeof DeductionEntriesQuery>
 
 const rate = z

@@ -8,10 +8,11 @@ import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { exact } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { aggregateOf, assertInRange, type Insight, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
+import { REPSE_NOTE } from '../common/names.ts'
 import { isUnmatched, oddsOf, pageOfUnmatched, type UnmatchedRow, unmatchedOf, unmatchedStatements } from '../common/omitted.ts'
 import { inPesos, parseUnrated, ratesOf } from '../common/unrated.ts'
 import { setsOf } from '../risk/sets.ts'
@@ -48,6 +49,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   notes: [
     'Limits are used up in the order of fecha from 1 January on, also by documents before the range: the net of the year is deducted up to the limit, so a credit note first takes back what the limit did not allow. What is to be reviewed uses up nothing.',
     'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.',
+    REPSE_NOTE,
     'The months in which an investment is used are not known: its annual rate is applied.',
   ],
 }
@@ -197,6 +199,7 @@ export async function getDeductionEntries(ctx: Ctx, query: DeductionEntriesQuery
   const insight = await openRange(ctx, query)
   const { ledger, rules, span } = insight
   const { figure, year, category, limit, cursor } = query
+  assertInRange(insight, 'year', year)
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
   if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
   const scope: CursorScope = { list: `${PATH}/entries`, filters: { ...query, fiscal_entity_id: ledger.fiscal_entity_id } }

@@ -6,7 +6,7 @@ import { AsOf, Direction } from '../../cfdi/contract.ts'
 import { monthOrDay } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, money, percent, Range, UNMATCHED } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, keyOfRow, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
 export const EFOS_FIGURES = [
   ...(['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const),
@@ -30,10 +30,7 @@ export type EfosQuery = z.infer<typeof EfosQuery>
 export const EfosEntriesQuery = z
   .strictObject({ ...own, ...entriesOf([...EFOS_FIGURES, ...EFOS_TOTALS, ...UNMATCHED]), rfc: CounterpartyRfc })
   .superRefine(requireFiscalEntity)
-  .refine(({ figure, rfc }) => rfc !== undefined || !(EFOS_FIGURES as readonly string[]).includes(figure), {
-    path: ['rfc'],
-    message: 'Is required with this figure.',
-  })
+  .superRefine(keyOfRow('rfc', EFOS_FIGURES, 'required'))
 export type EfosEntriesQuery = z.infer<typeof EfosEntriesQuery>
 
 const Situacion = z.enum(SITUACIONES)

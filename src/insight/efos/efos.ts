@@ -16,7 +16,7 @@ import type { Rules } from '../../rules/dated.ts'
 import { type Basis, UNMATCHED } from '../common/contract.ts'
 import { countDofRates } from '../common/dof-rates.ts'
 import { percentOf, sumAll } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
+import { aggregateOf, assertBegun, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { directionNumber } from '../common/names.ts'
 import { unmatchedStatements } from '../common/omitted.ts'
@@ -57,6 +57,7 @@ export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'curso
   const { first, last } = opened.span
   const direction = directionNumber(query.direction)
   const span = { ...opened.span, from, first: query.from === undefined ? `${from}-01` : first, last: last < day ? last : day }
+  assertBegun({ span }, query.as_of)
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const isDeducted = direction === 1 && [...opened.ledger.rfc].length === 12
   const rates = isDeducted ? byDay(opened.rules, 'own.fecha', span, (on) => quoted(on.get('isr.company')), 'year') : null

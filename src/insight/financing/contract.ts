@@ -4,7 +4,7 @@ import { AsOf } from '../../cfdi/contract.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, entriesOf, Listed, money, percent, UNMATCHED } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, entriesOf, keyOfRow, Listed, money, percent, UNMATCHED } from '../common/contract.ts'
 
 const part = (description: Doc) =>
   z
@@ -66,6 +66,8 @@ export const FinancingEntriesQuery = z
     month: Month.optional().meta({ description: doc('The month of `receivables.expected` or `payables.expected`.') }),
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(keyOfRow('rfc', FIGURES.slice(UNMATCHED.length), 'optional'))
+  .superRefine(keyOfRow('month', ['receivables.expected', 'payables.expected'], 'optional'))
 export type FinancingEntriesQuery = z.infer<typeof FinancingEntriesQuery>
 
 const Aging = z.strictObject(Object.fromEntries(BUCKETS.map((name) => [name, money])) as Record<(typeof BUCKETS)[number], typeof money>)

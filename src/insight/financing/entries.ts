@@ -1,5 +1,6 @@
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
+import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
@@ -46,6 +47,9 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const { insight, at } = opened
   const { figure, rfc, month } = query
   const asked = { ...query, as_of: at.day }
+  // What is overdue is expected in the month of the day.
+  if (month !== undefined && month < at.day.slice(0, 7))
+    throw invalid('range.invalid', [{ path: 'month', message: `Must not be before ${at.day.slice(0, 7)}, the month of as_of.` }])
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...asked, figure })
   if (isUnmatched(figure)) return pageOfUnreconciled(insight, PATH, { ...asked, figure }, at.past)
   const dot = figure.indexOf('.')

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { AsOf } from '../../cfdi/contract.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, entriesOf, money, percent, Range, UNMATCHED } from '../common/contract.ts'
+import { Drilldown, Envelope, entriesOf, keyOfRow, money, percent, Range, UNMATCHED } from '../common/contract.ts'
 
 const own = { ...Range, as_of: AsOf }
 
@@ -39,6 +39,7 @@ export const FxEntriesQuery = z
       }),
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(keyOfRow('currency', ROW_FIGURES, 'required'))
 export type FxEntriesQuery = z.infer<typeof FxEntriesQuery>
 
 const own_currency = z.string().meta({ description: doc('Decimal with two places, in the currency of the row.') })

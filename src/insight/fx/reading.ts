@@ -6,7 +6,7 @@ import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
-import { type Insight, openInsight, type RangeQuery, readBothSides } from '../common/insight.ts'
+import { assertBegun, type Insight, openInsight, type RangeQuery, readBothSides } from '../common/insight.ts'
 import { publishedFor } from '../common/rates-for.ts'
 import { inPesos, parseUnrated } from '../common/unrated.ts'
 import { othersNotes } from '../common/unreconciled.ts'
@@ -24,6 +24,7 @@ export async function openFx(ctx: Ctx, query: RangeQuery & { as_of?: string | un
   const { as_of } = query
   const past = pastDay(ctx, as_of)
   const insight = await openInsight(ctx, { ...query, to: query.to ?? as_of?.slice(0, 7) })
+  assertBegun(insight, as_of)
   const { span, today, rules } = insight
   const day = past ?? today
   const days = { first: span.first, last: span.last < day ? span.last : day }

@@ -89,7 +89,8 @@ export function indicatorsOf(facts: Measurements, rules: Rules): Omit<Indicator,
       risky: own !== null,
     },
     blacklisted_counterparties: {
-      value: [...rfcs].filter((rfc) => blacklisted.has(rfc)).length,
+      // Nobody was looked for: that is no reassurance.
+      value: rfcs.size === 0 ? null : [...rfcs].filter((rfc) => blacklisted.has(rfc)).length,
       ...{ threshold: rules.get('indicator.blacklisted_counterparties'), sample_size: rfcs.size },
     },
     intercompany_share: share('intercompany_share', net(parties.filter(({ rfc }) => related.has(rfc))), net(parties), count(parties)),

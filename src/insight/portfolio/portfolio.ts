@@ -4,6 +4,7 @@ import { prepared } from '../../platform/db/fragment.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'
+import { REPSE_NOTE } from '../common/names.ts'
 import { ratesOf } from '../common/unrated.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
@@ -49,7 +50,7 @@ export async function getPortfolio(ctx: Ctx, query: PortfolioQuery): Promise<Por
     ...envelope(
       {
         formulas: Object.fromEntries(indicators.map(({ key, formula }) => [key, formula])),
-        notes: ['Thresholds are proposed. Lists, the REPSE registry and open balances are read as they are today.'],
+        notes: ['Thresholds are proposed. Lists, the REPSE registry and open balances are read as they are today.', REPSE_NOTE],
       },
       rules,
       { dof_rate, drilldown: qualityLinks(links) },

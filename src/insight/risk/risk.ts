@@ -8,6 +8,7 @@ import type { Basis, EntriesPage } from '../common/contract.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { pageOfLeftOut } from '../common/left-out.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
+import { REPSE_NOTE } from '../common/names.ts'
 import { inPesos, ratesOf } from '../common/unrated.ts'
 import { LEVELS, type Level, type Risk, type RiskEntriesQuery, type RiskQuery, type RiskRow } from './contract.ts'
 import { type Known, saidOf } from './evidence.ts'
@@ -22,6 +23,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   notes: [
     'Weights and levels are proposed. Lists and the REPSE registry are read as they are today.',
     'Cancelled documents are among the rows: metadata_only is said of them too, while data_quality.without_xml counts valid ones alone.',
+    REPSE_NOTE,
     'cancellation_in_process and sat_not_found rest on what the authority last answered to your status checks.',
   ],
 }

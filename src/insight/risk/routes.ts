@@ -8,7 +8,8 @@ import { Risk, RiskEntriesQuery, RiskQuery } from './contract.ts'
 import { getRisk, getRiskEntries } from './risk.ts'
 
 const RISK = doc(`Returns the CFDIs of a range that something is wrong with, the highest score first, then the largest total in MXN. Each
-flag names the provision and what it rests on. Cancelled and substituted documents are among them.`)
+flag names the provision and what it rests on. Cancelled and substituted documents are among them. The flag repse_not_valid_at_payment is
+raised only of suppliers that the registry was asked about: GET /v1/cfdi/repse-suppliers queues these look-ups, and nothing else does.`)
 
 const ENTRIES =
   doc(`Returns the documents that data_quality counts as missing_rate, dof_rate or not_counted, newest first, with their totals

@@ -1,4 +1,5 @@
 import type { Basis } from '../common/contract.ts'
+import { REPSE_NOTE } from '../common/names.ts'
 
 export const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
@@ -19,8 +20,10 @@ export const BASIS: Omit<Basis, 'rules'> = {
   notes: [
     'LIVA 1-B and 5: IVA counts when it is paid. Taxes of a complement are its own, else in proportion to its invoice.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
-    'What was withheld from third parties the month before is taken as paid to the authority.',
-    'saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why.',
+    'What was withheld from third parties the month before is taken as paid to the authority, as far as the window shows it: data_quality.cut_months and missing_months say whether it shows the month.',
+    'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
+    'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
+    REPSE_NOTE,
     'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
   ],
 }

@@ -4,7 +4,7 @@ import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, money, OMITTED } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, keyOfRow, money, OMITTED } from '../common/contract.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -50,10 +50,13 @@ export const VatEntriesQuery = z
   })
   .superRefine(requireFiscalEntity)
   .superRefine(onePeriod)
-  .refine(({ figure, rfc }) => rfc === undefined || figure.startsWith('pagado.'), {
-    path: ['rfc'],
-    message: 'Can be given with the figures of `pagado` only.',
-  })
+  .superRefine(
+    keyOfRow(
+      'rfc',
+      VAT_FIGURES.filter((figure) => figure.startsWith('pagado.')),
+      'optional',
+    ),
+  )
 export type VatEntriesQuery = z.infer<typeof VatEntriesQuery>
 
 export const VatMonth = z
@@ -73,8 +76,15 @@ export const VatMonth = z
     at_risk_repse: money.meta({
       description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
     }),
-    prorrateo: z.string().meta({ description: doc('The taxed part of what was collected, with six places; 1 without exempt sales.') }),
-    acreditable: money.nullable().meta({ description: doc('Null when nothing is known of what was received.') }),
+    prorrateo: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'The taxed part of what was collected, with six places; 1 without exempt sales. Null when nothing is known of what was issued.',
+        ),
+      }),
+    acreditable: money.nullable().meta({ description: doc('Null as `saldo` is.') }),
     saldo: money.nullable().meta({
       description: doc(
         'IVA to be paid; below zero, in favour of the taxpayer. Null when a direction of the month has the data_status `missing` and nothing of it ' +

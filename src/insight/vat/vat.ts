@@ -97,7 +97,9 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
   const data_status = { issued: statusOf(period, 0), received: statusOf(period, 1) }
   // Zeros of a month of which nothing is known yet would be taken for its position.
   const isUnknown = (direction: 0 | 1) => data_status[DIRECTIONS[direction]] !== 'complete' && !sums.isSeen(period, direction)
-  const result = isUnknown(0) || isUnknown(1) ? null : saldo
+  // What is creditable depends on what part of sales is taxed.
+  const isKnown = !isUnknown(0) && !isUnknown(1)
+  const result = isKnown ? saldo : null
   const declarado = declaredIn(returns, period)
   const declared = declarado === null ? null : micros(declarado.iva_a_cargo)! - micros(declarado.iva_a_favor)!
   return {
@@ -108,8 +110,8 @@ function rowOf(insight: Insight, sums: VatSums, returns: readonly ReturnRow[], p
     no_deducible_excluded: money(of('no_deducible_excluded')),
     at_risk_69b: money(of('at_risk_69b')),
     at_risk_repse: money(of('at_risk_repse')),
-    prorrateo: fixed(prorrateo, 6),
-    acreditable: isUnknown(1) ? null : money(acreditable),
+    prorrateo: isUnknown(0) ? null : fixed(prorrateo, 6),
+    acreditable: isKnown ? money(acreditable) : null,
     saldo: result === null ? null : money(result),
     resultado: result === null ? null : money(result).startsWith('-') ? 'a_favor' : 'a_cargo',
     pendiente_por_cobrar_iva: money(of('pendiente_por_cobrar_iva')),

@@ -4,7 +4,7 @@ import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { WITHHOLDING_CLASSES } from '../../rules/contract.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { Drilldown, Envelope, money, OMITTED, Range } from '../common/contract.ts'
+import { Drilldown, Envelope, keyOfRow, money, OMITTED, Range } from '../common/contract.ts'
 
 const Role = z.enum(['withheld_from_us', 'withheld_by_us']).meta({
   description: doc('`withheld_from_us`: creditable. `withheld_by_us`: to be paid to the authority by `due_date`.'),
@@ -43,6 +43,7 @@ export const WithholdingEntriesQuery = z
     ...Paging,
   })
   .superRefine(requireFiscalEntity)
+  .superRefine(keyOfRow('period', FIGURES, 'optional'))
 export type WithholdingEntriesQuery = z.infer<typeof WithholdingEntriesQuery>
 
 export const Withholding = z

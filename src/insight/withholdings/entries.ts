@@ -3,7 +3,7 @@ import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
-import { openInsight } from '../common/insight.ts'
+import { assertInRange, openInsight } from '../common/insight.ts'
 import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { measurer } from '../common/measured.ts'
 import { isUnmatched, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
@@ -33,6 +33,7 @@ export async function listWithholdingEntries(ctx: Ctx, query: WithholdingEntries
   const insight = await openInsight(ctx, query)
   const { span, rules } = insight
   const { figure, period, limit, cursor } = query
+  assertInRange(insight, 'period', period)
   const page = { figure, period, from: span.from, to: span.to, limit, cursor }
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...page, figure })
   const days = {

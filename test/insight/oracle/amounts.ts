@@ -58,9 +58,9 @@ export const money = (amount: Micros): string => fixed(quotient(amount, 10_000n)
 /** Six places, as entries have amounts, and rates. */
 export const exact = (amount: Micros): string => fixed(amount, 6)
 
-/** A percentage with two places; null where nothing is divided by. */
+/** A percentage with two places; null of a whole of nothing or less. */
 export const percent = (numerator: bigint, denominator: bigint): string | null =>
-  denominator === 0n ? null : fixed(quotient(numerator * 10_000n, denominator), 2)
+  denominator <= 0n ? null : fixed(quotient(numerator * 10_000n, denominator), 2)
 
 /** A ratio with so many places. */
 export const ratio = (numerator: bigint, denominator: bigint, places: number): string =>

@@ -104,7 +104,7 @@ export interface VatMonth {
   no_deducible_excluded: Money
   at_risk_69b: Money
   at_risk_repse: Money
-  prorrateo: Rate
+  prorrateo: Rate | null
   acreditable: Money | null
   saldo: Money | null
   resultado: 'a_cargo' | 'a_favor' | null

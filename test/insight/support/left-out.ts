@@ -30,6 +30,26 @@ function rangeOf({ today }: World, { path, query: { period, from, to, as_of = '9
   return { from: first.length === 7 ? `${first}-01` : first, to: as_of < end ? as_of : end }
 }
 
+type Visible = Record<'visible_from' | 'visible_to', string | null>
+const windowOf = (answer: Record<string, unknown>, side: Direction): Visible =>
+  (answer['windows'] as Record<string, Visible>)[`sat_cfdi_${side}`]!
+
+const HOUR = 3_600_000
+
+/** The months of a range of which the window shows some of the days and hides others: Mexico's days end from 5 to 8 hours after UTC's. */
+function cutMonths({ from, to }: Range, { visible_from, visible_to }: Visible, now: number) {
+  const end = visible_to === null ? now : Date.parse(visible_to)
+  return monthsOf({ from, to }).flatMap((month) => {
+    const first = from > `${month}-01` ? from : `${month}-01`
+    const last = to < lastDayOf(month) ? to : lastDayOf(month)
+    const shown = visible_from !== null && visible_from > first ? visible_from : first
+    if (shown > last || Date.parse(first) + 5 * HOUR > end) return []
+    const isOver = Date.parse(last) + 32 * HOUR - 1_000 <= end
+    const through = [new Date(end - 6 * HOUR).toISOString().slice(0, 10), last].sort()[0]!
+    return shown === first && isOver ? [] : [{ month, from: shown, to: through < first ? first : through }]
+  })
+}
+
 interface Month {
   month: string
   direction: Direction
@@ -43,7 +63,10 @@ export async function expectLeftOut(ask: Ask, world: World, asked: Asked, answer
   const direction = (query['direction'] as Direction | undefined) ?? DIRECTIONS[path]
   const past = path === '/analytics/financing' && query['as_of'] !== undefined && query['as_of'] < world.today ? query['as_of'] : null
   const { counts, tally } = qualityOf(world, range, direction, past)
-  const { months_missing, months_downloading, missing_months, drilldown, ...found } = answer['data_quality'] as Record<string, unknown>
+  const { months_missing, months_downloading, missing_months, cut_months, drilldown, ...found } = answer['data_quality'] as Record<
+    string,
+    unknown
+  >
   const what = `data_quality of ${path} ${JSON.stringify(query)}`
   expect(found, what).toEqual({ ...counts, ...BLIND[path] })
   for (const url of Object.values(drilldown as Record<string, string>)) {
@@ -59,6 +82,9 @@ export async function expectLeftOut(ask: Ask, world: World, asked: Asked, answer
     direction === undefined || direction === side ? begun.filter((month) => statusOf(month, side) === status) : []
   const missing = { issued: having('missing', 'issued'), received: having('missing', 'received') }
   expect(missing_months, what).toEqual(missing)
+  const cutIn = (side: Direction) =>
+    direction === undefined || direction === side ? cutMonths(range, windowOf(answer, side), world.now) : []
+  expect(cut_months, what).toEqual({ issued: cutIn('issued'), received: cutIn('received') })
   expect(months_missing, what).toBe(missing.issued.length + missing.received.length)
   expect(months_downloading, what).toBe(having('downloading', 'issued').length + having('downloading', 'received').length)
 }

@@ -64,7 +64,11 @@ export function portfolioOf(world: World, range: Range): Omit<Indicator, 'formul
       ...{ key: 'blacklist_status', value: own ? (own.situacion ?? own.source) : null, threshold: thresholds['blacklist_status']! },
       ...{ risky: own !== undefined, sample_size: 1 },
     },
-    number('blacklisted_counterparties', parties.filter((rfc) => isPresumed(situacionAt(world, rfc, world.today))).length, parties.length),
+    number(
+      'blacklisted_counterparties',
+      parties.length === 0 ? null : parties.filter((rfc) => isPresumed(situacionAt(world, rfc, world.today))).length,
+      parties.length,
+    ),
     share('intercompany_share', net(related), net(documents), documents.length),
     number('customer_concentration', concentration('issued'), of('issued').length),
     number('supplier_concentration', concentration('received'), of('received').length),

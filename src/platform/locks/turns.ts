@@ -1,0 +1,25 @@
+import type { Ctx } from '../context.ts'
+import { MemoryLimiter } from '../memory-limiter.ts'
+
+/** How many of an organization's readings run at a time in an isolate. A database answers one after the other, whoever asks. */
+const AT_ONCE = 2
+/** A reading that was ended from outside gives its place back after so long. */
+const LONGEST_MS = 60_000
+
+const limiters = new Map<string, { limiter: MemoryLimiter; asking: number }>()
+
+/**
+ * Reads what a surface needs of the ledger when fewer than `AT_ONCE` of the organization's other readings run: what another organization
+ * asks for waits for these, and not for all that this one has asked for.
+ */
+export async function inTurn<T>({ organization }: Pick<Ctx, 'organization'>, read: () => Promise<T>): Promise<T> {
+  const own = limiters.get(organization.id) ?? { limiter: new MemoryLimiter(AT_ONCE, LONGEST_MS), asking: 0 }
+  limiters.set(organization.id, own)
+  own.asking++
+  try {
+    return await own.limiter.hold(1, read)
+  } finally {
+    own.asking--
+    if (own.asking === 0) limiters.delete(organization.id)
+  }
+}
