@@ -21,6 +21,7 @@ interface __BaseEnv_Env {
 	TAX_AUTHORITY: string;
 	SAT_STAND_IN: string;
 	AUTHORITY_WAIT_FACTOR: string;
+	FETCHER_SOURCES: string;
 	REPSE_REGISTRY: string;
 	REPSE_REGISTRY_URL: string;
 	SPREAD_SECONDS: string;
@@ -71,6 +72,7 @@ declare namespace Cloudflare {
 		TAX_AUTHORITY: string;
 		SAT_STAND_IN: string;
 		AUTHORITY_WAIT_FACTOR: string;
+		FETCHER_SOURCES: string;
 		REPSE_REGISTRY: string;
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
@@ -116,6 +118,7 @@ declare namespace Cloudflare {
 		TAX_AUTHORITY: string;
 		SAT_STAND_IN: string;
 		AUTHORITY_WAIT_FACTOR: string;
+		FETCHER_SOURCES: string;
 		REPSE_REGISTRY: string;
 		REPSE_REGISTRY_URL: string;
 		SPREAD_SECONDS: string;
@@ -147,7 +150,7 @@ type StringifyValues<EnvType extends Record<string, unknown>> = {
 	[Binding in keyof EnvType]: EnvType[Binding] extends string ? EnvType[Binding] : string;
 };
 declare namespace NodeJS {
-	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "SAT_STAND_IN" | "AUTHORITY_WAIT_FACTOR" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
+	interface ProcessEnv extends StringifyValues<Pick<Cloudflare.Env, "ENVIRONMENT" | "TAX_AUTHORITY" | "SAT_STAND_IN" | "AUTHORITY_WAIT_FACTOR" | "FETCHER_SOURCES" | "REPSE_REGISTRY" | "REPSE_REGISTRY_URL" | "SPREAD_SECONDS" | "CREDENTIAL_REQUESTS_PER_MINUTE" | "ADDRESS_REQUESTS_PER_MINUTE" | "PUBLIC_HOSTS" | "CLOSED_DATABASES" | "LIST_URLS" | "FX_RATES_URL" | "BILLING_PROVIDER" | "CHECKOUT_URL" | "STRIPE_API_BASE" | "API_SECRET_KEYS" | "CIEC_KEYS" | "CURSOR_KEYS" | "WEBHOOK_KEYS">> {}
 }
 declare module "*.txt" {
 	const value: string;

@@ -36,6 +36,7 @@ export const contextOf = (
     cursorKeys: keyring('CURSOR_KEYS', KEY),
     webhookKeys: keyring('WEBHOOK_KEYS', KEY),
     fetcherKeys: null,
+    fetcherSources: null,
     publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],
   },
