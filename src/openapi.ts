@@ -24,10 +24,11 @@ const isOfFetcher = (path: string): boolean => path.startsWith('/fetcher/')
 
 const FETCHER_INFO = {
   title: 'Fetcher contract of the Fiscal Data Service',
-  version: '1.1.0',
+  version: '1.2.0',
   description:
     'What an external fetcher does, which the operator of a deployment runs: it leases jobs, logs in with the CIEC at the portal of the tax authority, ' +
-    'uploads what it downloaded, and completes them. Every request is signed with a key of FETCHER_KEYS, which has the form ' +
+    'uploads what it downloaded, and completes them. It is offered CFDIs and the data sources that the variable FETCHER_SOURCES of the deployment ' +
+    'names, all of them when that is empty. Every request is signed with a key of FETCHER_KEYS, which has the form ' +
     '`{version}:{base64 of 32 bytes}`, in three headers. `Fetcher-Timestamp`: seconds since 1970, at most five minutes away. `Fetcher-Digest`: ' +
     'the SHA-256 of the body in lower hexadecimal. `Fetcher-Signature`: `{version}:{base64}` of the HMAC-SHA256 under the key of ' +
     '`{Fetcher-Timestamp}.{method}.{path with query}.{Fetcher-Digest}`. Every request may be repeated.',

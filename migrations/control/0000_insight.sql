@@ -32,6 +32,8 @@ CREATE TABLE `connections` (
 	`received_to` integer,
 	`issued_reaches` text DEFAULT '[]' NOT NULL,
 	`received_reaches` text DEFAULT '[]' NOT NULL,
+	`issued_struck` text,
+	`received_struck` text,
 	`imported_at` integer,
 	`untold` text,
 	`listed` text,

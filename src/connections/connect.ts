@@ -76,7 +76,14 @@ async function commitConnection(
     updated_at: now,
   }
   const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
-  const noWindows = { issued_from: null, issued_to: null, received_from: null, received_to: null }
+  const noWindows = {
+    issued_from: null,
+    issued_to: null,
+    received_from: null,
+    received_to: null,
+    issued_struck: null,
+    received_struck: null,
+  }
   const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }
   const connected = (guards: readonly Statement[]) =>

@@ -10,6 +10,8 @@ export interface Settings {
   sessionKeys: Keyring
   /** With which the external fetcher signs its requests. Null when there is no fetcher. */
   fetcherKeys: Keyring | null
+  /** The sources besides CFDIs that the fetcher brings. Null for all of them. */
+  fetcherSources: readonly string[] | null
   /** The host names of the service itself, in lower case. */
   publicHosts: readonly string[]
   /** LEDGER_0 to LEDGER_n, in this order. */
@@ -121,6 +123,9 @@ function readSettings(env: Env): Settings {
   )
     faults.push('CLOSED_DATABASES must name ledgers and events shards that are bound, and not all of either kind.')
 
+  if (list('FETCHER_SOURCES').some((key) => !/^sat_[a-z0-9_]+$/.test(key)))
+    faults.push('FETCHER_SOURCES must be empty, or keys of data sources such as sat_csf, separated by commas.')
+
   const waitFactor = read(() => {
     const value = text('AUTHORITY_WAIT_FACTOR') || '1'
     if (!/^\d{1,6}(\.\d{1,9})?$/.test(value) || Number(value) === 0) throw new Error('AUTHORITY_WAIT_FACTOR must be a number above 0.')
@@ -135,6 +140,7 @@ function readSettings(env: Env): Settings {
     webhookKeys: ring('WEBHOOK_KEYS'),
     sessionKeys: ring('SESSION_KEYS'),
     fetcherKeys: text('FETCHER_KEYS') === '' ? null : ring('FETCHER_KEYS'),
+    fetcherSources: list('FETCHER_SOURCES').length === 0 ? null : list('FETCHER_SOURCES'),
     publicHosts: list('PUBLIC_HOSTS').map((host) => host.toLowerCase()),
     ledgers,
     events,

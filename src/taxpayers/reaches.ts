@@ -66,7 +66,8 @@ const added = (column: string): string => {
 
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
- * active and have a verified login, and notes what the run reached, once when the run is dispatched again. `from` is a day, `to` the
+ * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
+ * what was struck makes up for it. `from` is a day, `to` the
  * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
  */
 export const widenWindows = (
@@ -79,6 +80,7 @@ export const widenWindows = (
     .prepare(
       `update connections set
          ${reaches} = ${added(reaches)},
+         ${direction}_struck = iif(${direction}_struck < j.floor, ${direction}_struck, null),
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
          ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as day, value->>3 as ceiling from json_each(?1)) j
@@ -90,12 +92,20 @@ export const widenWindows = (
     .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])), Date.now())
 }
 
-/** Strikes what the runs of connections reached at an instant, in milliseconds, or later, because it was not downloaded. */
+/**
+ * Strikes what the runs of connections reached at an instant, in milliseconds, or later, because it was not downloaded. How far back that was
+ * is kept for the next run.
+ */
 export const strikeReaches = (db: Database, strikes: readonly { connection: number; since: number }[]): D1PreparedStatement => {
-  const before = (column: string) => raw(`${column} = ${packed(`(select n, at, floor from ${unpacked(column)} where at < j.since)`)}`)
+  const struck = (direction: 'issued' | 'received') => {
+    const [reaches, kept] = [unpacked(`${direction}_reaches`), `${direction}_struck`]
+    const floor = `(select date(min(floor) * 86400, 'unixepoch') from ${reaches} where at >= j.since)`
+    return raw(`${direction}_reaches = ${packed(`(select n, at, floor from ${reaches} where at < j.since)`)},
+      ${kept} = coalesce(min(${kept}, ${floor}), ${kept}, ${floor})`)
+  }
   return prepared(
     db.$client,
-    sql`update connections set ${before('issued_reaches')}, ${before('received_reaches')}
+    sql`update connections set ${struck('issued')}, ${struck('received')}
       from (select value->>0 as connection, value->>1 as since
         from json_each(${JSON.stringify(strikes.map(({ connection, since }) => [connection, since]))})) j
       where connections.connection = j.connection`,

@@ -88,6 +88,12 @@ export const connections = sqliteTable(
     issued_reaches: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
     received_reaches: text().notNull().default('[]'),
+    /**
+     * The first day of the ranges that were struck from the reaches of a source (strikeReaches); null when the next run need not make up for
+     * any.
+     */
+    issued_struck: text(),
+    received_struck: text(),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant(),
     /**

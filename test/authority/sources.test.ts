@@ -83,4 +83,20 @@ describe('a deployment with the real authority', () => {
     expect(await sourcesAsked(real)).toEqual(CFDI)
     expect(await sourcesAsked(env)).toEqual([...CFDI, MANDATORY])
   })
+
+  it('has the sources that the fetcher brings, all of them unless FETCHER_SOURCES names some', async () => {
+    const { owner } = await organization()
+    const fetcher = { ...real, FETCHER_KEYS: `1:${btoa('k'.repeat(32))}` } as Env
+    const active = async (under: object) => {
+      const { body } = await send('GET', '/v1/fiscal-entities/data-sources', { env: under as Env, authorization: basic(owner) })
+      return (body.data as DataSource[]).filter(({ is_active }) => is_active).map(({ key }) => key)
+    }
+    expect(await active(fetcher)).toEqual(DATA_SOURCE_KEYS)
+    const some = { ...fetcher, FETCHER_SOURCES: 'sat_opinion_32d, sat_csf' }
+    expect(await active(some)).toEqual([...CFDI, 'sat_csf', 'sat_opinion_32d'])
+    expect(await active({ ...real, FETCHER_SOURCES: 'sat_csf' })).toEqual(CFDI)
+    const extractor = { name: 'Todo', trigger_kind: 'connection_created', scope: 'full_history', data_source_keys: ['sat_csf', 'sat_rug'] }
+    const refused = await send('POST', '/v1/extractors', { env: some as Env, authorization: basic(owner), ...json(extractor) })
+    expect([refused.status, refused.body.errors.map(({ path }: { path: string }) => path)]).toEqual([422, ['data_source_keys[1]']])
+  })
 })

@@ -37,6 +37,7 @@ export const contextOf = (
     webhookKeys: keyring('WEBHOOK_KEYS', KEY),
     sessionKeys: keyring('SESSION_KEYS', KEY),
     fetcherKeys: null,
+    fetcherSources: null,
     publicHosts: [],
     ledgers: [more.ledger ?? env.LEDGER_0],
   },

@@ -157,6 +157,26 @@ describe('what a connection’s runs reached', () => {
     expect((await other.read()).issued).toEqual([daily(0, '2022-01-01')])
   })
 
+  it('that was struck is asked for again as far back as the earliest of it, until a run has reached that', async () => {
+    const { id, read } = await connection([daily(0), daily(1, '2022-03-04'), daily(2, '2022-05-06')])
+    const strike = (since: number) => strikeReaches(connect(env.DB), [{ connection: id, since }]).run()
+    const struckOf = async () => {
+      const { issued_struck, received_struck } = (await read()) as unknown as Record<string, string | null>
+      return [issued_struck, received_struck]
+    }
+    expect(await struckOf()).toEqual([null, null])
+    await strike(BEGIN + 3 * DAY)
+    expect(await struckOf()).toEqual([null, null])
+    await strike(BEGIN + 2 * DAY)
+    expect(await struckOf()).toEqual(['2022-05-06', null])
+    await strike(BEGIN + DAY)
+    expect(await struckOf()).toEqual(['2022-03-04', null])
+    await widen('issued', [[id, daily(3, '2022-03-05')]])
+    expect(await struckOf()).toEqual(['2022-03-04', null])
+    await widen('issued', [[id, daily(3, '2022-03-04')]])
+    expect(await struckOf()).toEqual([null, null])
+  })
+
   it('of a year of daily or weekly runs takes two hundred and fifty bytes at most', async () => {
     for (const every of [1, 7]) {
       const { id, read } = await connection([daily(-1, '2022-01-01')])

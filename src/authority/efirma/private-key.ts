@@ -21,6 +21,9 @@ const HMACS: Readonly<Record<string, string>> = {
 /** Web Crypto of Cloudflare refuses more. The authority's keys have 2,048. */
 const MAX_ITERATIONS = 100_000n
 
+/** 4,096 bits and a leading zero. A signature with a key of more takes seconds of the processor. The authority's keys have 2,048. */
+const MAX_MODULUS_BYTES = 513
+
 /**
  * Opens a private key in PKCS #8 and returns it as PrivateKeyInfo in DER. One that is not encrypted needs no password. Throws EfirmaRefused
  * efirma.key_unreadable, efirma.key_unsupported or efirma.wrong_password.
@@ -67,8 +70,10 @@ function plainKey(bytes: Uint8Array): Uint8Array {
   outer.end()
   integerOf(info.take(TAG.integer))
   const algorithm = oidOf(info.enter(TAG.sequence).take(TAG.oid))
-  new DerReader(info.take(TAG.octetString)).enter(TAG.sequence)
+  const key = new DerReader(info.take(TAG.octetString)).enter(TAG.sequence)
   if (algorithm !== RSA) throw unsupported()
+  integerOf(key.take(TAG.integer))
+  if (key.take(TAG.integer).length > MAX_MODULUS_BYTES) throw unsupported()
   return bytes
 }
 

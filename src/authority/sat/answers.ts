@@ -41,7 +41,8 @@ const TOKEN_LIFE = 300_000
 export function readToken(text: string): Token {
   const envelope = envelopeOf(text)
   const token = find(envelope, 'Body', 'AutenticaResponse', 'AutenticaResult')?.text
-  if (!token) throw unexpected()
+  // It goes into a header as it is.
+  if (!token || !/^[!#-~]+$/.test(token)) throw unexpected()
   const times = find(envelope, 'Header', 'Security', 'Timestamp')
   const [created, expires] = ['Created', 'Expires'].map((name) => Date.parse((times && find(times, name)?.text) ?? ''))
   const stated = expires! - created!
@@ -72,11 +73,14 @@ export function readVerified(text: string): Verified {
   }
 }
 
+/** In characters: what is kept of a code and of a message. */
+const [MOST_CODE, MOST_MESSAGE] = [16, 500]
+
 /** CodEstatus and Mensaje. Throws Unanswered without a code. */
 export function statusOf({ attributes }: XmlNode): { code: string; message: string } {
   const code = attributes.get('CodEstatus')?.trim()
   if (!code) throw unexpected()
-  return { code, message: attributes.get('Mensaje')?.trim() ?? '' }
+  return { code: code.slice(0, MOST_CODE), message: (attributes.get('Mensaje')?.trim() ?? '').slice(0, MOST_MESSAGE) }
 }
 
 /** The element `…Result` in `…Response` in the body. */

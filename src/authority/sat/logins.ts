@@ -1,17 +1,24 @@
 import { Unavailable } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
 import type { AuthorityLogins } from '../port/authority.ts'
-import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
+import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/catalog.ts'
 import { paceOf, sendOf } from './send.ts'
 import { CertificateRefused, satSession } from './session.ts'
 import { Unanswered } from './unanswered.ts'
+
+const CFDI: readonly DataSourceKey[] = ['sat_cfdi_issued', 'sat_cfdi_received']
+
+const sourcesOf = ({ settings: { fetcherKeys, fetcherSources } }: System): readonly DataSourceKey[] =>
+  fetcherKeys === null
+    ? CFDI
+    : DATA_SOURCE_KEYS.filter((key) => fetcherSources === null || CFDI.includes(key) || fetcherSources.includes(key))
 
 /**
  * The logins of the real authority, by its web services. They take e.firmas only, and deliver CFDIs only. A fetcher brings the other sources from
  * the authority's portal, with a CIEC.
  */
 export const satLogins = (system: System): AuthorityLogins => ({
-  sources: system.settings.fetcherKeys === null ? ['sat_cfdi_issued', 'sat_cfdi_received'] : DATA_SOURCE_KEYS,
+  sources: sourcesOf(system),
   kinds: ['efirma'],
   documentKind: 'ciec',
   answersMailbox: false,

@@ -9,7 +9,7 @@ import { Logins } from '../../taxpayers/login.ts'
 import { isWhole } from '../../visibility/coverage.ts'
 import { announce } from '../downloads.ts'
 import { readMetadata, readXml } from './compare.ts'
-import { coveredOf, openMonths, wakeStatements } from './months-store.ts'
+import { coveredOf, holdsAny, openMonths, wakeStatements } from './months-store.ts'
 
 /** How long a login is used without being read again, in milliseconds. */
 const KEPT_MS = 5_000
@@ -47,6 +47,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
       await ledger.batch(wakeStatements(ledger, entity, months))
       await announce(system, [{ shard, entity }])
     },
+    holdsAny: (request) => holdsAny(ledger, entity, request),
     readMetadata: (request, k) => readMetadata(place, request, k),
     readXml: (request, metadata) => readXml(place, request, metadata),
   }

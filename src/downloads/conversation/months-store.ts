@@ -1,5 +1,8 @@
+import type { AuthorityRequest } from '../../authority/sat/conversation/rules/requests.ts'
+import { join, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import type { MonthCoverage } from '../../visibility/coverage.ts'
+import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { JOBS_OF_WORK } from '../lease-store.ts'
 
 export interface MonthRow {
@@ -35,6 +38,27 @@ export const openMonths = async (ledger: D1Database, entity: number): Promise<Mo
   ).results
 
 export const coveredOf = ({ covered }: MonthRow): MonthCoverage => JSON.parse(covered ?? '[]') as MonthCoverage
+
+/** The values of tipo_comprobante by which the index finds the documents of a family. Metadata of retenciones has an empty one, or none. */
+const TYPES = { cfdi: ["in ('I', 'E', 'T', 'N', 'P')"], retenciones: ['is null', "= ''"] } as const
+
+/** Whether documents are held that a request asks for. It reads a few rows, however many there are. */
+export async function holdsAny(
+  ledger: D1Database,
+  entity: number,
+  { family, source, first, last }: Pick<AuthorityRequest, 'family' | 'source' | 'first' | 'last'>,
+): Promise<boolean> {
+  const direction = raw(source === 'sat_cfdi_issued' ? '0' : '1')
+  const found = TYPES[family].map(
+    (types) => sql`exists (
+      select 1 from cfdi own indexed by cfdi_tipoc
+      where own.entity = ${entity} and own.tipo_comprobante ${raw(types)} and own.direction = ${direction} and own.cancelled in (0, 1)
+        and own.issued_at >= ${earliestOf(first.slice(0, 10))} and own.issued_at <= ${latestOf(last.slice(0, 10))}
+        and own.kind = ${family} and own.fecha >= ${first} and own.fecha <= ${last})`,
+  )
+  const statement = prepared(ledger, sql`select ${join(found, ' or ')} as holds`)
+  return (await statement.first<{ holds: number }>())?.holds === 1
+}
 
 /** Makes the sleeping jobs of these months due now. */
 export function wakeStatements(

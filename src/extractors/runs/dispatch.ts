@@ -14,7 +14,7 @@ import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
-import { gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
+import { firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
@@ -205,7 +205,8 @@ const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_is
 
 /**
  * Returns what was queued, and the connections whose windows did not widen, because another login was accepted or refused meanwhile. The
- * first run after a connection became active again also requests the months since its last extraction that lie before the run's range.
+ * first run after a connection became active again also requests the months since its last extraction that lie before the run's range, and
+ * the whole range of runs that a refused login stopped.
  */
 async function dispatchPage(
   system: System,
@@ -230,7 +231,8 @@ async function dispatchPage(
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
       const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
       const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
-      const from = gapStart(range, connection[`${direction}_to`], connection.active_since) ?? range.from
+      const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
+      const from = firstOf([range.from, gap, connection[`${direction}_struck`]])
       wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime() })
       const months = monthsOf({ ...range, from }, extractor.timezone)
       const again = isSwept

@@ -50,6 +50,10 @@ export function gapStart({ from }: DownloadRange, ceiling: Date | null, active_s
   return day.slice(0, 7) < from.slice(0, 7) ? day : null
 }
 
+/** The earliest of some days. Null is none. */
+export const firstOf = (days: readonly [Day, ...(Day | null)[]]): Day =>
+  days.reduce<Day>((earliest, day) => (day !== null && day < earliest ? day : earliest), days[0])
+
 const first = (a: Day, b: Day): Day => (a < b ? a : b)
 const last = (a: Day, b: Day): Day => (a < b ? b : a)
 

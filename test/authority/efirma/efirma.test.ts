@@ -1,4 +1,4 @@
-import { createVerify, X509Certificate } from 'node:crypto'
+import { createVerify, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readCertificate } from '../../../src/authority/efirma/certificate.ts'
@@ -23,6 +23,8 @@ const RFC = 'EKU9003173C9'
 const PASSWORD = '12345678a'
 const key = newKey()
 const other = newKey()
+const { privateKey: hugeKey } = generateKeyPairSync('rsa', { modulusLength: 4_104 })
+const { privateKey: curveKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 const certificate = (changes: Partial<TestCertificate> = {}) =>
@@ -205,6 +207,18 @@ describe('an e.firma is refused', () => {
     [
       'when the key states no iterations',
       { private_key: base64(authorityKey(key, PASSWORD, { stated: 0 })) },
+      'efirma.key_unsupported',
+      'private_key',
+    ],
+    [
+      'when the key takes seconds to sign',
+      { private_key: base64(authorityKey(hugeKey, PASSWORD)) },
+      'efirma.key_unsupported',
+      'private_key',
+    ],
+    [
+      'when the key is of an elliptic curve',
+      { private_key: base64(authorityKey(curveKey, PASSWORD)) },
       'efirma.key_unsupported',
       'private_key',
     ],

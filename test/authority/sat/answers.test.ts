@@ -36,6 +36,10 @@ describe('the answer to a login', () => {
     expect(readToken(tokenAnswer(token, times)).life).toBe(300_000)
   })
 
+  it.each(['a"b', 'a b', 'a\nAuthorization: b', 'ñ'])('whose token cannot go into a header, %j, is none', (one) => {
+    expect(kindOf(readToken, tokenAnswer(one))).toBe('malformed')
+  })
+
   it('without a token is none', () => {
     for (const text of [tokenAnswer(''), tokenAnswer(' \n'), requestAnswer({ CodEstatus: '5000' })])
       expect(kindOf(readToken, text)).toBe('malformed')
@@ -69,6 +73,11 @@ describe('the answer to a request for documents', () => {
       expect(readRequested(requestAnswer({ IdSolicitud: ID, RfcSolicitante: 'EKU9003173C9', CodEstatus, Mensaje }, operation))).toEqual({
         ...{ meaning, code: CodEstatus, message: Mensaje, request: ID },
       })
+  })
+
+  it('is kept up to a length that a log and a row bear', () => {
+    const { code, message } = readRequested(requestAnswer({ CodEstatus: '9'.repeat(5_000), Mensaje: 'x'.repeat(50_000) }))
+    expect([code.length, message.length]).toEqual([16, 500])
   })
 
   it('names its request in lower case, and need not name one that was refused', () => {

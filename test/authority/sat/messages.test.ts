@@ -106,6 +106,19 @@ describe('a request', () => {
     }
   })
 
+  it('names what the authority named as it is, also when that is markup', async () => {
+    const session = await loggedIn()
+    const evil = `"/></des:solicitud><x a='&amp;`
+    for (const [request, name] of [
+      [verificationRequest(session, evil), 'IdSolicitud'],
+      [packageRequest(session, evil), 'IdPaquete'],
+    ] as const) {
+      const { body } = await request
+      verified(body)
+      expect(asked(body)[name]).toBe(evil)
+    }
+  })
+
   it('sends empty elements of its signature as the examples of its operation do', async () => {
     for (const [operation, request] of Object.entries(requests(await loggedIn()))) {
       const { body } = await request

@@ -4,7 +4,14 @@ import { type ToldRequest, toldOf } from '../../../src/authority/sat/conversatio
 const MINUTE = 60_000
 const NOW = Date.parse('2026-05-20T09:00:00Z')
 const asked = (some: Partial<ToldRequest>): ToldRequest => ({
-  ...{ source: 'sat_cfdi_issued', months: '["2026-03","2026-04"]', state: 'waiting', code: '5000', message: 'Solicitud Aceptada' },
+  ...{
+    family: 'cfdi',
+    source: 'sat_cfdi_issued',
+    months: '["2026-03","2026-04"]',
+    state: 'waiting',
+    code: '5000',
+    message: 'Solicitud Aceptada',
+  },
   ...{ asked_at: NOW - 3 * MINUTE, attempts: 1, due_at: NOW + 20_000, ...some },
 })
 const told = (requests: ToldRequest[], more: object = {}) =>
@@ -39,6 +46,22 @@ describe('what is told of the conversation about a month', () => {
       '9999: The tax authority gave an answer that the service does not know. It is asked again later.',
     )
     expect(told([asked({ state: 'failed' })])).toMatchObject({ hasFailed: true, next_check_at: null })
+  })
+
+  it.each<[what: string, code: string, of: Partial<ToldRequest>, later: Partial<ToldRequest>]>([
+    ['a request that failed', '301', { state: 'failed', code: '301' }, { state: 'stored' }],
+    ['one that is tried again', '404', { state: 'replaced', code: '404' }, { state: 'empty', code: '5004' }],
+    ['one that waits', '5000', {}, { state: 'empty', code: '5004' }],
+    ['one with documents', '5000', { state: 'stored' }, { state: 'empty', code: '5004' }],
+    ['metadata that is short', 'short', { state: 'stored', code: 'short' }, {}],
+    ['documents that are denied', 'denied', { state: 'stored', code: 'denied' }, { state: 'waiting' }],
+  ])('is the answer to %s, and not what was answered about the other family later', (_, code, of, later) => {
+    const again = code === '404' ? [asked({ state: 'planned', code: null, attempts: 2 })] : []
+    const requests = [asked({ family: 'retenciones', ...later }), ...again, asked(of)]
+    expect(told(requests).last_code).toMatch(new RegExp(`^${code}: The`))
+    expect(told(requests.map((one) => ({ ...one, family: one.family === 'cfdi' ? 'retenciones' : 'cfdi' }))).last_code).toMatch(
+      new RegExp(`^${code}: `),
+    )
   })
 
   it('is nothing of other months and sources, and nothing that was asked before the organization asked', () => {

@@ -313,6 +313,30 @@ describe('an e.firma that the authority refuses', () => {
   })
 })
 
+/** What breaks without it: what a customer's first run asked for stays missing for ever, because the next runs reach back less far. */
+it('the first run after a refused e.firma asks for all that the refused run asked for, and its months become complete', async () => {
+  const refused: Step = { operation: VERIFICA, answer: { code: '304' } }
+  const { world, one } = await asked({ months: 3 }, {}, [refused], cfdiOf(3, { data_source_keys: ['sat_cfdi_issued'] }))
+  await world.work()
+  expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
+  // Runs of the next weeks ask for one month.
+  expect((await one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 1 })).status).toBe(200)
+  world.pass(40 * 86_400_000)
+  expect((await one.ask('PATCH', one.path, { efirma: efirmaOf(world.rfc, { number: numberOf('0002') }) })).status).toBe(200)
+  await world.call()
+  await world.work()
+  const statuses = async () =>
+    (await one.ask('GET', `${one.path}/coverage`)).body.data.map((row: Record<string, string>) => [row['month'], row['status']])
+  const whole = ['2026-07', '2026-06', '2026-05', '2026-04', '2026-03', '2026-02'].map((month) => [month, 'complete'])
+  expect(await statuses()).toEqual(whole)
+  expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+  // It is made up for once.
+  const count = (await one.jobs()).length
+  world.pass(86_400_000)
+  await one.run()
+  expect((await one.jobs()).length).toBeLessThanOrEqual(count + 2)
+})
+
 /** What breaks without it: while one family's hosts are down, for a week, nothing of the other one is there to be read. */
 describe('a family that the authority does not answer for', () => {
   it('keeps no document of the other one away; the months stay requested until it answers', async () => {

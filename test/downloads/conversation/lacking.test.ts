@@ -1,6 +1,6 @@
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Behaviour } from '../../stand-in/requests.ts'
-import type { Step } from '../../stand-in/script.ts'
+import type { FalseAnswer, Step } from '../../stand-in/script.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
@@ -108,4 +108,42 @@ it('XML for which the authority has nothing keeps its month from being complete,
   expect(await missing()).toEqual([])
   expect((await months()).map(({ status }) => status)).toEqual(['complete', 'complete', 'complete'])
   expect(world.authority.log.violations).toEqual([])
+})
+
+/** What breaks without it: a bad hour of the authority makes the service say that a month is complete and has nothing new. */
+describe.each<[what: string, answer: FalseAnswer]>([
+  ['5004 to a check', { code: '5000', state: '5', stateCode: '5004' }],
+  ['state 3 without packages', { code: '5000', state: '3', stateCode: '5000' }],
+])('that there are no documents where some are held (%s)', (_, answer) => {
+  const nothing = (times: number): Step => ({ operation: 'VerificaSolicitudDescarga', family: 'cfdi', times, answer })
+
+  it('is asked again, and believed no sooner than it is true', async () => {
+    const { world, run, missing, months } = await taxpayer(() => ({}))
+    await run()
+    const late = { ...issued(world, '2026-03')[0]!, uuid: crypto.randomUUID().toUpperCase() }
+    world.truth.add({ ...late, xml: () => late.xml().replaceAll(issued(world, '2026-03')[0]!.uuid, late.uuid) })
+    world.authority.script.steps.push(nothing(2))
+    world.pass(DAY)
+    await run()
+    expect(await missing()).toEqual([])
+    expect((await months()).map(({ status }) => status)).toEqual(['complete', 'complete', 'complete'])
+    expect(world.authority.log.violations).toEqual([])
+  })
+
+  it('leaves the months partial when the authority keeps saying it, until a later run', async () => {
+    const { world, run, missing, months } = await taxpayer(() => ({}))
+    await run()
+    world.authority.script.steps.push(nothing(5))
+    world.pass(DAY)
+    await run()
+    for (const { status, last_code } of await months()) {
+      expect(status).toBe('partial')
+      expect(last_code).toMatch(/^denied: The tax authority says that it has no documents/)
+    }
+    world.pass(DAY)
+    await run()
+    expect(await missing()).toEqual([])
+    expect((await months()).map(({ status }) => status)).toEqual(['complete', 'complete', 'complete'])
+    expect(world.authority.log.violations).toEqual([])
+  })
 })

@@ -175,7 +175,7 @@ class Worker {
       return this.#wake(awaiting)
     }
     const session = satSession(sendOf(held.system), efirma, paceOf(held.system, efirma.rfc))
-    const exchange = { held, session, request, requests }
+    const exchange = { held, around: this.#around, session, request, requests, since }
     try {
       if (request.state === 'planned') return await ask(exchange, awaiting)
       if (request.state === 'ready') return await download(exchange)

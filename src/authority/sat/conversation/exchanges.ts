@@ -1,19 +1,23 @@
 import { Unavailable } from '../../../failures.ts'
 import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
-import type { HeldConversation } from './held.ts'
-import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest } from './rules/outcomes.ts'
+import type { HeldConversation, Said } from './held.ts'
+import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest, type RequestOutcome } from './rules/outcomes.ts'
 import { upToNow } from './rules/plan.ts'
-import { type AuthorityRequest, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
+import { type AuthorityRequest, DENIED, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
+import { roundsOf } from './rules/rounds.ts'
 import { waitAfter } from './rules/schedule.ts'
+import type { Surroundings } from './surroundings.ts'
 import { ObjectWriter } from './upload.ts'
 
-/** What an exchange with the authority is about: a request, and all others. */
+/** What an exchange with the authority is about: a request, all others, and since when somebody waits for it. */
 export interface Exchange {
   held: HeldConversation
+  around: Surroundings
   session: SatSession
   request: AuthorityRequest
   requests: readonly AuthorityRequest[]
+  since: number
 }
 
 /** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
@@ -22,8 +26,36 @@ const AFTER_PACKAGE_MS = 20_000
 /** How often the authority delivers a package. */
 const MOST_DELIVERIES = 2
 
+/** That there are no documents where there were some is asked again so often, before the month is left to the next run. */
+const MOST_DENIED_ROUNDS = 4
+
+/** Whether the authority has told of documents that a metadata request asks for: some are held, or other metadata announces them. */
+const isKnownOf = async ({ around, requests, since }: Exchange, request: AuthorityRequest): Promise<boolean> =>
+  requests.some(
+    ({ kind, family, source, state, announced, asked_at, first, last }) =>
+      kind === 'metadata' &&
+      family === request.family &&
+      source === request.source &&
+      state === 'stored' &&
+      (announced ?? 0) > 0 &&
+      asked_at >= since &&
+      first >= request.first &&
+      last <= request.last,
+  ) || around.holdsAny(request)
+
+/** Records what became of a request. That there are no documents is not believed where there were some: it never makes a month complete. */
+async function settle(exchange: Exchange, request: AuthorityRequest, outcome: RequestOutcome, said: Said): Promise<void> {
+  const { held, requests, since } = exchange
+  if (outcome?.state !== 'empty' || request.kind !== 'metadata' || !(await isKnownOf(exchange, request)))
+    return held.record(request, requests, outcome, said)
+  const denied = { code: DENIED, message: said.message }
+  const rounds = roundsOf({ request, requests, since }, { state: 'replaced', code: DENIED })
+  await held.record(request, requests, rounds < MOST_DENIED_ROUNDS ? { state: 'replaced', how: 'later' } : { state: 'stored' }, denied)
+}
+
 /** Sends a request. It is noted before, so that its period is known as used whatever happens. Throws CertificateRefused. */
-export async function ask({ held, session, request, requests: before }: Exchange, months: readonly WantedMonth[]): Promise<void> {
+export async function ask(exchange: Exchange, months: readonly WantedMonth[]): Promise<void> {
+  const { held, session, request, requests: before } = exchange
   const asked_at = held.now
   const asked = { ...upToNow(request, months, before, asked_at), attempts: request.attempts + 1 }
   const requests = before.map((one) => (one.n === asked.n ? asked : one))
@@ -35,7 +67,7 @@ export async function ask({ held, session, request, requests: before }: Exchange
       ...{ FechaInicial: first, FechaFinal: last },
       EstadoComprobante: kind === 'xml' && source === 'sat_cfdi_received' ? 'Vigente' : 'Todos',
     })
-    await held.record(asked, requests, outcomeOfRequest(answer, attempts), answer)
+    await settle({ ...exchange, requests }, asked, outcomeOfRequest(answer, attempts), answer)
   } catch (error) {
     // It was not sent.
     if (error instanceof Unavailable)
@@ -47,13 +79,14 @@ export async function ask({ held, session, request, requests: before }: Exchange
 }
 
 /** Asks what has become of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
-export async function check({ held, session, request, requests }: Exchange): Promise<void> {
+export async function check(exchange: Exchange): Promise<void> {
+  const { session, request } = exchange
   try {
     const answer = await session.verification(request.family, request.request_id!)
     const { code, message, state, stateCode } = answer
     // Why a request was rejected says its own code.
     const said = { code: code === '5000' && state === '5' && stateCode !== '' ? stateCode : code, message }
-    await held.record(request, requests, outcomeOfCheck(answer, request.attempts), said)
+    await settle(exchange, request, outcomeOfCheck(answer, request.attempts), said)
   } catch (error) {
     // The schedule asks again.
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error

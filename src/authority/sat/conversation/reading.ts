@@ -3,7 +3,8 @@ import type { HeldConversation } from './held.ts'
 import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
 import { addDays, xmlPeriods } from './rules/plan.ts'
-import { type AuthorityRequest, type RequestState, SHORT, UNREADABLE } from './rules/requests.ts'
+import { SHORT, UNREADABLE } from './rules/requests.ts'
+import { type Reading, roundsOf } from './rules/rounds.ts'
 import { PackageUnreadable, type Surroundings } from './surroundings.ts'
 
 /** XML that metadata announces and that does not come is asked for so often. */
@@ -12,27 +13,6 @@ const MOST_XML_ROUNDS = 2
 const MOST_SHORT_ROUNDS = 3
 /** An unreadable package is asked for anew at once so often; then it takes longer. */
 const MOST_MOVES = 3
-
-/** A request whose packages came, with all others, and since when somebody waits for it. */
-interface Reading {
-  request: AuthorityRequest
-  requests: readonly AuthorityRequest[]
-  since: number
-}
-
-/** How often what a request asks for was asked for since then, and ended so. Failures do not count: nothing came then. */
-const roundsOf = ({ request, requests, since }: Reading, ended: { state: RequestState; code?: string }): number =>
-  requests.filter(
-    ({ family, source, kind, first, last, state, code, asked_at }) =>
-      family === request.family &&
-      source === request.source &&
-      kind === request.kind &&
-      asked_at >= since &&
-      first <= request.first &&
-      request.first <= last &&
-      state === ended.state &&
-      (ended.code === undefined || ended.code === code),
-  ).length
 
 /** Reads what came, once all packages of a request are in the bucket: of metadata one package at a time, and asks for the XML that is missing. */
 export async function readPackages(held: HeldConversation, around: Surroundings, reading: Reading): Promise<void> {

@@ -17,6 +17,8 @@ export interface Surroundings {
   efirmaOf(organizations: readonly string[]): Promise<Efirma | null>
   /** Has the jobs of these months run. */
   wake(months: readonly AwaitedMonth[]): Promise<void>
+  /** Whether documents are held that a metadata request asks for. */
+  holdsAny(request: AuthorityRequest): Promise<boolean>
   /**
    * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents all packages list, and how
    * much in them nobody can read or date. Throws PackageUnreadable.

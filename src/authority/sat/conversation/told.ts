@@ -1,11 +1,12 @@
 import { type Fragment, raw, sql } from '../../../platform/db/fragment.ts'
 import { MEANING_IN_WORDS, meaningOf } from '../meanings.ts'
 import { UNANSWERED_IN_WORDS, type UnansweredKind } from '../unanswered.ts'
-import { type RequestState, SHORT, UNREADABLE } from './rules/requests.ts'
+import { DENIED, isUnfinished, type RequestState, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { nextCheck } from './rules/schedule.ts'
 
 /** A request as it is told of. */
 export interface ToldRequest {
+  family: string
   source: string
   /** A JSON array. */
   months: string
@@ -23,12 +24,13 @@ const LOOKED_AT = 100
 
 /** Selects the newest requests about a taxpayer. */
 export const toldRequests = (entity: number): Fragment =>
-  sql`select source, months, state, code, message, asked_at, attempts,
+  sql`select family, source, months, state, code, message, asked_at, attempts,
       (select due_at from authority_conversations c where c.entity = ${entity}) as due_at
     from authority_requests where entity = ${entity} order by n desc limit ${raw(String(LOOKED_AT))}`
 
 const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
   [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',
+  [DENIED]: 'The tax authority says that it has no documents for a period in which it had some. It is asked again.',
   [UNREADABLE]: 'A package of the tax authority could not be read. It is asked for anew.',
 }
 
@@ -50,7 +52,13 @@ export interface ToldMonth {
   next_check_at: number | null
 }
 
-const IN_PROGRESS: readonly RequestState[] = ['planned', 'asked', 'waiting', 'ready']
+/** How much what was answered to a request says of its month: most what keeps that from being complete, least that there is nothing. */
+function weightOf({ family, state, code }: ToldRequest, own: readonly ToldRequest[]): number {
+  if (state === 'stored' && saysShort(code)) return 5
+  if (state === 'failed') return 4
+  if (own.some((one) => one.family === family && isUnfinished(one))) return 3
+  return state === 'empty' ? 1 : 2
+}
 
 /**
  * Tells of the conversation about a month what has happened since an instant, in milliseconds: requests from before may be for others.
@@ -63,10 +71,10 @@ export function toldOf(
   const own = requests.filter(
     (one) => one.source === source && one.asked_at >= since && (JSON.parse(one.months) as string[]).includes(month),
   )
-  // What keeps the month from being complete comes before what was answered later, about its XML.
-  const coded = own.find(({ code, state }) => code === SHORT && state === 'stored') ?? own.find(({ code }) => code !== null)
+  // Among those that say as much, the newest.
+  const [coded] = own.filter(({ code }) => code !== null).sort((one, other) => weightOf(other, own) - weightOf(one, own))
   const checks = own.flatMap(({ state, asked_at, due_at }) => {
-    if (!IN_PROGRESS.includes(state)) return []
+    if (!isUnfinished({ state })) return []
     const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? Math.max(asked_at, now) : due_at
     return next === null ? [] : [Math.max(next, now)]
   })

@@ -49,7 +49,7 @@ export interface AuthorityRequest extends Period {
   state: RequestState
   /** IdSolicitud. */
   request_id: string | null
-  /** The last answer that was not only "not yet", in the authority's code and words; or what is wrong with its packages (SHORT, UNREADABLE). */
+  /** The last answer that was not only "not yet", in the authority's code and words; or what is wrong with what came (SHORT, UNREADABLE, DENIED). */
   code: string | null
   message: string | null
   /** NumeroCFDIs. */
@@ -61,14 +61,20 @@ export interface AuthorityRequest extends Period {
   attempts: number
 }
 
-/** What can be wrong with packages, as the code of their request: their metadata lists fewer documents than were announced, or one is none. */
-export const [SHORT, UNREADABLE] = ['short', 'unreadable'] as const
+/**
+ * What can be wrong with what came, as the code of its request: metadata lists fewer documents than were announced, a package is none, or the
+ * authority says that it has no documents where it had some.
+ */
+export const [SHORT, UNREADABLE, DENIED] = ['short', 'unreadable', 'denied'] as const
 
 export const isUnfinished = ({ state }: Pick<AuthorityRequest, 'state'>): boolean =>
   state === 'planned' || state === 'asked' || state === 'waiting' || state === 'ready'
 
-/** Whether the authority listed less than it announced: then no month of the request is known to be whole. */
-export const isShort = ({ kind, code }: AuthorityRequest): boolean => kind === 'metadata' && code === SHORT
+/** Whether a code says that the authority listed less than it has. */
+export const saysShort = (code: string | null): boolean => code === SHORT || code === DENIED
+
+/** Whether the authority listed less than it has: then no month of the request is known to be whole. */
+export const isShort = ({ kind, code }: AuthorityRequest): boolean => kind === 'metadata' && saysShort(code)
 
 export const isDone = ({ state }: Pick<AuthorityRequest, 'state'>): boolean => state === 'stored' || state === 'empty'
 
