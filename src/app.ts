@@ -15,7 +15,7 @@ import { consoleApp, isOfConsole } from './console/routes.ts'
 import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { coverageRoutes } from './downloads/completeness/routes.ts'
-import { syncRoutes } from './downloads/routes.ts'
+import { syncJobRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { runRoutes } from './extractors/runs/routes.ts'
 import { fetcherRoutes } from './fetcher/routes.ts'
@@ -36,6 +36,7 @@ import { shell } from './shell.ts'
 import { statusRoutes } from './status/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { SURFACE_PATHS } from './surface-paths.ts'
+import { entitySyncRoutes, syncRoutes } from './sync/routes.ts'
 import { testHelperRoutes } from './test-helpers/routes.ts'
 import { watchRoutes } from './watch/routes.ts'
 import { eventCatalogRoutes } from './webhooks/catalog/routes.ts'
@@ -90,7 +91,9 @@ export function mountRequests(app: Hono<App>): Hono<App> {
     .route('/v1/extractors', runRoutes)
     .route('/v1/fiscal-entities', sourceRoutes)
     .route('/v1/fiscal-entities', entityRoutes)
-    .route('/v1/fiscal-entities', syncRoutes)
+    .route('/v1/sync', syncRoutes)
+    .route('/v1/fiscal-entities', entitySyncRoutes)
+    .route('/v1/fiscal-entities', syncJobRoutes)
     .route('/v1/fiscal-entities', coverageRoutes)
     .route('/v1/fiscal-entities', documentRoutes)
     .route('/v1/fiscal-entities', obligationRoutes)

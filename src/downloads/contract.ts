@@ -1,29 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
-import { SYNC_STATUSES } from './tables.ts'
-
-export const SyncStatus = z
-  .strictObject({
-    fiscal_entity_id: Id('fe'),
-    status: z.enum(['idle', 'running']).meta({
-      description: doc(
-        '`running` while at least one job is queued or running: months of these jobs are `requested` in the coverage, unless they are complete.',
-      ),
-    }),
-    jobs: z
-      .strictObject({ queued: z.int(), running: z.int(), succeeded: z.int(), failed: z.int(), total: z.int() })
-      .meta({ description: doc('Counts the latest job of each data source and month that the organization’s runs created or joined.') }),
-    percent: z
-      .int()
-      .min(0)
-      .max(100)
-      .meta({ description: doc('Percentage of the jobs that have finished, rounded down; 100 without jobs.') }),
-    last_success_at: Instant.nullable(),
-    last_failure_at: Instant.nullable(),
-  })
-  .meta({ id: 'SyncStatus' })
-export type SyncStatus = z.infer<typeof SyncStatus>
+import { JOB_STATUSES } from './tables.ts'
 
 export const SyncJob = z
   .strictObject({
@@ -33,10 +11,11 @@ export const SyncJob = z
       .string()
       .nullable()
       .meta({ description: doc('The month, `YYYY-MM`; null for document sources.') }),
-    status: z.enum(SYNC_STATUSES).meta({
+    status: z.enum(JOB_STATUSES).meta({
       description: doc(
-        'All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job that has not ended waits, ' +
-          '`queued`, while the connection is not active, even if it goes on for others.',
+        'All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job is `waiting` after an attempt that ' +
+          'failed, which error_class and next_attempt_at tell more of, while the tax authority prepares what it was asked for, and while the ' +
+          'connection is not active, even if it goes on for others.',
       ),
     }),
     attempts: z.int().meta({ description: doc('Attempts since the organization’s own run asked for the job.') }),
@@ -90,5 +69,5 @@ export const SyncJob = z
   .meta({ id: 'SyncJob' })
 export type SyncJob = z.infer<typeof SyncJob>
 
-export const SyncJobQuery = z.strictObject({ ...Paging, status: z.enum(SYNC_STATUSES).optional() })
+export const SyncJobQuery = z.strictObject({ ...Paging, status: z.enum(JOB_STATUSES).optional() })
 export type SyncJobQuery = z.infer<typeof SyncJobQuery>

@@ -1,4 +1,4 @@
-import type { syncJobs } from './tables.ts'
+import type { JobStatus, syncJobs } from './tables.ts'
 
 /** A job with the first run of the organization that covers it, and what its row says of the time before that. */
 export type JobRow = Pick<
@@ -7,7 +7,6 @@ export type JobRow = Pick<
   | 'month'
   | 'job_id'
   | 'open'
-  | 'status'
   | 'attempts'
   | 'rejected_count'
   | 'rejected_files'
@@ -17,6 +16,7 @@ export type JobRow = Pick<
   | 'started_at'
   | 'finished_at'
 > & {
+  status: JobStatus
   /** The job under whose identifier the organization knows it. */
   known_as: string
   first_run: string
@@ -49,22 +49,24 @@ const CONVERSATION = 'left join authority_conversations c on c.entity = ?2'
 /** The lease is on the job when it was due as the lease began. */
 export const IS_LEASED = 's.open = 1 and coalesce(s.not_before <= w.leased_at, 0)'
 
-/** A job that runs for others only waits for an organization whose connection is not active, ?4. */
-const STATUS = `iif(s.open = 1, iif(?4 and ${IS_LEASED}, 'running', 'queued'), s.status)`
+/** Attempts of the job `s` since the organization asked for it, the one that goes on included. */
+export const OWN_ATTEMPTS = `max(0, s.attempts + (s.status = 'queued' and ${IS_LEASED}) - j.attempts_before)`
 
-/** Counts the latest job of each source and month by status. `last` is the latest end that the organization may know, in milliseconds. */
-export const jobCounts = async (ledger: D1Database, organization_id: string, entity: number, isActive: boolean) =>
-  (
-    await ledger
-      .prepare(
-        `${JOBS} select ${STATUS} as status, count(*) as n, max(max(s.finished_at, j.requested_at)) as last
-         from (select source, month, job_id, requested_at, max(last_run) from jobs group by source, month) j
-         cross join ${ITS_ROW}
-         group by 1`,
-      )
-      .bind(organization_id, entity, Date.now(), Number(isActive))
-      .all<{ status: string; n: number; last: number | null }>()
-  ).results
+/** The error class of the last attempt that the organization may know of. */
+export const OWN_ERROR = `iif(${OWN_ATTEMPTS} > 0 or j.attempts_before = 0 or s.error_class = 'invalid_credentials', s.error_class, null)`
+
+/** The job waits for the authority until later than ?3. */
+export const IS_ASLEEP = 's.error_class is null and s.not_before = s.wait_until and s.wait_until > ?3'
+
+/**
+ * What the organization is told of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose
+ * connection is not active: it runs for others only.
+ */
+export const stateOf = (isActive: string): string =>
+  `case when s.open = 0 then s.status when not ${isActive} then 'waiting' when ${IS_LEASED} then 'running'
+     when ${OWN_ERROR} is not null or (${IS_ASLEEP}) then 'waiting' else 'queued' end`
+
+const STATUS = stateOf('?4')
 
 /** A page of the organization's jobs, those of its newest run first. */
 export const jobsOfOrganization = async (

@@ -6,10 +6,9 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
 import { NOTHING, shows, type Window, windowsOf } from '../visibility/window.ts'
-import type { SyncJob, SyncJobQuery, SyncStatus } from './contract.ts'
+import type { SyncJob, SyncJobQuery } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
-import { type JobPlace, type JobRow, jobCounts, jobsOfOrganization } from './progress-store.ts'
-import { SYNC_STATUSES } from './tables.ts'
+import { type JobPlace, type JobRow, jobsOfOrganization } from './progress-store.ts'
 
 /** The connection of the request, in any state (decisions.md 4). Throws Failure 404 fiscal_entity.not_found. */
 function requireConnection(ctx: Ctx): Connection {
@@ -18,24 +17,6 @@ function requireConnection(ctx: Ctx): Connection {
 }
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
-
-/** Returns the progress of the downloads that the organization's runs created or joined for the RFC. */
-export async function getSync(ctx: Ctx): Promise<SyncStatus> {
-  const { entity, shard, fiscal_entity_id, state } = requireConnection(ctx)
-  // A job that runs while the connection is not active runs for others.
-  const counts = await jobCounts(ctx.settings.ledgers[shard]!, ctx.organization.id, entity, state === 'active')
-  const of = (status: string) => counts.find((row) => row.status === status)
-  const [queued = 0, running = 0, succeeded = 0, failed = 0] = SYNC_STATUSES.map((status) => of(status)?.n ?? 0)
-  const total = queued + running + succeeded + failed
-  return {
-    fiscal_entity_id,
-    status: queued + running > 0 ? 'running' : 'idle',
-    jobs: { queued, running, succeeded, failed, total },
-    percent: total === 0 ? 100 : Math.floor((100 * (succeeded + failed)) / total),
-    last_success_at: iso(of('succeeded')?.last ?? null),
-    last_failure_at: iso(of('failed')?.last ?? null),
-  }
-}
 
 /** What a job did not keep. Windows hide what has a date, like any document; what nobody could date is told to all whose job it is. */
 function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window): SyncJob['rejected_files'] {
@@ -56,7 +37,7 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
   const error_class = isAttempted ? row.error_class : null
   // A job that waits for a new CIEC has no scheduled attempt. One without an error waits for the authority, unless somebody joined it since.
   const isAsleep = row.error_class === null && row.not_before === row.wait_until
-  const isWaiting = row.status === 'queued' && error_class !== 'invalid_credentials' && (error_class !== null || isAsleep)
+  const isWaiting = row.status === 'waiting' && error_class !== 'invalid_credentials' && (error_class !== null || isAsleep)
   const next = isAsleep ? row.asked_again_at : row.wait_until
   return {
     job_id: await shownJobId(fiscal_entity_id, row.source, row.month, row.known_as),

@@ -1,7 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
-export const SYNC_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
+/** As the row has it. */
+const STORED_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const
+
+/** As an organization is told it: a job that waits is told apart. */
+export const JOB_STATUSES = ['queued', 'running', 'waiting', 'succeeded', 'failed'] as const
+export type JobStatus = (typeof JOB_STATUSES)[number]
 
 /** One download of a source and month of an RFC, shared by every organization whose run created or joined it. Times are milliseconds since 1970. */
 export const syncJobs = sqliteTable(
@@ -30,7 +35,7 @@ export const syncJobs = sqliteTable(
     /** 1 while a worker runs it that claimed it alone. */
     is_claimed: integer('is_claimed').notNull().default(0),
     /** Not stored. An open job is `running` only while it is claimed; otherwise the lease of `sync_work` says what runs. */
-    status: text('status', { enum: SYNC_STATUSES })
+    status: text('status', { enum: STORED_STATUSES })
       .notNull()
       .generatedAlwaysAs(
         sql`(case when open = 0 then iif(error_class is null, 'succeeded', 'failed') else iif(is_claimed, 'running', 'queued') end)`,

@@ -244,7 +244,7 @@ describe('a refused CIEC', () => {
     const call = await callOf((await one.entity()).rfc)
     await env.DB.prepare("update connections set ciec = '9:AAAA' where entity = ?").bind(call.entity).run()
     await deliver([call])
-    expect((await one.sync()).jobs.queued).toBeGreaterThan(0)
+    expect((await one.sync()).jobs.waiting).toBeGreaterThan(0)
     queue.announced()
     expect((await one.give('empty2')).body.status).toBe('active')
     expect(queue.announced()).toEqual([call])

@@ -47,7 +47,7 @@ describe('an authority that fails', () => {
       expect(jobs).toHaveLength(3)
       const next_attempt_at = new Date(Date.parse('2026-05-20T09:00:00Z') + (clock + wait) * 1_000).toISOString()
       for (const job of jobs)
-        expect(job).toMatchObject({ status: 'queued', attempts: n + 1, error_class: 'sat_unavailable', next_attempt_at })
+        expect(job).toMatchObject({ status: 'waiting', attempts: n + 1, error_class: 'sat_unavailable', next_attempt_at })
       expect(queue.delays()).toEqual([wait, wait, wait])
       clock += wait
       later(clock)
@@ -86,9 +86,9 @@ describe('a CIEC that the authority rejects while downloading', () => {
       expect((await one.page()).status).toBe(404)
     }
     expect(await audited(draft, 'fiscal_entity.ciec_invalid')).toHaveLength(0)
-    for (const job of await ana.jobs('&status=queued'))
+    for (const job of await ana.jobs('&status=waiting'))
       expect(job).toMatchObject({ error_class: 'invalid_credentials', next_attempt_at: null })
-    expect(await ana.sync()).toMatchObject({ status: 'running', jobs: { queued: 3 } })
+    expect(await ana.sync()).toMatchObject({ state: 'blocked', status: 'running', jobs: { waiting: 3 } })
     later(3_000)
     queue.announced()
     await sweep()

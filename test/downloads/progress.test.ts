@@ -68,7 +68,7 @@ describe('a job that several organizations share', () => {
     const [ofFirst, ofSecond] = [await first.jobs(), await second.jobs()]
     expect(ofSecond.length).toBeGreaterThan(4)
     for (const job of ofSecond) expect(job).toMatchObject({ ...before, created_at: instant(40) })
-    const waiting = { status: 'queued', attempts: 4, error_class: 'sat_unavailable', next_attempt_at: instant(75) }
+    const waiting = { status: 'waiting', attempts: 4, error_class: 'sat_unavailable', next_attempt_at: instant(75) }
     for (const job of ofFirst) expect(job).toMatchObject({ ...waiting, created_at: instant(0), started_at: instant(0) })
     // What happens from then on, it is told of.
     later(75)
@@ -162,7 +162,7 @@ describe('a job that several organizations share', () => {
     expect((await second.ask('PATCH', second.path, { ciec: null })).body.status).toBe('invalid_ciec')
     const shown = async () => [
       (await second.jobs()).map(({ next_attempt_at: _, ...job }) => job),
-      (await second.jobs('&status=queued')).length,
+      (await second.jobs('&status=waiting')).length,
       (await second.jobs('&status=running')).length,
       await second.sync(),
     ]
@@ -172,7 +172,7 @@ describe('a job that several organizations share', () => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     later(60)
     await work(rfc)
-    expect(await told(first)).toContain('queued 1')
+    expect(await told(first)).toContain('waiting 1')
     expect(await shown()).toEqual(before)
     const ledger = await ledgerOf(rfc)
     await ledger
@@ -225,7 +225,7 @@ describe('a job that several organizations share', () => {
     }
     await relay(rfc)
     expect(new Set((await first.jobs()).map(({ status }) => status))).toEqual(new Set(['failed']))
-    expect(new Set((await second.jobs()).map(({ status }) => status))).toEqual(new Set(['queued']))
+    expect(new Set((await second.jobs()).map(({ status }) => status))).toEqual(new Set(['waiting']))
     expect((await second.ask('GET', '/v1/events?event_key=sync.failed')).body.data).toEqual([])
     later(20_000)
     expect((await second.ask('PATCH', `/v1/billing/rfcs/${second.fiscal_entity_id}`, { active: true })).status).toBe(200)

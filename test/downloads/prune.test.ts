@@ -2,9 +2,10 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { countJobs } from '../../src/downloads/counts/counts.ts'
-import { jobCounts, jobsOfOrganization } from '../../src/downloads/progress-store.ts'
+import { jobsOfOrganization } from '../../src/downloads/progress-store.ts'
 import { pruneJobs } from '../../src/downloads/pruning/prune.ts'
 import { watermarkStatement } from '../../src/downloads/request-store.ts'
+import { jobGroups } from '../../src/downloads/states/states-store.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { idsFrom, newId } from '../../src/platform/db/id.ts'
 import { created, scheduled } from '../extractors/support/extractors.ts'
@@ -110,7 +111,7 @@ const asked = async (): Promise<unknown[]> => {
   const seen: unknown[] = []
   for (const organization_id of ORGANIZATIONS)
     for (const entity of ENTITIES) {
-      seen.push(await jobCounts(env.LEDGER_0, organization_id, entity, true))
+      seen.push((await jobGroups(env.LEDGER_0, organization_id, [{ entity, isActive: true }], Date.now()).all()).results)
       seen.push(await jobsOfOrganization(env.LEDGER_0, organization_id, entity, { after: null, status: null, isActive: true, limit: 100 }))
       seen.push((await watermarkStatement(env.LEDGER_0, organization_id, [[entity, SOURCE]]).all()).results)
     }

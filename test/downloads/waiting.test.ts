@@ -32,15 +32,15 @@ afterEach(() => {
 const cfdiJobs = async (one: Awaited<ReturnType<typeof subscriber>>) => (await one.jobs()).filter(({ period }) => period !== null)
 
 describe('a job that the authority is not done with', () => {
-  it('waits without an attempt, is shown as queued with the time of the next one, and is done after it', async () => {
+  it('waits without an attempt, is shown as waiting with the time of the next one, and is done after it', async () => {
     const rfc = freshRfc()
     const one = await subscriber(rfc, ISSUED, 'slow300')
     await one.run()
     await work(rfc)
-    expect(await one.sync()).toMatchObject({ status: 'running', jobs: { queued: 2, running: 0, failed: 0 } })
+    expect(await one.sync()).toMatchObject({ state: 'waiting', status: 'running', jobs: { queued: 0, waiting: 2, running: 0, failed: 0 } })
     for (const job of await cfdiJobs(one))
       expect(job).toMatchObject({
-        ...{ status: 'queued', attempts: 0, error_class: null, started_at: null },
+        ...{ status: 'waiting', attempts: 0, error_class: null, started_at: null },
         next_attempt_at: new Date(Date.now() + 300_000).toISOString(),
       })
     // The sweep has nothing to do before.

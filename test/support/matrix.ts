@@ -334,6 +334,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id': { may: ALL, answers: 200, given: entity },
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
+  'GET /v1/sync': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/coverage': { may: ALL, answers: 200, given: entity },

@@ -255,12 +255,12 @@ describe('a job', () => {
     await env.DB.prepare("update connections set ciec = '9:AAAA' where organization_id = ?").bind(beto.id).run()
     await work(rfc)
     expect(used).toEqual([])
-    expect((await beto.sync()).jobs.queued).toBeGreaterThan(0)
+    expect((await beto.sync()).jobs.waiting).toBeGreaterThan(0)
     // Ana asks for the same months, so that they are downloaded with her CIEC.
     await ana.run()
     await work(rfc)
     expect(new Set(ciecsOf(used))).toEqual(new Set(['deAmbos1']))
-    expect((await beto.sync()).jobs.queued).toBe(0)
+    expect((await beto.sync()).jobs.waiting).toBe(0)
   })
 
   it('goes on with the CIEC of another organization that asked for it when the first is refused', async () => {
@@ -282,10 +282,10 @@ describe('a job', () => {
     await expire(carla)
     await pass(rfc)
     later(7_200)
-    const waiting = (await carla.jobs('&status=queued')).length
+    const waiting = (await carla.jobs('&status=waiting')).length
     expect(waiting).toBeGreaterThan(0)
     await pass(rfc)
-    expect((await carla.jobs('&status=queued')).length).toBe(waiting)
+    expect((await carla.jobs('&status=waiting')).length).toBe(waiting)
     await ana.run()
     await work(rfc)
     expect((await ana.sync()).status).toBe('idle')

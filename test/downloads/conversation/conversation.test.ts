@@ -285,7 +285,7 @@ describe('an e.firma that the authority refuses', () => {
     const { world, one } = await asked({ months: 1, from: '2026-04' }, {}, [{ operation, answer: { code } }], ISSUED)
     await world.work()
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
-    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'queued', error_class: 'invalid_credentials' })
+    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'waiting', error_class: 'invalid_credentials' })
     expect(world.authority.log.violations).toEqual([])
   })
 
@@ -297,7 +297,7 @@ describe('an e.firma that the authority refuses', () => {
     world.authority.revoke(numberOf('0001'))
     await world.work()
     expect(await one.entity()).toMatchObject({ status: 'invalid_ciec' })
-    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'queued', error_class: 'invalid_credentials' })
+    for (const job of await one.jobs()) expect(job).toMatchObject({ status: 'waiting', error_class: 'invalid_credentials' })
     const entries = world.authority.log.entries.length
     world.pass(2 * 86_400_000)
     await world.work(3_600_000)

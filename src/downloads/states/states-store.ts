@@ -1,0 +1,58 @@
+import { IS_ASLEEP, OWN_ATTEMPTS, OWN_ERROR, stateOf } from '../progress-store.ts'
+import type { JobStatus } from '../tables.ts'
+
+/** Jobs of an RFC of one state and error class. Times are milliseconds. */
+export interface JobGroup {
+  entity: number
+  status: JobStatus
+  /** Of their last attempt, as far as the organization may know it; null for jobs that have not failed. */
+  error_class: string | null
+  n: number
+  /** The most attempts of one of them. */
+  attempts: number
+  /** When the first of them is tried again; null when that is now, or never. */
+  next_at: number | null
+  /** The latest end that the organization may know. */
+  ended_at: number | null
+  /** The first of their months; null when they have none. */
+  first_month: string | null
+  /** Their sources, as a JSON array. */
+  sources: string
+}
+
+const STATE = stateOf('j.is_active')
+const ERROR = `iif(s.open = 1 and not j.is_active, 'invalid_credentials', iif(s.status = 'succeeded', null, ${OWN_ERROR}))`
+/** The conversation with the authority goes on earlier than the jobs that wait for it. */
+const NEXT = `iif(s.open = 1 and j.is_active and s.wait_until > ?3,
+  iif(${IS_ASLEEP}, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until), iif(s.error_class <> 'invalid_credentials', s.wait_until, null)), null)`
+
+/** Groups the latest job of each source and month that an organization's last runs created or joined, for many RFCs at once. */
+export const jobGroups = (
+  ledger: D1Database,
+  organization_id: string,
+  rfcs: readonly { entity: number; isActive: boolean }[],
+  now: number,
+): D1PreparedStatement =>
+  ledger
+    .prepare(
+      `with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(?1)),
+         jobs as (
+           select e.entity, a.is_active, x.key as source, m.value as month, j.key as job_id, max(e.run_id) as last_run, min(e.requested_at) as requested_at,
+             min(coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0)) as attempts_before
+           from asked a cross join extractions e on e.organization_id = ?2 and e.entity = a.entity
+           cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
+           group by e.entity, x.key, m.value, j.key),
+         latest as materialized (
+           select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
+         told as (
+           select j.entity, s.source, s.month, ${STATE} as status, ${ERROR} as error_class, ${OWN_ATTEMPTS} as attempts, ${NEXT} as next_at,
+             max(s.finished_at, j.requested_at) as ended_at
+           from latest j
+           cross join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id
+           left join sync_work w on w.entity = j.entity and w.lease_until > ?3
+           left join authority_conversations c on c.entity = j.entity)
+       select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
+         min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
+       from told group by entity, status, error_class`,
+    )
+    .bind(JSON.stringify(rfcs.map(({ entity, isActive }) => [entity, Number(isActive)])), organization_id, now)

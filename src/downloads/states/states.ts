@@ -1,0 +1,47 @@
+import { watermarkStatement } from '../request-store.ts'
+import { type JobGroup, jobGroups } from './states-store.ts'
+
+export type { JobGroup } from './states-store.ts'
+
+/** The jobs of an RFC as an organization is told of them. */
+export interface JobStates {
+  groups: readonly JobGroup[]
+  /** The instant, in milliseconds, up to which every CFDI source that it downloads has been downloaded whole; null before. */
+  downloaded_to: number | null
+}
+
+interface Asked {
+  entity: number
+  shard: number
+  isActive: boolean
+  /** The sources of CFDIs that the organization's runs have reached. */
+  sources: readonly string[]
+}
+
+/** Reads the states of jobs, by RFC. One call for each ledger. */
+export async function readJobStates(
+  ledgers: readonly D1Database[],
+  organization_id: string,
+  rfcs: readonly Asked[],
+): Promise<Map<number, JobStates>> {
+  const now = Date.now()
+  const states = new Map<number, JobStates>()
+  await Promise.all(
+    [...Map.groupBy(rfcs, ({ shard }) => shard)].map(async ([shard, own]) => {
+      const ledger = ledgers[shard]!
+      const pairs = own.flatMap(({ entity, sources }) => sources.map((source): [number, string] => [entity, source]))
+      const [groups, reached] = await ledger.batch([
+        jobGroups(ledger, organization_id, own, now),
+        watermarkStatement(ledger, organization_id, pairs),
+      ])
+      const groupsOf = Map.groupBy(groups!.results as JobGroup[], ({ entity }) => entity)
+      const reachedOf = Map.groupBy(reached!.results as { entity: number; instant: number | null }[], ({ entity }) => entity)
+      for (const { entity } of own) {
+        const instants = (reachedOf.get(entity) ?? []).map(({ instant }) => instant)
+        const isDownloaded = instants.length > 0 && instants.every((instant) => instant !== null)
+        states.set(entity, { groups: groupsOf.get(entity) ?? [], downloaded_to: isDownloaded ? Math.min(...(instants as number[])) : null })
+      }
+    }),
+  )
+  return states
+}

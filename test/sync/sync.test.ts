@@ -1,0 +1,202 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SyncStatus } from '../../src/sync/contract.ts'
+import { callOf, cfdiOf, deliver, ISSUED, later, ledgerOf, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
+import { costOf } from '../support/meter.ts'
+import { freshRfc } from '../support/tenants.ts'
+
+beforeEach(() => {
+  later(0)
+  losingMessages()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+type Subscriber = Awaited<ReturnType<typeof subscriber>>
+const list = async (
+  one: Pick<Subscriber, 'ask'>,
+  query = '',
+): Promise<{ data: SyncStatus[]; has_more: boolean; next_cursor: string | null }> =>
+  (await one.ask('GET', `/v1/sync?limit=100${query}`)).body
+const instant = (seconds: number): string => new Date(Date.parse('2026-05-20T09:00:00Z') + seconds * 1_000).toISOString()
+
+describe('where the downloads of an RFC are', () => {
+  it('is running while jobs are queued, then idle, with how far everything is downloaded', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED)
+    await one.run()
+    expect(await one.sync()).toMatchObject({ rfc, state: 'running', error_class: null, jobs: { queued: 3 }, downloaded_to: null })
+    await work(rfc)
+    const told = await one.sync()
+    expect(told).toMatchObject({
+      ...{ state: 'idle', error_class: null, attempts: 0, next_attempt_at: null, next_run_at: null },
+      jobs: { queued: 0, running: 0, waiting: 0, succeeded: 3, failed: 0, total: 3 },
+      ...{ percent: 100, downloaded_to: instant(0), last_success_at: instant(0), latest_change_at: instant(0) },
+      summary:
+        'Everything that was asked for is downloaded up to 2026-05-20 09:00 UTC. No extractor is scheduled: start one with POST /v1/extractors/{extractor_id}/run.',
+    })
+    expect(told.message_es).toContain('hasta el 20/05/2026 a las 03:00 (America/Mexico_City)')
+    expect((await list(one)).data).toEqual([told])
+  })
+
+  it('says during an outage why it waits, how often it tried, and when it tries again', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED, 'unavailable1')
+    await one.run()
+    for (const seconds of [0, 5]) {
+      later(seconds)
+      await work(rfc)
+    }
+    const told = await one.sync()
+    expect(told).toMatchObject({
+      ...{ state: 'waiting', status: 'running', error_class: 'sat_unavailable', attempts: 2, next_attempt_at: instant(15) },
+      jobs: { queued: 0, running: 0, waiting: 3, failed: 0 },
+    })
+    expect(told.summary).toBe(
+      '3 downloads waiting: attempt 2 failed because the tax authority was not available. The service tries again at 2026-05-20 09:00 UTC; there is nothing to do.',
+    )
+    expect(told.message_es).toContain('el SAT no estuvo disponible')
+    const jobs = await one.jobs('&status=waiting')
+    expect(jobs).toHaveLength(3)
+    for (const job of jobs) expect(job).toMatchObject({ status: 'waiting', error_class: 'sat_unavailable', next_attempt_at: instant(15) })
+    expect(await one.jobs('&status=queued')).toEqual([])
+  })
+
+  it('is blocked when jobs failed that no scheduled run reaches, and waiting when one does', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED, 'unavailable1')
+    await one.run()
+    let seconds = 0
+    for (let n = 0; n < 12; n++) {
+      later(seconds)
+      await work(rfc)
+      seconds += 1_000
+    }
+    expect(await one.sync()).toMatchObject({
+      state: 'blocked',
+      error_class: 'sat_unavailable',
+      attempts: 12,
+      jobs: { failed: 3 },
+      status: 'idle',
+    })
+    const daily = { ...cfdiOf(3), trigger_kind: 'schedule', schedule_kind: 'daily' }
+    expect((await one.ask('POST', '/v1/extractors', daily)).status).toBe(201)
+    expect(await one.sync()).toMatchObject({
+      ...{ state: 'waiting', error_class: 'sat_unavailable', jobs: { failed: 3 } },
+      ...{ next_attempt_at: '2026-05-21T06:00:00.000Z', next_run_at: '2026-05-21T06:00:00.000Z' },
+    })
+  })
+
+  it('is blocked without a valid login, as a draft, and while it is paused, with what to do', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED)
+    await one.run()
+    expect((await one.ask('PATCH', one.path, { ciec: null })).body.status).toBe('invalid_ciec')
+    const invalid = await one.sync()
+    expect(invalid).toMatchObject({
+      state: 'blocked',
+      connection_status: 'invalid_ciec',
+      error_class: 'invalid_credentials',
+      jobs: { waiting: 3 },
+    })
+    expect(invalid.summary).toBe(
+      'The stored CIEC or e.firma was withdrawn. Nothing is downloaded until there is another one. Send a valid CIEC or e.firma with PATCH /v1/fiscal-entities/{fiscal_entity_id}.',
+    )
+    const draft = (await one.ask('POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id
+    await one.give('secreta2')
+    const { status } = await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active: false })
+    expect(status).toBe(200)
+    expect(await one.sync()).toMatchObject({ state: 'blocked', connection_status: 'paused', error_class: null })
+    expect((await list(one, '&state=blocked')).data.map(({ fiscal_entity_id }) => fiscal_entity_id)).toEqual([one.fiscal_entity_id, draft])
+    expect((await list(one, '&state=idle')).data).toEqual([])
+  })
+
+  it('tells nothing of jobs, attempts and documents that only others asked for', async () => {
+    const rfc = freshRfc()
+    const [first, second] = [await subscriber(rfc, cfdiOf(1), 'unavailable1'), await subscriber(rfc, cfdiOf(1), 'unavailable1')]
+    const untouched = await second.sync()
+    await first.run()
+    for (const seconds of [0, 5, 15]) {
+      later(seconds)
+      await work(rfc)
+    }
+    expect(await second.sync()).toEqual(untouched)
+    expect(untouched).toMatchObject({ state: 'idle', jobs: { total: 0 }, latest_change_at: null, last_success_at: null })
+    // Who joins is told of no attempt from before.
+    later(20)
+    await second.run()
+    expect(await second.sync()).toMatchObject({
+      state: 'running',
+      error_class: null,
+      attempts: 0,
+      next_attempt_at: null,
+      jobs: { waiting: 0 },
+    })
+    expect(await first.sync()).toMatchObject({ state: 'waiting', attempts: 3 })
+  })
+
+  it('has the time of the latest change that its windows show, and of no other', async () => {
+    const rfc = freshRfc()
+    const [wide, narrow] = [await subscriber(rfc, cfdiOf(6)), await subscriber(rfc, cfdiOf(1))]
+    await narrow.run()
+    await work(rfc)
+    expect((await narrow.sync()).latest_change_at).toBe(instant(0))
+    // Another organization downloads months that this one does not see.
+    later(100)
+    const before = await wide.sync()
+    expect(before.latest_change_at).toBeNull()
+    const ledger = await ledgerOf(rfc)
+    await ledger.prepare("update sync_jobs set finished_after = 1e9 where month <> ''").run()
+    await wide.run()
+    await work(rfc)
+    expect((await wide.sync()).latest_change_at).toBe(instant(100))
+    expect((await narrow.sync()).latest_change_at).toBe(instant(0))
+  })
+})
+
+describe('the list', () => {
+  it('has every connection once over its pages, by state too, and refuses a cursor of other filters', async () => {
+    const one = await subscriber(freshRfc(), ISSUED)
+    const ids = [one.fiscal_entity_id]
+    for (let n = 0; n < 6; n++) ids.push((await one.ask('POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id)
+    for (const state of ['', '&state=blocked']) {
+      const seen: string[] = []
+      let cursor: string | null = ''
+      while (cursor !== null) {
+        const { body } = await one.ask('GET', `/v1/sync?limit=2${state}${cursor && `&cursor=${cursor}`}`)
+        seen.push(...body.data.map((it: SyncStatus) => it.fiscal_entity_id))
+        expect(body.has_more).toBe(body.next_cursor !== null)
+        cursor = body.next_cursor
+      }
+      expect(seen).toEqual(state === '' ? ids : ids.slice(1))
+    }
+    const { body } = await one.ask('GET', '/v1/sync?limit=2')
+    expect((await one.ask('GET', `/v1/sync?limit=2&state=idle&cursor=${body.next_cursor}`)).status).toBe(400)
+    expect((await list(one, `&fiscal_entity_id=${ids[3]}`)).data.map((it) => it.fiscal_entity_id)).toEqual([ids[3]])
+    expect((await list(await subscriber(freshRfc(), ISSUED), `&fiscal_entity_id=${ids[3]}`)).data).toEqual([])
+  })
+
+  it('costs the same calls for ten connections as for one, and a bounded number of rows for each', async () => {
+    const measured = async (count: number) => {
+      const one = await subscriber(freshRfc(), ISSUED, 'empty1')
+      const rfcs = [(await one.entity()).rfc as string]
+      for (let n = 1; n < count; n++) {
+        const rfc = freshRfc()
+        expect((await one.ask('POST', '/v1/fiscal-entities', { rfc, ciec: 'empty1' })).status).toBe(201)
+        rfcs.push(rfc)
+      }
+      await one.run()
+      for (const rfc of rfcs) await deliver([await callOf(rfc)])
+      const { cost, result } = await costOf(await ledgerOf(rfcs[0]!), env.FILES, () => list(one))
+      expect(result.data.map(({ state, jobs }) => [state, jobs.total])).toEqual(Array(count).fill(['idle', 3]))
+      return cost
+    }
+    const [one, ten, twenty] = [await measured(1), await measured(10), await measured(20)]
+    expect([one, ten, twenty].map(({ d1_calls, d1_statements, rows_written }) => [d1_calls, d1_statements, rows_written])).toEqual(
+      Array(3).fill([7, 8, 0]),
+    )
+    expect([(ten.rows_read - one.rows_read) / 9, (twenty.rows_read - ten.rows_read) / 10]).toEqual([45, 45])
+  })
+})
