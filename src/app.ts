@@ -16,6 +16,7 @@ import { obligationRoutes } from './documents/obligations/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { coverageRoutes } from './downloads/completeness/routes.ts'
 import { syncRoutes } from './downloads/routes.ts'
+import { exportRoutes } from './exports/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
 import { runRoutes } from './extractors/runs/routes.ts'
 import { fetcherRoutes } from './fetcher/routes.ts'
@@ -164,6 +165,7 @@ app
   .route('/v1/cfdi', changesRoutes)
   .route('/v1/cfdi', detailRoutes)
   .route('/v1/cfdi', statusRoutes)
+  .route('/v1/exports', exportRoutes)
   .route('/v1/analytics', portfolioRoutes)
   .route('/v1/reports', reportRoutes)
   .route('/v1/analytics', vatRoutes)

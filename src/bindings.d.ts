@@ -13,6 +13,7 @@ interface __BaseEnv_Env {
 	REPSE: Queue;
 	STORAGE: Queue;
 	REPORTS: Queue;
+	EXPORTS: Queue;
 	TASKS: Queue;
 	PER_CREDENTIAL: RateLimit;
 	PER_ADDRESS: RateLimit;
@@ -63,6 +64,7 @@ declare namespace Cloudflare {
 		REPSE: Queue;
 		STORAGE: Queue;
 		REPORTS: Queue;
+		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
@@ -108,6 +110,7 @@ declare namespace Cloudflare {
 		REPSE: Queue;
 		STORAGE: Queue;
 		REPORTS: Queue;
+		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
