@@ -1,7 +1,7 @@
 import { entriesUsed, listsUsed } from '../blacklists/custom/custom.ts'
+import { exportsUsed } from '../exports/exports.ts'
 import { credentialsUsed } from '../identity/credentials/credentials.ts'
 import { invitationsUsed } from '../identity/team/invitations.ts'
-import { exportsUsed } from '../exports/exports.ts'
 import { importUsage } from '../imports/usage/usage.ts'
 import { limitsNow } from '../plans/place.ts'
 import { QUOTAS, type Quota } from '../plans/quotas.ts'

@@ -24,11 +24,14 @@ export const NewExport = z
     fiscal_entity_id: FiscalEntityId,
     kind: Kind,
     format: Format,
-    filters: CfdiFilters.optional().meta({ description: doc('Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.') }),
+    filters: CfdiFilters.optional().meta({
+      description: doc('Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.'),
+    }),
   })
   .superRefine((sent, context) => {
     if (isPair(sent)) return
-    const message = sent.kind === 'xml' ? 'Must be `zip`, because the kind is `xml`.' : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.'
+    const message =
+      sent.kind === 'xml' ? 'Must be `zip`, because the kind is `xml`.' : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.'
     context.addIssue({ code: 'custom', path: ['format'], message })
   })
 export type NewExport = z.infer<typeof NewExport>
@@ -42,7 +45,9 @@ export const Export = z
     filters: z.record(z.string(), z.string()).meta({ description: doc('Those of the request.') }),
     status: z.enum(['queued', 'running', 'ready', 'failed', 'expired']).meta({
       id: 'ExportStatus',
-      description: doc('`ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.'),
+      description: doc(
+        '`ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.',
+      ),
     }),
     rows: z.int().meta({ description: doc('Rows that are written so far, without headings; files of a ZIP.') }),
     documents: z.int().meta({ description: doc('Documents that matched so far.') }),
@@ -62,7 +67,9 @@ export const Export = z
       }),
     created_at: Instant,
     completed_at: Instant.nullable().meta({ description: doc('When it became ready or failed.') }),
-    expires_at: Instant.nullable().meta({ description: doc('When its content is deleted: seven days after it became ready. Null before.') }),
+    expires_at: Instant.nullable().meta({
+      description: doc('When its content is deleted: seven days after it became ready. Null before.'),
+    }),
   })
   .meta({ id: 'Export' })
 export type Export = z.infer<typeof Export>

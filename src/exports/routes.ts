@@ -41,12 +41,8 @@ export const exportRoutes = new Hono<App>()
       return c.json(made, 202)
     },
   )
-  .get(
-    '/',
-    operation('listExports', TAG, doc('List exports, newest first')),
-    query(ExportQuery),
-    returns(200, ExportPage),
-    async (c) => c.json(await listExports(c.var.ctx, c.req.valid('query'))),
+  .get('/', operation('listExports', TAG, doc('List exports, newest first')), query(ExportQuery), returns(200, ExportPage), async (c) =>
+    c.json(await listExports(c.var.ctx, c.req.valid('query'))),
   )
   .get(
     '/:export_id',

@@ -19,7 +19,17 @@ const NUMBERS = new Set([
   ...['tipo_cambio', 'subtotal', 'descuento', 'total', 'total_mxn', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'],
   ...['paid_amount', 'credited_amount', 'balance'],
   ...['concepto', 'cantidad', 'valor_unitario', 'importe', 'descuento'],
-  ...['pago', 'documento', 'tipo_cambio_p', 'monto', 'equivalencia_dr', 'num_parcialidad', 'imp_saldo_ant', 'imp_pagado', 'imp_saldo_insoluto'],
+  ...[
+    'pago',
+    'documento',
+    'tipo_cambio_p',
+    'monto',
+    'equivalencia_dr',
+    'num_parcialidad',
+    'imp_saldo_ant',
+    'imp_pagado',
+    'imp_saldo_insoluto',
+  ],
 ])
 const TIMES = new Set([
   ...['issued_at', 'fecha', 'certified_at', 'cancelled_at', 'status_checked_at', 'last_payment_at', 'fully_paid_at', 'updated_at'],
@@ -67,7 +77,9 @@ const sumOf = (taxes: readonly Tax[] | undefined, tax: string): string | null =>
 
 /** The rates of IVA, `Exento` for what is exempt. */
 const ratesOf = (taxes: readonly Tax[] | undefined): string[] => [
-  ...new Set((taxes ?? []).filter(({ impuesto }) => impuesto === IVA).map(({ tipo_factor, tasa_o_cuota }) => tasa_o_cuota ?? tipo_factor ?? '')),
+  ...new Set(
+    (taxes ?? []).filter(({ impuesto }) => impuesto === IVA).map(({ tipo_factor, tasa_o_cuota }) => tasa_o_cuota ?? tipo_factor ?? ''),
+  ),
 ]
 
 const amount = (heading: string, member: string, which: 'traslados' | 'retenciones', tax: string): ExportColumn => ({

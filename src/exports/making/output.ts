@@ -94,7 +94,9 @@ export class Output implements Sink {
   async #part(bytes: Uint8Array): Promise<void> {
     const { key, parts } = this.state
     this.state.upload ??= (await this.#files.createMultipartUpload(key)).uploadId
-    const { etag } = await this.#files.resumeMultipartUpload(key, this.state.upload).uploadPart(parts.length + 1, bytes as Uint8Array<ArrayBuffer>)
+    const { etag } = await this.#files
+      .resumeMultipartUpload(key, this.state.upload)
+      .uploadPart(parts.length + 1, bytes as Uint8Array<ArrayBuffer>)
     parts.push(etag)
   }
 

@@ -1,6 +1,6 @@
 import type { ListedParties } from '../../blacklists/listed/listed.ts'
-import { readContents } from '../../cfdi/chunks/contents.ts'
 import type { KnownDetail } from '../../cfdi/chunks/content.ts'
+import { readContents } from '../../cfdi/chunks/contents.ts'
 import type { Cfdi } from '../../cfdi/contract.ts'
 import type { PageItem } from '../../cfdi/search/search.ts'
 import { view } from '../../cfdi/view.ts'

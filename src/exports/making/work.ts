@@ -76,7 +76,10 @@ async function removeObjects({ env: { FILES } }: System, row: ExportRow): Promis
   const carried = await readCarried(FILES, row)
   const { key, upload } = carried?.state.output ?? {}
   // It fails when the upload has been completed.
-  if (key && upload) await FILES.resumeMultipartUpload(key, upload).abort().catch(() => {})
+  if (key && upload)
+    await FILES.resumeMultipartUpload(key, upload)
+      .abort()
+      .catch(() => {})
   for (;;) {
     const { objects, truncated } = await FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
     if (objects.length > 0) await FILES.delete(objects.map((one) => one.key))

@@ -130,15 +130,43 @@ export class Zip {
       const at = this.#sink.at
       this.#sink.push(
         bytesOf([
-          ...([[4, END64], [8, 44], [2, VERSION64], [2, VERSION64], [4, 0], [4, 0]] as const),
-          ...([[8, entries], [8, entries], [8, directory], [8, directoryAt]] as const),
-          ...([[4, LOCATOR64], [4, 0], [8, at], [4, 1]] as const),
+          ...([
+            [4, END64],
+            [8, 44],
+            [2, VERSION64],
+            [2, VERSION64],
+            [4, 0],
+            [4, 0],
+          ] as const),
+          ...([
+            [8, entries],
+            [8, entries],
+            [8, directory],
+            [8, directoryAt],
+          ] as const),
+          ...([
+            [4, LOCATOR64],
+            [4, 0],
+            [8, at],
+            [4, 1],
+          ] as const),
         ]),
       )
     }
     const n = is64 ? MAX16 : entries
     const [size, offset] = is64 ? [MAX32, MAX32] : [directory, directoryAt]
-    this.#sink.push(bytesOf([[4, END], [2, 0], [2, 0], [2, n], [2, n], [4, size], [4, offset], [2, 0]]))
+    this.#sink.push(
+      bytesOf([
+        [4, END],
+        [2, 0],
+        [2, 0],
+        [2, n],
+        [2, n],
+        [4, size],
+        [4, offset],
+        [2, 0],
+      ]),
+    )
   }
 
   #local({ name, crc, packed, size }: OpenEntry, method: number, flags: number): void {
@@ -147,10 +175,18 @@ export class Zip {
     this.#sink.push(
       bytesOf(
         [
-          ...([[4, LOCAL], [2, VERSION], [2, UTF8_NAMES | flags], [2, method]] as const),
+          ...([
+            [4, LOCAL],
+            [2, VERSION],
+            [2, UTF8_NAMES | flags],
+            [2, method],
+          ] as const),
           ...this.#time,
           ...sizes.map((value) => [4, value] as const),
-          ...([[2, label.length], [2, 0]] as const),
+          ...([
+            [2, label.length],
+            [2, 0],
+          ] as const),
         ],
         label,
       ),
@@ -161,13 +197,37 @@ export class Zip {
     const label = Buffer.from(name)
     const is64 = offset >= this.#limits.bytes
     const version = is64 ? VERSION64 : VERSION
-    const extra = is64 ? bytesOf([[2, 1], [2, 8], [8, offset]]) : new Uint8Array()
+    const extra = is64
+      ? bytesOf([
+          [2, 1],
+          [2, 8],
+          [8, offset],
+        ])
+      : new Uint8Array()
     const bytes = bytesOf(
       [
-        ...([[4, CENTRAL], [2, version], [2, version], [2, UTF8_NAMES | flags], [2, method]] as const),
+        ...([
+          [4, CENTRAL],
+          [2, version],
+          [2, version],
+          [2, UTF8_NAMES | flags],
+          [2, method],
+        ] as const),
         ...this.#time,
-        ...([[4, crc], [4, packed], [4, size], [2, label.length], [2, extra.length]] as const),
-        ...([[2, 0], [2, 0], [2, 0], [4, 0], [4, is64 ? MAX32 : offset]] as const),
+        ...([
+          [4, crc],
+          [4, packed],
+          [4, size],
+          [2, label.length],
+          [2, extra.length],
+        ] as const),
+        ...([
+          [2, 0],
+          [2, 0],
+          [2, 0],
+          [4, 0],
+          [4, is64 ? MAX32 : offset],
+        ] as const),
       ],
       Buffer.concat([label, extra]),
     )
