@@ -46,7 +46,6 @@ function serialOf(text: string): { serial: string; style: number } | null {
   return { serial: String(Number(serial.toFixed(9))), style: time === undefined ? DAY : TIME }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot contain.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|_(?=x[0-9a-f]{4}_)/gi
 const hex = (character: string): string => character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
 const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
