@@ -190,7 +190,7 @@ const JOURNEYS = [
   ...['test/platform/http/{matrix-bodies,csv}.test.ts', 'test/platform/idempotency/*.test.ts', 'test/platform/secrets.test.ts'],
   ...['test/extractors/ticks/{ticks,ticks-cost}.test.ts', 'test/repse/rounds.test.ts', 'test/visibility/sources.test.ts'],
   ...['test/downloads/completeness/coverage.test.ts', 'test/downloads/conversation/lacking.test.ts', 'test/downloads/data-status.test.ts'],
-  ...['test/imports/{imports-budget,uploads}.test.ts', 'test/blacklists/loading/load-parts.test.ts'],
+  ...['test/imports/{imports-budget,uploads}.test.ts', 'test/exports/kills.test.ts', 'test/blacklists/loading/load-parts.test.ts'],
   ...['test/webhooks/relay/{fan-out,poison}.test.ts', 'test/fetcher/{documents,kills}.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,

@@ -13,6 +13,7 @@ interface __BaseEnv_Env {
 	REPSE: Queue;
 	STORAGE: Queue;
 	REPORTS: Queue;
+	EXPORTS: Queue;
 	TASKS: Queue;
 	PER_CREDENTIAL: RateLimit;
 	PER_ADDRESS: RateLimit;
@@ -66,6 +67,7 @@ declare namespace Cloudflare {
 		REPSE: Queue;
 		STORAGE: Queue;
 		REPORTS: Queue;
+		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;
@@ -114,6 +116,7 @@ declare namespace Cloudflare {
 		REPSE: Queue;
 		STORAGE: Queue;
 		REPORTS: Queue;
+		EXPORTS: Queue;
 		TASKS: Queue;
 		PER_CREDENTIAL: RateLimit;
 		PER_ADDRESS: RateLimit;

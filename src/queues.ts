@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { goOn } from './downloads/conversation/converse.ts'
 import { drain } from './downloads/drain.ts'
 import { tellMissed } from './downloads/missed-cancellations.ts'
+import { workOnExport } from './exports/making/work.ts'
 import { dispatchRuns } from './extractors/runs/dispatch.ts'
 import { planPage } from './extractors/ticks/ticks.ts'
 import { workOnImport } from './imports/processing.ts'
@@ -34,7 +35,7 @@ import { relayOutbox } from './webhooks/relay/relay.ts'
  */
 export interface Consumer<Message = unknown> {
   /** The binding that sends to the queue. */
-  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'REPORTS' | 'TASKS'
+  producer: 'DOWNLOADS' | 'DOWNLOADS_SPREAD' | 'DISPATCH' | 'IMPORTS' | 'REPSE' | 'WEBHOOKS' | 'STORAGE' | 'REPORTS' | 'EXPORTS' | 'TASKS'
   message: z.ZodType<Message>
   /** The most D1 statements that a handler executes before it asks the budget. */
   statements: number
@@ -111,6 +112,12 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     message: z.strictObject({ shard: z.int().min(0), connection: z.int().positive() }),
     statements: 100,
     handle: workOnReports,
+  }),
+  exports: consumer({
+    producer: 'EXPORTS',
+    message: z.strictObject({ export_id: z.string() }),
+    statements: 60,
+    handle: (system, { export_id }) => workOnExport(system, export_id),
   }),
   tasks: consumer({ producer: 'TASKS', message: TaskMessage, statements: 600, handle: runTask }),
 }

@@ -2,6 +2,7 @@ import { collectInvoices } from './billing/collect.ts'
 import { runOperatorCommands } from './billing/operator/commands.ts'
 import { sweepVerifications } from './downloads/downloads.ts'
 import { sweepUntold } from './downloads/missed-cancellations.ts'
+import { sweepExports } from './exports/making/work.ts'
 import { sweepRuns } from './extractors/runs/dispatch.ts'
 import { sweepTicks } from './extractors/ticks/ticks.ts'
 import { carryOutLetters } from './letters.ts'
@@ -34,6 +35,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepConnectors,
     sweepLookups,
     sweepRounds,
+    sweepExports,
     runOperatorCommands,
     carryOutLetters,
     collectInvoices,

@@ -7,6 +7,7 @@ const PREFIXES = [
   '/v1/cfdi/repse-suppliers',
   '/v1/cfdi/risk',
   '/v1/cfdi/withholdings',
+  '/v1/exports',
   '/v1/reports',
 ] as const
 

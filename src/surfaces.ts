@@ -1,4 +1,5 @@
 import { customListRoutes } from './blacklists/custom/routes.ts'
+import { exportRoutes } from './exports/routes.ts'
 import { concentrationRoutes } from './insight/concentration/routes.ts'
 import { conceptsRoutes } from './insight/concepts/routes.ts'
 import { deductionRoutes } from './insight/deductions/routes.ts'
@@ -29,6 +30,7 @@ export function mountSurfaces(app: Hono<App>): Hono<App> {
     .route('/v1/analytics', financingRoutes)
     .route('/v1/analytics', fxRoutes)
     .route('/v1/reports', reportRoutes)
+    .route('/v1/exports', exportRoutes)
     .route('/v1/blacklists/custom', customListRoutes)
   return app
 }

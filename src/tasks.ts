@@ -10,6 +10,7 @@ import { pruneUploads, sweepFetches } from './downloads/awaited/awaited.ts'
 import { sweepConversations } from './downloads/conversation/converse.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
+import { expireExports } from './exports/making/work.ts'
 import { pruneRuns } from './extractors/runs/history.ts'
 import { evaluateCadences } from './extractors/ticks/ticks.ts'
 import { sweepImports, sweepUploads } from './imports/processing.ts'
@@ -83,6 +84,7 @@ export const TASKS = {
   refreshRepse: once(refreshRepse),
   pruneKeys,
   pruneRuns,
+  expireExports,
   pruneJobs,
   sweepUploads: once(sweepUploads),
   pruneUploads,

@@ -253,6 +253,36 @@ CREATE TABLE `credentials` (
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
+CREATE TABLE `exports` (
+	`export_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`format` text NOT NULL,
+	`filters` text NOT NULL,
+	`start` text NOT NULL,
+	`status` text NOT NULL,
+	`rows` integer NOT NULL,
+	`documents` integer NOT NULL,
+	`without_xml` integer NOT NULL,
+	`bytes` integer NOT NULL,
+	`scanned_through` integer,
+	`state` text,
+	`object` text,
+	`etag` text,
+	`error_code` text,
+	`token` text,
+	`lease_until` integer NOT NULL,
+	`attempts` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`completed_at` integer,
+	`expires_at` integer
+);
+--> statement-breakpoint
+CREATE INDEX `exports_organization` ON `exports` (`organization_id`,`export_id`);--> statement-breakpoint
+CREATE INDEX `exports_open` ON `exports` (`lease_until`) WHERE status in ('queued', 'running', 'deleting');--> statement-breakpoint
+CREATE INDEX `exports_expiring` ON `exports` (`expires_at`) WHERE status = 'ready';--> statement-breakpoint
+CREATE INDEX `exports_ended` ON `exports` (`completed_at`) WHERE status in ('failed', 'expired');--> statement-breakpoint
 CREATE TABLE `extractors` (
 	`extractor_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

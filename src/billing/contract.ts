@@ -93,6 +93,7 @@ const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
   extractors: doc('Extractors, disabled ones included.'),
   webhooks: doc('Webhook endpoints, disabled ones included.'),
   storage_connectors: doc('Storage connectors, paused ones included.'),
+  exports: doc('Exports that are being made, or whose content is kept.'),
   blacklists: doc('Blacklists of your own.'),
   blacklist_entries: doc('RFCs on all blacklists of your own.'),
   drafts: doc('Connections without a CIEC or e.firma, paused ones included.'),

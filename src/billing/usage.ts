@@ -1,4 +1,5 @@
 import { entriesUsed, listsUsed } from '../blacklists/custom/custom.ts'
+import { exportsUsed } from '../exports/exports.ts'
 import { credentialsUsed } from '../identity/credentials/credentials.ts'
 import { invitationsUsed } from '../identity/team/invitations.ts'
 import { importUsage } from '../imports/usage/usage.ts'
@@ -26,6 +27,7 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
     drafts: draftsUsed(organization.id),
     credentials: credentialsUsed(organization.id),
     invitations: invitationsUsed(organization.id, now),
+    exports: exportsUsed(organization.id, now),
   }
   const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${raw(name)}`)
   const [counted, used, imports] = await Promise.all([

@@ -109,7 +109,7 @@ export async function readNotificationDocument(
   if (row.document_kind === null) throw noDocument(row)
   const { name, content_type, size, sha256 } = row
   if (sha256 !== null) {
-    const file = { object: objectOf(sha256), name: name!, content_type: content_type!, size: size!, sha256 }
+    const file = { object: objectOf(sha256), name: name!, content_type: content_type!, size: size!, etag: sha256 }
     const answer = await openContent(ctx.env.FILES, file, content)
     if (answer) return answer
   }

@@ -12,6 +12,8 @@ export interface Limits {
   webhooks: number | null
   /** Storage connectors, paused ones included. */
   storage_connectors: number | null
+  /** Exports that are made or kept. */
+  exports: number | null
   /** Blacklists of its own, and the RFCs on all of them. */
   blacklists: number | null
   blacklist_entries: number | null
@@ -41,6 +43,7 @@ const ENTERPRISE: Limits = {
   extractors: null,
   webhooks: 20,
   storage_connectors: 20,
+  exports: 200,
   blacklists: 100,
   blacklist_entries: 500_000,
   drafts: 10_000,
@@ -62,6 +65,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 2,
         webhooks: 20,
         storage_connectors: 1,
+        exports: 5,
         blacklists: 2,
         blacklist_entries: 5_000,
         drafts: 25,
@@ -76,6 +80,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 2,
         webhooks: 20,
         storage_connectors: 2,
+        exports: 20,
         blacklists: 5,
         blacklist_entries: 20_000,
         drafts: 10_000,
@@ -90,6 +95,7 @@ const LISTS: readonly [LimitList, ...LimitList[]] = [
         extractors: 5,
         webhooks: 20,
         storage_connectors: 5,
+        exports: 50,
         blacklists: 20,
         blacklist_entries: 100_000,
         drafts: 10_000,
@@ -117,6 +123,7 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
     taken: 'exist',
     remedy: 'Delete a storage connector',
   },
+  exports: { code: 'export.plan_limit', things: 'exports', taken: 'are made or kept', remedy: 'Delete an export' },
   blacklists: { code: 'blacklist.plan_limit', things: 'blacklists of your own', taken: 'exist', remedy: 'Delete a blacklist' },
   blacklist_entries: {
     code: 'blacklist_entry.plan_limit',

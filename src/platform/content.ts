@@ -7,8 +7,8 @@ export interface Content {
   content_type: string
   /** In bytes. */
   size: number
-  /** In hexadecimal. Its ETag is this in quotes. */
-  sha256: string
+  /** Without quotes: the SHA-256 of a document. */
+  etag: string
 }
 
 /** What a request asks for of content (RFC 9110, 13 and 14). */
@@ -49,12 +49,12 @@ export const askedOf = ({ method, headers }: Pick<Request, 'method' | 'headers'>
  * not in the bucket. Throws Failure 416 document.range_not_satisfiable.
  */
 export async function openContent(files: R2Bucket, content: Content, asked: AskedContent): Promise<Response | null> {
-  const { object: key, name, content_type, size, sha256 } = content
-  const ETag = `"${sha256}"`
+  const { object: key, name, content_type, size, etag } = content
+  const ETag = `"${etag}"`
   if (isMatch(asked.ifNoneMatch, ETag)) return new Response(null, { status: 304, headers: { ETag } })
   const isMeant = !asked.isHead && (asked.ifRange === null || asked.ifRange === ETag)
   const range = isMeant ? rangeOf(asked.range, size) : null
-  if (range === UNSATISFIABLE) throw new Failure('range', 'document.range_not_satisfiable', `The document has ${size} bytes.`, { size })
+  if (range === UNSATISFIABLE) throw new Failure('range', 'document.range_not_satisfiable', `The content has ${size} bytes.`, { size })
   const object = asked.isHead ? await files.head(key) : await files.get(key, range ? { range } : {})
   if (!object) return null
   const { offset, length } = range ?? { offset: 0, length: size }

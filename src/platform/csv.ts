@@ -27,11 +27,14 @@ export function columnsOf(row: z.ZodType, path: readonly string[] = []): Column[
 
 /** Formats rows as CSV (RFC 4180), with a heading. A list inside a row is one value, with spaces between its items. */
 export function csvOf(columns: readonly Column[], rows: readonly unknown[]): string {
-  const lines = [columns.map(({ heading }) => cell(heading)), ...rows.map((row) => columns.map(({ path }) => cell(at(row, path))))]
-  return lines.map((cells) => `${cells.join(',')}\r\n`).join('')
+  return [columns.map(({ heading }) => heading), ...rows.map((row) => columns.map(({ path }) => at(row, path)))].map(csvLine).join('')
 }
 
-const at = (row: unknown, path: readonly string[]): unknown =>
+/** A line of a table, with its end. */
+export const csvLine = (values: readonly unknown[]): string => `${values.map(cell).join(',')}\r\n`
+
+/** The value of a column in a row. */
+export const at = (row: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (Array.isArray(value) ? value.map((one) => member(one, name)) : member(value, name)), row)
 
 const member = (value: unknown, name: string): unknown => (value as Record<string, unknown> | null | undefined)?.[name]
@@ -40,9 +43,12 @@ const NUMBER = /^-?\d+(\.\d+)?$/
 /** A spreadsheet takes text that begins so for a formula, also in full width or after marks that nobody sees. */
 const FORMULA = /^[\s\p{Cf}]*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c]|^[\t\r]/u
 
+/** A value as one text: the items of a list with spaces between them. */
+export const cellText = (value: unknown): string =>
+  value === null || value === undefined ? '' : Array.isArray(value) ? value.join(' ') : String(value)
+
 function cell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  const text = Array.isArray(value) ? value.join(' ') : String(value)
+  const text = cellText(value)
   const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -27,7 +27,7 @@ interface Sent {
 
 const QUEUES = {
   ...{ DOWNLOADS: 'downloads', DOWNLOADS_SPREAD: 'downloads-spread', DISPATCH: 'dispatch', IMPORTS: 'imports', WEBHOOKS: 'webhooks' },
-  ...{ REPSE: 'repse', STORAGE: 'storage', REPORTS: 'reports', TASKS: 'tasks' },
+  ...{ REPSE: 'repse', STORAGE: 'storage', REPORTS: 'reports', EXPORTS: 'exports', TASKS: 'tasks' },
 }
 const OBJECTS = ['COOLDOWNS', 'MUTEXES', 'HOST_LIMITERS'] as const
 

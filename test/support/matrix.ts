@@ -83,6 +83,25 @@ const freshImport = async ({ callers, fiscal_entity_id }: Side): Promise<Given> 
   fiscal_entity_id,
   import_id: ((await importXml(callers.owner, fiscal_entity_id)).body as { import_id: string }).import_id,
 })
+const withExportRoom = async ({ organization_id, fiscal_entity_id }: Side): Promise<Given> => {
+  await env.DB.prepare(
+    `delete from exports where organization_id = ?1 and export_id <= (
+       select export_id from exports where organization_id = ?1 order by export_id desc limit 1 offset 100)`,
+  )
+    .bind(organization_id)
+    .run()
+  return { fiscal_entity_id }
+}
+const freshExport = async (side: Side): Promise<Given> => {
+  const json = { ...(await withExportRoom(side)), kind: 'pagos', format: 'csv' }
+  return { export_id: (await api(side.callers.owner, 'POST', '/v1/exports', json)).body.export_id }
+}
+const readyExport = async (side: Side): Promise<Given> => {
+  const given = await freshExport(side)
+  const isReady = async () => (await api(side.callers.owner, 'GET', `/v1/exports/${given['export_id']}`)).body.status === 'ready'
+  await vi.waitUntil(isReady, { timeout: 20_000, interval: 50 })
+  return given
+}
 const freshInvoice = async ({ callers }: Side): Promise<Given> => ({
   invoice_id: (await api(callers.owner, 'POST', '/v1/test-helpers/invoices', {})).body.invoice_id,
 })
@@ -233,7 +252,7 @@ export const fill = async (side: Side): Promise<void> => {
       freshInvitation(side),
       paidInvoice(side),
     ])
-    await Promise.all([freshImport(side), freshImport(spare)])
+    await Promise.all([freshImport(side), freshImport(spare), freshExport(side)])
   }
 }
 /** The registry has answered about the RFC. */
@@ -456,6 +475,14 @@ export const ROWS: Record<string, Row> = {
   },
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': { may: WRITERS, answers: 202, given: (side) => freshLoss(side) },
   'GET /v1/events': { may: ALL, answers: 200 },
+  'POST /v1/exports': {
+    ...{ may: ALL, answers: 202, given: withExportRoom },
+    json: (given) => ({ ...ofEntity(given), kind: 'cfdi', format: 'csv' }),
+  },
+  'GET /v1/exports': { may: ALL, answers: 200 },
+  'GET /v1/exports/:export_id': { may: ALL, answers: 200, given: freshExport },
+  'DELETE /v1/exports/:export_id': { may: ALL, answers: 204, given: freshExport },
+  'GET /v1/exports/:export_id/content': { may: ALL, answers: 200, given: readyExport },
   'GET /v1/storage-connectors': { may: ALL, answers: 200 },
   'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },
   'GET /v1/storage-connectors/:connector_id': { may: ALL, answers: 200, given: freshConnector },
@@ -538,6 +565,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   invoice_id: 'inv',
   member_id: 'mem',
   invitation_id: 'ivt',
+  export_id: 'exp',
 }
 
 /** Malformed in a path, by the parameter's name. */

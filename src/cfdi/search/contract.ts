@@ -48,6 +48,11 @@ const money = (description: Doc) =>
     .optional()
     .meta({ documented: { type: 'string', pattern: '^\\d{1,18}(\\.\\d{1,6})?$', description } })
 
+const isInOrder = requireOrder(
+  ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
+  ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
+)
+
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z
   .strictObject({
@@ -109,13 +114,14 @@ export const CfdiSearch = z
       .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
   })
   .superRefine(requireFiscalEntity)
-  .superRefine(
-    requireOrder(
-      ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
-      ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
-    ),
-  )
+  .superRefine(isInOrder)
 export type CfdiSearch = z.infer<typeof CfdiSearch>
+
+const { limit: _limit, cursor: _cursor, fiscal_entity_id: _id, fiscalEntityId: _other, ...FILTERS } = CfdiSearch.shape
+
+/** The same filters as a member of a body: each is a text, as in the query. */
+export const CfdiFilters = z.strictObject(FILTERS).superRefine(isInOrder).meta({ id: 'CfdiFilters' })
+export type CfdiFilters = z.infer<typeof CfdiFilters>
 
 type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */

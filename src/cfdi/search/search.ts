@@ -1,33 +1,48 @@
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
-import { listedAs } from '../../blacklists/listed/listed.ts'
+import { type ListedParties, listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
-import { openLedger } from '../../visibility/scoped-ledger.ts'
+import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import { leftOf, view, visibleBalance } from '../view.ts'
-import type { CfdiSearch, Filters } from './contract.ts'
+import type { CfdiFilters, CfdiSearch, Filters } from './contract.ts'
 import { findPage, type PageItem, type PagePosition } from './store.ts'
 
 /** Returns a page of the visible documents of an RFC, newest first (issued_at, then uuid, both descending). One call to the ledger. */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
   const ledger = openLedger(ctx)
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
-  const read = filtersAt(ctx, filters)
+  const read = settleFilters(ctx, filters)
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
   const listed = await listedOf(ctx)
-  const { blacklist, ...others } = read
-  const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
-  const { items, next } = await findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
+  const { items, next } = await findMatches(ledger, read, listed, after, limit)
   const data = items.map(({ row, context }) => view(row, context, listed))
   return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
 }
 
+export type { PageItem, PagePosition } from './store.ts'
+
+/** Filters that mean the same at any time. */
+export type SettledFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
+
+/** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. One call to the ledger. */
+export function findMatches(
+  ledger: ScopedLedger,
+  { blacklist, ...others }: SettledFilters,
+  listed: ListedParties,
+  after: PagePosition | undefined,
+  limit: number,
+): ReturnType<typeof findPage> {
+  const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
+  return findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
+}
+
 /** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
-function filtersAt<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
+export function settleFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
   ctx: Ctx,
   { as_of, ...filters }: Asked,
 ): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {

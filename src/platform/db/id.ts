@@ -18,6 +18,7 @@ export type Prefix =
   | 'evt'
   | 'alr'
   | 'stc'
+  | 'exp'
 
 /** Creates a TypeID, `{prefix}_{26 characters}`. TypeIDs sort by the time of their creation. */
 export const newId = (prefix: Prefix): string => `${prefix}_${suffixOf(uuid7())}`

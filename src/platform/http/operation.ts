@@ -250,7 +250,7 @@ export const returnsRanges = (...contentTypes: string[]) =>
         {
           status: 304,
           description: doc('The content is what If-None-Match names. There is no body.'),
-          headers: { ETag: doc('The SHA-256 of the content.') },
+          headers: { ETag: doc('The ETag of the content.') },
         },
         { status: 416, description: doc('The file has none of the bytes that Range asks for. Content-Range says how many it has.') },
       ],

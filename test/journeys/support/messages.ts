@@ -21,6 +21,7 @@ const QUEUES = {
   REPSE: 'repse',
   STORAGE: 'storage',
   REPORTS: 'reports',
+  EXPORTS: 'exports',
   TASKS: 'tasks',
 } as const
 

@@ -29,6 +29,8 @@ const ACTIONS: Record<string, string | null> = {
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports/:import_id': 'import.deleted',
+  'POST /v1/exports': 'export.created',
+  'DELETE /v1/exports/:export_id': 'export.deleted',
   'POST /v1/alerts/:alert_id/read': 'alert.read',
   'POST /v1/webhooks': 'webhook.created',
   'PATCH /v1/webhooks/:webhook_id': 'webhook.updated',
@@ -107,14 +109,14 @@ describe('one event for each write, of who did it', () => {
     // An import is named by the second id of its path, everything else by the first, or by that of the fiscal entity in the body.
     const id = given['import_id'] ?? ids[0] ?? given['fiscal_entity_id']
     const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
-      /^(extractor_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key|slug)$/.test(name),
+      /^(extractor_id|export_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key|slug)$/.test(name),
     )?.[1]
     expect(left).toEqual([
       expect.objectContaining({
         action: ACTIONS[entry.name],
         actor: caller.api_key,
         request_id: headers.get('x-request-id'),
-        resource_id: entry.name.endsWith('imports') ? made : (id ?? made ?? ours.organization_id),
+        resource_id: /(imports|exports)$/.test(entry.name) ? made : (id ?? made ?? ours.organization_id),
       }),
     ])
   })

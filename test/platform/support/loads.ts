@@ -5,11 +5,14 @@ import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
 import { sweepConversations } from '../../../src/downloads/conversation/converse.ts'
+import { LIMITS } from '../../../src/exports/making/limits.ts'
+import { workOnExport } from '../../../src/exports/making/work.ts'
 import { runMessages } from '../../../src/extractors/runs/dispatch.ts'
 import { insertOutboxEvents } from '../../../src/outbox/outbox.ts'
 import type { System } from '../../../src/platform/context.ts'
 import { settingsOf } from '../../../src/platform/settings.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
+import { CONSUMERS } from '../../../src/queues.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
 import { DAILY, type TASKS } from '../../../src/tasks.ts'
 import { type LoginHolder, sealLogin } from '../../../src/taxpayers/sealed-login.ts'
@@ -275,6 +278,33 @@ export const CONSUMER_LOADS: Record<string, Load> = {
     expect(await countOf('deliveries', "status = 'delivered'")).toBe(1_400)
   },
 
+  /** Exports of more documents than an invocation has statements for, in pages of a few. */
+  async exports(platform) {
+    const of = await organization('enterprise_gold')
+    const rfc = freshRfc()
+    const { fiscal_entity_id } = await connect(of.owner, rfc, { ciec: 'empty' })
+    const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+    const bytes = zipOf([{ name: 'uno.txt', bytes: metadataOf(rfc, 3_000) }])
+    await platform.fetch('POST import', of.owner, path, { body: bytes, type: 'application/zip' })
+    await platform.run(['imports'])
+    const page = { cfdi: 20, conceptos: 10, pagos: 10, xml: 10 }
+    vi.spyOn(CONSUMERS['exports']!, 'handle').mockImplementation((system, message) =>
+      workOnExport(system, (message as { export_id: string }).export_id, { ...LIMITS, page }),
+    )
+    const kinds = [
+      ['cfdi', 'xlsx'],
+      ['conceptos', 'csv'],
+      ['xml', 'zip'],
+    ] as const
+    for (const [kind, format] of kinds) {
+      const { body } = await of.ask('POST', '/v1/exports', { fiscal_entity_id, kind, format })
+      platform.sent.push({ purpose: 'exports', body: { export_id: body.export_id } })
+    }
+    await platform.run(['exports'])
+    expect(await countOf('exports', "status = 'ready' and documents = 3000")).toBe(3)
+    expect(platform.invocations.filter((one) => one.of === 'exports').length).toBeGreaterThan(3)
+  },
+
   async tasks(platform) {
     for (const load of Object.values(TASK_LOADS)) await load(platform)
   },
@@ -336,6 +366,15 @@ async function sweptBy(platform: Platform, name: keyof typeof TASKS, queue: stri
   return new Set((platform.of(queue) as { shard?: number; outbox?: number }[]).map(({ shard, outbox }) => shard ?? outbox))
 }
 
+/** An export, and so many like it with other values. */
+async function exportRows(count: number, more: Record<string, string>): Promise<void> {
+  const of = await organization('enterprise_gold')
+  const { fiscal_entity_id } = await connect(of.owner, freshRfc(), { ciec: 'empty' })
+  const { body } = await of.ask('POST', '/v1/exports', { fiscal_entity_id, kind: 'cfdi', format: 'csv' })
+  await env.DB.prepare("update exports set status = 'ready', expires_at = 1 where export_id = ?").bind(body.export_id).run()
+  await multiply('exports', count, { export_id: idSql('exp'), ...more })
+}
+
 export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
   async sweepJobs(platform) {
     bindLedgers(platform)
@@ -363,6 +402,12 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
       )
     })
     expect(platform.of('downloads-spread')).toHaveLength(1_000)
+  },
+
+  async expireExports(platform) {
+    await exportRows(700, { status: "'ready'", expires_at: 'n.i' })
+    await finish(platform, 'expireExports')
+    expect(await countOf('exports', "status = 'expired'")).toBe(701)
   },
 
   async sweepFetches(platform) {

@@ -1,0 +1,57 @@
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import type { XmlPlace } from '../xml/xml-store.ts'
+import { type ChunkPlace, chunksOf, partsOf } from './chunks.ts'
+import { contentOf, type KnownDetail } from './content.ts'
+
+/** A document as a page of a search has it. */
+interface Item {
+  row: { uuid: string }
+  context: { partition: Pick<Partition, 'origin'> }
+}
+
+/** Where what pages do not show of a document lies; what is null is not known. */
+export type Places = { [Name in keyof ChunkPlace]: number | null } & { [Name in keyof XmlPlace]: XmlPlace[Name] | null } & {
+  uuid: string
+  xml_size: number | null
+  xml_crc: number | null
+}
+
+const PLACES = ['uuid', 'chunk', 'chunk_at', 'chunk_parts', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc']
+const SELECT = PLACES.map((name) => `c.${name}`).join(', ')
+
+/** Reads the places of documents of a partition that are visible, by UUID. One statement. */
+export async function readPlaces({ d1 }: ScopedLedger, partition: Partition, items: readonly Item[]): Promise<Map<string, Places>> {
+  const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
+  const { results } = await prepared(
+    d1,
+    sql`select ${raw(SELECT)} from json_each(${uuids}) wanted cross join cfdi c where c.uuid = wanted.value and ${isVisible(partition, 'c')}`,
+  ).all<Places>()
+  return new Map(results.map((row) => [row.uuid, row]))
+}
+
+/**
+ * Calls `take` with what each of these documents of a partition says beyond its row, in any order: one chunk after the other is unpacked, so
+ * that only one is in memory. Documents of which only metadata is known are left out. Two statements.
+ */
+export async function readContents(
+  ledger: ScopedLedger,
+  partition: Partition,
+  items: readonly Item[],
+  take: (uuid: string, content: KnownDetail) => void,
+): Promise<void> {
+  const places = [...(await readPlaces(ledger, partition, items)).values()].filter(
+    (one): one is Places & ChunkPlace => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
+  )
+  if (places.length === 0) return
+  const { results } = await prepared(
+    ledger.d1,
+    sql`select k.chunk, hex(k.data) as data from json_each(${JSON.stringify(chunksOf(places))}) wanted cross join cfdi_chunks k
+      where k.entity = ${partition.number} and k.chunk = wanted.value`,
+  ).all<{ chunk: number; data: string }>()
+  const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
+  for (const [chunk, some] of Map.groupBy(places, (one) => one.chunk)) {
+    const parts = partsOf(Array.from({ length: some[0]!.chunk_parts }, (_, n) => dataOf.get(chunk + n)!))
+    for (const { uuid, chunk_at } of some) take(uuid, contentOf(parts[chunk_at]))
+  }
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod'
+import { doc } from '#doc'
+import { CfdiFilters } from '../cfdi/search/contract.ts'
+import { Id, Instant, Paging, pageOf } from '../platform/http/shapes.ts'
+import { FiscalEntityId } from '../taxpayers/contract.ts'
+import { EXPORT_FORMATS, EXPORT_KINDS } from './tables.ts'
+
+const Kind = z.enum(EXPORT_KINDS).meta({
+  id: 'ExportKind',
+  description: doc(
+    '`cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a ' +
+      'payment complement pays. `xml`: the XML of each document.',
+  ),
+})
+const Format = z.enum(EXPORT_FORMATS).meta({
+  id: 'ExportFormat',
+  description: doc('`csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.'),
+})
+
+const isPair = ({ kind, format }: { kind: string; format: string }): boolean => (kind === 'xml') === (format === 'zip')
+
+export const NewExport = z
+  .strictObject({
+    fiscal_entity_id: FiscalEntityId,
+    kind: Kind,
+    format: Format,
+    filters: CfdiFilters.optional().meta({
+      description: doc('Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.'),
+    }),
+  })
+  .superRefine((sent, context) => {
+    if (isPair(sent)) return
+    const message =
+      sent.kind === 'xml' ? 'Must be `zip`, because the kind is `xml`.' : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.'
+    context.addIssue({ code: 'custom', path: ['format'], message })
+  })
+export type NewExport = z.infer<typeof NewExport>
+
+export const Export = z
+  .strictObject({
+    export_id: Id('exp'),
+    fiscal_entity_id: z.string(),
+    kind: Kind,
+    format: Format,
+    filters: z.record(z.string(), z.string()).meta({ description: doc('Those of the request.') }),
+    status: z.enum(['queued', 'running', 'ready', 'failed', 'expired']).meta({
+      id: 'ExportStatus',
+      description: doc(
+        '`ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.',
+      ),
+    }),
+    rows: z.int().meta({ description: doc('Rows that are written so far, without headings; files of a ZIP.') }),
+    documents: z.int().meta({ description: doc('Documents that matched so far.') }),
+    documents_without_xml: z.int().meta({ description: doc('Of these, those that a ZIP lacks, because only their metadata is known.') }),
+    scanned_through: Instant.nullable().meta({
+      description: doc('Documents are written newest first: those issued after this instant are written. Null before the first.'),
+    }),
+    bytes: z.int().meta({ description: doc('Bytes that are written so far; the size of the content once it is ready.') }),
+    error_code: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'Why the export failed: `fiscal_entity.not_active` when the connection was not active any more, `export.too_large` above 48 GiB, ' +
+            'else `export.failed`: begin another one. Null otherwise.',
+        ),
+      }),
+    created_at: Instant,
+    completed_at: Instant.nullable().meta({ description: doc('When it became ready or failed.') }),
+    expires_at: Instant.nullable().meta({
+      description: doc('When its content is deleted: seven days after it became ready. Null before.'),
+    }),
+  })
+  .meta({ id: 'Export' })
+export type Export = z.infer<typeof Export>
+
+export const ExportPage = pageOf(Export).meta({ id: 'ExportPage' })
+export const ExportPath = z.strictObject({ export_id: Id('exp') })
+export const ExportQuery = z.strictObject(Paging)
+export type ExportQuery = z.infer<typeof ExportQuery>

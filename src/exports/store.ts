@@ -1,0 +1,98 @@
+import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat } from '../platform/db/guard.ts'
+import type { exports_ } from './tables.ts'
+
+export type ExportRow = typeof exports_.$inferSelect
+
+/** Those that take a place of the quota: what is made, and what is kept. */
+export const exportsUsed = (organization_id: string, now: Date): Fragment =>
+  sql`select count(*) as n from exports where organization_id = ${organization_id}
+    and (status in ('queued', 'running') or (status = 'ready' and expires_at > ${now.getTime()}))`
+
+type NewRow = Pick<ExportRow, 'export_id' | 'organization_id' | 'fiscal_entity_id' | 'kind' | 'format' | 'filters' | 'start' | 'created_at'>
+
+export const insertExport = (d1: D1Database, row: NewRow): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`insert into exports (export_id, organization_id, fiscal_entity_id, kind, format, filters, start, status, rows, documents, without_xml,
+        bytes, lease_until, attempts, created_at)
+      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.kind}, ${row.format}, ${row.filters}, ${row.start},
+        'queued', 0, 0, 0, 0, ${Date.now()}, 0, ${row.created_at})`,
+  )
+
+/** Finds an export of an organization that is not being deleted. */
+export const findExport = (d1: D1Database, organization_id: string, export_id: string): Promise<ExportRow | null> =>
+  prepared(
+    d1,
+    sql`select * from exports where export_id = ${export_id} and organization_id = ${organization_id} and status <> 'deleting'`,
+  ).first<ExportRow>()
+
+/** Sorts after every identifier of an export. */
+const LAST = 'exq'
+
+/** Returns a page of an organization's exports, newest first, before one. */
+export const listExportRows = async (d1: D1Database, organization_id: string, before: string | undefined, limit: number) =>
+  (
+    await prepared(
+      d1,
+      sql`select * from exports indexed by exports_organization where organization_id = ${organization_id}
+        and export_id < ${before ?? LAST} and status <> 'deleting' order by export_id desc limit ${limit}`,
+    ).all<ExportRow>()
+  ).results
+
+/** Has an export deleted, also by a worker that has it now: it loses its token. */
+export const markDeleting = (d1: D1Database, export_id: string): D1PreparedStatement =>
+  prepared(d1, sql`update exports set status = 'deleting', token = null, lease_until = 0 where export_id = ${export_id}`)
+
+/** Claims an export that is to be made or deleted and that nobody holds. Null when there is nothing to do. */
+export const claimExport = (d1: D1Database, export_id: string, token: string, now: number, leaseUntil: number): Promise<ExportRow | null> =>
+  prepared(
+    d1,
+    sql`update exports set status = iif(status = 'deleting', status, 'running'), token = ${token}, lease_until = ${leaseUntil}, attempts = attempts + 1
+      where export_id = ${export_id} and status in ('queued', 'running', 'deleting') and (token is null or lease_until < ${now}) returning *`,
+  ).first<ExportRow>()
+
+/** The guard of `assertHeld`. */
+export const HELD = 'export.held'
+
+/** Refuses its batch unless the token holds the export. */
+export const assertHeld = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
+  assertThat(d1, sql`exists (select 1 from exports where export_id = ${export_id} and token = ${token})`, HELD)
+
+/** Sets members of an export. */
+export const setExport = (d1: D1Database, export_id: string, set: Fragment): D1PreparedStatement =>
+  prepared(d1, sql`update exports set ${set} where export_id = ${export_id}`)
+
+/** Leaves an export to the next worker, if the token still holds it. */
+export const releaseExport = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
+  prepared(d1, sql`update exports set token = null, lease_until = ${Date.now()} where export_id = ${export_id} and token = ${token}`)
+
+export const deleteExportRow = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
+  prepared(d1, sql`delete from exports where export_id = ${export_id} and token = ${token}`)
+
+/** Finds exports that are to be made or deleted and on which nobody has worked since. */
+export const openExports = async (d1: D1Database, before: number, limit: number): Promise<string[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select export_id from exports indexed by exports_open where status in ('queued', 'running', 'deleting') and lease_until < ${before}
+        order by lease_until limit ${limit}`,
+    ).all<{ export_id: string }>()
+  ).results.map(({ export_id }) => export_id)
+
+/** Deletes the rows of exports that failed or expired before an instant. */
+export const forgetExports = (d1: D1Database, before: number, limit: number): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`delete from exports where export_id in (
+      select export_id from exports indexed by exports_ended where status in ('failed', 'expired') and completed_at < ${before} limit ${limit})`,
+  )
+
+/** Finds exports whose content has expired. */
+export const expiredExports = async (d1: D1Database, now: number, limit: number): Promise<string[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select export_id from exports indexed by exports_expiring where status = 'ready' and expires_at <= ${now} order by expires_at limit ${limit}`,
+    ).all<{ export_id: string }>()
+  ).results.map(({ export_id }) => export_id)

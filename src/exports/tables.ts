@@ -1,0 +1,55 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'xml'] as const
+export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson', 'zip'] as const
+/** `deleting` is shown to nobody: its objects are still to be removed. */
+export const EXPORT_STATES = ['queued', 'running', 'ready', 'failed', 'expired', 'deleting'] as const
+
+/** Exports, with how far they are made. Times are milliseconds since 1970. */
+export const exports_ = sqliteTable(
+  'exports',
+  {
+    export_id: text().primaryKey(),
+    organization_id: text().notNull(),
+    fiscal_entity_id: text().notNull(),
+    kind: text({ enum: EXPORT_KINDS }).notNull(),
+    format: text({ enum: EXPORT_FORMATS }).notNull(),
+    /** As they were asked for, as JSON. */
+    filters: text().notNull(),
+    /** What the organization could read when it asked, and the filters with what they meant then, as JSON (start.ts). */
+    start: text().notNull(),
+    status: text({ enum: EXPORT_STATES }).notNull(),
+    rows: integer().notNull(),
+    documents: integer().notNull(),
+    /** Documents whose XML is not known, in an export of XML. */
+    without_xml: integer().notNull(),
+    bytes: integer().notNull(),
+    /** issued_at of the last document that was looked at, in seconds. */
+    scanned_through: integer(),
+    /** The object in FILES with the state after the last committed step; null before. */
+    state: text(),
+    /** The finished file in FILES, and its ETag. */
+    object: text(),
+    etag: text(),
+    error_code: text(),
+    /** The worker that has the export; null when none does. */
+    token: text(),
+    lease_until: integer().notNull(),
+    /** Claims since the last committed step. */
+    attempts: integer().notNull(),
+    created_at: integer().notNull(),
+    completed_at: integer(),
+    expires_at: integer(),
+  },
+  (table) => [
+    // The list of an organization, newest first.
+    index('exports_organization').on(table.organization_id, table.export_id),
+    // The sweep finds what is left to do.
+    index('exports_open').on(table.lease_until).where(sql`status in ('queued', 'running', 'deleting')`),
+    // The daily task finds what has expired.
+    index('exports_expiring').on(table.expires_at).where(sql`status = 'ready'`),
+    // It forgets those that ended long ago.
+    index('exports_ended').on(table.completed_at).where(sql`status in ('failed', 'expired')`),
+  ],
+)
