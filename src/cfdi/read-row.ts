@@ -15,7 +15,6 @@ const NOT_READ = [
     'taxes',
     'first_paid_on',
     'last_paid_on',
-    'terms_days',
   ] as const),
 ]
 
