@@ -12,6 +12,7 @@ import {
   fromNow,
   isBlank,
   isEverything,
+  isReachedAlike,
   isTold,
   type Last,
   restarted,
@@ -19,7 +20,9 @@ import {
   startedAt,
   toldIn,
   type WalkPlace,
+  walked,
   withImports,
+  withReached,
 } from './position.ts'
 import { type AskedName, type FoundName, findNamed, NAMES, readNames, readRows } from './store.ts'
 
@@ -67,10 +70,10 @@ export async function readChanges(
   const [authority, imports] = (['authority', 'import'] as const).map((of) => partitions.find(({ origin }) => origin === of))
   const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit), looked: 0 }
   const { windows } = ledger
-  if (before === null && isNow) return { changes: [], position: fromNow(windows, await lastOf(ledger)), has_more: false }
+  if (before === null && isNow) return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.reachesOf), has_more: false }
   let position = before ?? fromAll(windows, await lastOf(ledger))
   for (let round = 1; ; round++) {
-    const begun = before === null && round === 1 ? position : await resumedIn(reading, position)
+    const begun = await resumedIn(reading, position)
     const shown = await readShown(reading, begun)
     const step = shown.end !== null ? shown : await readNamed(reading, shown.position)
     position = { ...step.position, everything: everythingIn(reading, step.position) }
@@ -85,8 +88,12 @@ async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<La
   return { authority: last.get(entity) ?? 0, imports: last.get(importPartition ?? 0) ?? 0 }
 }
 
-const resumedIn = async ({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> =>
-  resumed(isBlank(position, ledger.windows) ? startedAt(position, await lastOf(ledger)) : position, ledger.windows)
+/** The position with the walk that it needs: through what is newly shown, or through everything when `updated_at` can have moved. */
+async function resumedIn({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> {
+  const { windows, reachesOf } = ledger
+  const begun = resumed(isBlank(position, windows) ? startedAt(position, await lastOf(ledger)) : position, windows)
+  return withReached(isReachedAlike(position, reachesOf) ? begun : restarted(begun, windows), reachesOf)
+}
 
 /** While everything is visible, what is told is to be taken back when that ends: it was stored by the commits up to this one. */
 function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
@@ -152,7 +159,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
     isMore = rows.length === NAMES
     if (isMore) break
   }
-  if (!isMore && walk) names.push(moving((now) => ({ ...now, windows: walk.to, walk: null })))
+  if (!isMore && walk) names.push(moving(walked))
   for (const [n, { of }] of isMore ? [] : logs.entries()) {
     const { names: own, end } = namesOfCommits(of, read.commits[n]!, position[of], ledger.fiscal_entity_id)
     names.push(...own)
