@@ -8,6 +8,7 @@ import { customListRoutes } from './blacklists/custom/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { changesRoutes } from './cfdi/changes/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
+import { relatedRoutes } from './cfdi/related/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
@@ -163,6 +164,7 @@ app
   .route('/v1/cfdi', withholdingRoutes)
   .route('/v1/cfdi', changesRoutes)
   .route('/v1/cfdi', detailRoutes)
+  .route('/v1/cfdi', relatedRoutes)
   .route('/v1/cfdi', statusRoutes)
   .route('/v1/analytics', portfolioRoutes)
   .route('/v1/reports', reportRoutes)

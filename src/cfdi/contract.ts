@@ -148,7 +148,9 @@ export const Cfdi = z
     ),
     balance: described(doc('total − paid_amount − credited_amount, never below zero. Null like paid_amount.')),
     balance_mxn: described(
-      doc('balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.'),
+      doc(
+        'balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.',
+      ),
     ),
     due_date: z.iso
       .date()
@@ -177,4 +179,3 @@ export const Cfdi = z
   })
   .meta({ id: 'Cfdi' })
 export type Cfdi = z.infer<typeof Cfdi>
-

@@ -130,7 +130,9 @@ describe('a mirror of shared RFCs, day by day', () => {
           for (const { entity } of rfcs) if (random() < 0.8) await drainNow(entity)
           if (random() < 0.4) {
             const { rfc, entity } = pick(rfcs)
-            const { results } = await env.LEDGER_0.prepare('select uuid from cfdi where entity = ? and cancelled = 0').bind(entity).all<{ uuid: string }>()
+            const { results } = await env.LEDGER_0.prepare('select uuid from cfdi where entity = ? and cancelled = 0')
+              .bind(entity)
+              .all<{ uuid: string }>()
             for (const { uuid } of results.filter(() => random() < 3 / (results.length + 1)))
               await cancelInSandbox(connect(env.DB), rfc, uuid, { cancelled_at: new Date(), cancellation_reason: '02' })
           }

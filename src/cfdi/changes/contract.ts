@@ -55,7 +55,11 @@ export const CfdiChanges = z
     data: z.array(CfdiChange),
     has_more: z
       .boolean()
-      .meta({ description: doc('Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.') }),
+      .meta({
+        description: doc(
+          'Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.',
+        ),
+      }),
     next_cursor: z.string().meta({ description: doc('What to go on with, also when nothing has changed.') }),
   })
   .meta({ id: 'CfdiChanges' })

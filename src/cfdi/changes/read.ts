@@ -70,7 +70,8 @@ export async function readChanges(
   const [authority, imports] = (['authority', 'import'] as const).map((of) => partitions.find(({ origin }) => origin === of))
   const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit), looked: 0 }
   const { windows } = ledger
-  if (before === null && isNow) return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.reachesOf), has_more: false }
+  if (before === null && isNow)
+    return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.reachesOf), has_more: false }
   let position = before ?? fromAll(windows, await lastOf(ledger))
   for (let round = 1; ; round++) {
     const begun = await resumedIn(reading, position)

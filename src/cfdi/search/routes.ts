@@ -6,7 +6,8 @@ import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { CfdiPage, CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
-const SEARCH = doc(`Returns the documents that your visibility windows show and those that you imported, in the order of sort: newest first by
+const SEARCH =
+  doc(`Returns the documents that your visibility windows show and those that you imported, in the order of sort: newest first by
 default, by issued_at, then by uuid, both descending. Issued and received documents have a window each.
 
 Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most

@@ -1,7 +1,7 @@
+import { addMonths, centralDayOf } from '../../platform/time/months.ts'
 import type { DataStatus } from '../../visibility/coverage.ts'
 import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { EARLIEST_DAY } from '../../visibility/window.ts'
-import { addMonths, centralDayOf } from '../../platform/time/months.ts'
 import { isDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatuses } from '../quality/data-status.ts'
 import type { Filters } from './contract.ts'

@@ -43,8 +43,7 @@ const MAX_TERMS = 5
 /** As the index has it. */
 const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
 
-const orderOf = (isAscending: boolean): Fragment =>
-  raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
+const orderOf = (isAscending: boolean): Fragment => raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
 
 /** Bounds of issued_at. An index takes one bound of each side only, so the cursor's replaces the other when it is narrower. */
 function between(since: number | null, until: number | null, { after, isAscending }: PageStart): Fragment[] {
@@ -75,7 +74,9 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
   const to = isBeyond && !(isFull && isAscending) ? central.to : null
   const from = isBefore && !(isFull && !isAscending) ? central.from : null
   const strays = (since: number | null, until: number | null): Fragment => {
-    const ofStreams = streams.map((stream) => all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]))
+    const ofStreams = streams.map((stream) =>
+      all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]),
+    )
     return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, start), sql`(${join(ofStreams, ' or ')})`)
   }
   const selects = [

@@ -67,11 +67,7 @@ beforeAll(async () => {
 type Query = Record<string, string>
 const ask = (query: Query) => CfdiSearch.parse({ fiscal_entity_id: FISCAL_ENTITY, ...query })
 
-const plain = (text: string | null | undefined): string =>
-  (text ?? '')
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
+const plain = (text: string | null | undefined): string => (text ?? '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
 function fits(row: Row, query: Query): boolean {
   const has = (name: string, value: unknown) => query[name] === undefined || query[name].split(',').includes(String(value))
@@ -154,7 +150,14 @@ function searchWith(next: () => number): Query {
   return {
     limit: pick(['1', '3', '10', '25', '100']),
     ...maybe(0.5, () => ({ sort: pick(['issued_at', '-issued_at', 'total', '-total']) })),
-    ...maybe(0.35, () => ({ q: next() < 0.2 ? pick(OWN).uuid.slice(0, pick([2, 5, 8, 12])).toLowerCase() : pick(words) })),
+    ...maybe(0.35, () => ({
+      q:
+        next() < 0.2
+          ? pick(OWN)
+              .uuid.slice(0, pick([2, 5, 8, 12]))
+              .toLowerCase()
+          : pick(words),
+    })),
     ...maybe(0.3, () => ({ direction: pick(['issued', 'received']) })),
     ...maybe(0.3, () => ({ estatus: pick(['vigente', 'cancelado']) })),
     ...maybe(0.3, () => ({ tipo_comprobante: pick(['I', 'E', 'E,N', 'I,P']) })),
@@ -180,7 +183,10 @@ describe('any search over a random history', () => {
   it.each(contexts)('pages of %s are what a plain search finds', { timeout: 240_000 }, async (_, ctx) => {
     for (let n = 0; n < SEARCHES / contexts.length; n++) {
       const query = searchWith(next)
-      expect((await walk(ctx, query)).map(({ uuid }) => uuid), JSON.stringify(query)).toEqual(oracle(ctx, query))
+      expect(
+        (await walk(ctx, query)).map(({ uuid }) => uuid),
+        JSON.stringify(query),
+      ).toEqual(oracle(ctx, query))
     }
   })
 })
