@@ -7,6 +7,7 @@ import { billingRoutes } from './billing/routes.ts'
 import { blacklistRoutes } from './blacklists/lookups/routes.ts'
 import { changesRoutes } from './cfdi/changes/routes.ts'
 import { detailRoutes } from './cfdi/detail/routes.ts'
+import { relatedRoutes } from './cfdi/related/routes.ts'
 import { searchRoutes } from './cfdi/search/routes.ts'
 import { summaryRoutes } from './cfdi/summary/routes.ts'
 import { entityRoutes } from './connections/routes.ts'
@@ -104,6 +105,7 @@ export function mountRequests(app: Hono<App>): Hono<App> {
     .route('/v1/cfdi', summaryRoutes)
     .route('/v1/cfdi', changesRoutes)
     .route('/v1/cfdi', detailRoutes)
+    .route('/v1/cfdi', relatedRoutes)
     .route('/v1/cfdi', statusRoutes)
     .route('/v1/blacklists', blacklistRoutes)
     .route('/v1/blacklists', watchRoutes)

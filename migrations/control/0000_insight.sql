@@ -229,6 +229,7 @@ CREATE TABLE `organizations` (
 	`suspension` text,
 	`billed_month` text,
 	`extractor_count` integer NOT NULL,
+	`extractors_since` integer,
 	`events_shard` integer NOT NULL,
 	`created_at` integer NOT NULL
 ) WITHOUT ROWID;

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
 import { SITUACIONES } from '../blacklists/catalog.ts'
-import { documented, GivenDay, pageOf, UUID } from '../platform/http/shapes.ts'
+import { documented, GivenDay, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */
 export const CfdiUuid = documented(
@@ -147,6 +147,19 @@ export const Cfdi = z
       doc('PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.'),
     ),
     balance: described(doc('total − paid_amount − credited_amount, never below zero. Null like paid_amount.')),
+    balance_mxn: described(
+      doc(
+        'balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.',
+      ),
+    ),
+    due_date: z.iso
+      .date()
+      .nullable()
+      .meta({
+        description: doc(
+          'The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.',
+        ),
+      }),
     last_payment_at: described(doc('Local time of the last payment, as its complement states it.')),
     fully_paid_at: described(doc('Local time of the payment or credit note that brought the balance to zero.')),
     has_xml: z.boolean().meta({ description: doc('Whether the XML is stored.') }),
@@ -166,5 +179,3 @@ export const Cfdi = z
   })
   .meta({ id: 'Cfdi' })
 export type Cfdi = z.infer<typeof Cfdi>
-
-export const CfdiPage = pageOf(Cfdi).meta({ id: 'CfdiPage' })

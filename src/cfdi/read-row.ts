@@ -5,18 +5,7 @@ import { nulls } from './pick.ts'
 
 const NOT_READ = [
   ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'products'] as const),
-  ...([
-    'chunk',
-    'chunk_at',
-    'chunk_parts',
-    'stored_by',
-    'held',
-    'net_mxn',
-    'taxes',
-    'first_paid_on',
-    'last_paid_on',
-    'terms_days',
-  ] as const),
+  ...(['chunk', 'chunk_at', 'chunk_parts', 'stored_by', 'held', 'net_mxn', 'taxes', 'first_paid_on', 'last_paid_on'] as const),
 ]
 
 type AsRead<Value> = Value extends Micros ? string : Value

@@ -1,14 +1,16 @@
 import { type ListedParties, severest } from '../blacklists/listed/listed.ts'
+import { dayOfEpoch, epochDayOf } from '../platform/time/calendar.ts'
 import { offsetText } from '../platform/time/zone-of-postcode.ts'
 import { boundsOf, type Partition } from '../visibility/scoped-ledger.ts'
 import { type Applied, type Balance, balanceOf, isDeferred, type Payable } from './balances.ts'
 import { checkOf } from './checks/checks.ts'
 import { COLUMNS, isIn, MICROS, type MicrosColumn } from './columns.ts'
 import { Cfdi } from './contract.ts'
-import { decimal, type Micros } from './money.ts'
+import { decimal, fits, type Micros } from './money.ts'
 import { namesOf, picker } from './pick.ts'
 import type { ReadRow } from './read-row.ts'
 import { isSubstituted, isSubstitutedNotCancelled } from './substitution.ts'
+import { inMxn, rateOf } from './totals.ts'
 
 /** Where a row was read, and how much of its balance the organization may know. */
 export interface RowContext {
@@ -42,6 +44,15 @@ export const leftOf = ({ total_micros }: ReadRow, { paid, credited }: Balance): 
   const left = BigInt(total_micros ?? 0) - paid - credited
   return left > 0n ? left : 0n
 }
+
+const pesosOf = ({ currency, tipo_cambio }: ReadRow, amount: Micros): string | null => {
+  const pesos = inMxn(amount, rateOf(currency, tipo_cambio))
+  return pesos === null || !fits(pesos) ? null : decimal(pesos)
+}
+
+/** The day on which an invoice is due, as its conditions of payment state it. */
+const dueOn = ({ fecha, terms_days }: ReadRow): string | null =>
+  terms_days === null ? null : dayOfEpoch(epochDayOf(fecha.slice(0, 10)) + terms_days)
 
 type Copied = Pick<ReadRow, keyof ReadRow & keyof Cfdi>
 
@@ -94,6 +105,8 @@ export function view(row: ReadRow, { fiscal_entity_id, partition, applied }: Row
     paid_amount: hasBalance ? decimal(balance.paid) : null,
     credited_amount: hasBalance ? decimal(balance.credited) : null,
     balance: hasBalance ? decimal(leftOf(row, balance)) : null,
+    balance_mxn: hasBalance ? pesosOf(row, leftOf(row, balance)) : null,
+    due_date: dueOn(row),
     last_payment_at: balance.last_payment_at,
     fully_paid_at: balance.fully_paid_at,
     has_xml: row.has_xml === 1,

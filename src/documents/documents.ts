@@ -90,7 +90,8 @@ export const mirroredDocuments = async (ledger: ScopedLedger, after: string | nu
  */
 export async function readDocument(ctx: Ctx, document_id: string, asked: AskedContent): Promise<Response> {
   const document = await findDocument(openLedger(ctx), document_id)
-  const answer = document && (await openContent(ctx.env.FILES, { ...document, object: objectOf(document.sha256), etag: document.sha256 }, asked))
+  const answer =
+    document && (await openContent(ctx.env.FILES, { ...document, object: objectOf(document.sha256), etag: document.sha256 }, asked))
   if (!answer) throw notFound('document')
   return answer
 }

@@ -20,6 +20,8 @@ export interface CancellationBody {
   utc_offset: number
   /** Literal local time. */
   fecha: string
+  /** Since when the document had not changed otherwise, in milliseconds since 1970: it was stored by then. */
+  stored_at: number
   /** When it was detected, in milliseconds since 1970. */
   detected_at: number
   /** The instants, in milliseconds since 1970, at which organizations first requested the job that detected it (`requestsOf`). */
@@ -41,6 +43,7 @@ export const cancellationBody = (cancellation: CancelledCfdi, detected_at: numbe
   issued_at: cancellation.issued_at,
   utc_offset: cancellation.utc_offset,
   fecha: cancellation.fecha,
+  stored_at: cancellation.updated_at,
   detected_at,
 })
 

@@ -31,6 +31,7 @@ export async function signUp(system: System, { organization_name, name, email }:
     timezone: TIMEZONE,
     ...trialSubscription(now, TIMEZONE, email),
     extractor_count: 0,
+    extractors_since: null,
     events_shard: shardAmong(id, system.settings.openEvents),
     created_at: now,
   }

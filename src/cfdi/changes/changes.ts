@@ -9,7 +9,7 @@ import type { ChangesPosition } from './position.ts'
 import { readChanges } from './read.ts'
 
 /**
- * Returns what changed for the organization since the cursor. At most three calls to the ledger, one when nothing has. What a cursor knows,
+ * Returns what changed for the organization since the cursor. One call to the ledger when nothing has, and as many as it takes to fill the answer, within bounds. What a cursor knows,
  * such as the commits of the RFC, tells of the downloads of others: nobody can read it.
  */
 export async function listChanges(ctx: Ctx, { cursor, from, limit }: ChangesQuery): Promise<CfdiChanges> {

@@ -53,9 +53,11 @@ export type CfdiChange = z.infer<typeof CfdiChange>
 export const CfdiChanges = z
   .strictObject({
     data: z.array(CfdiChange),
-    has_more: z
-      .boolean()
-      .meta({ description: doc('Whether to ask again at once. An answer can have fewer changes than limit all the same, or none.') }),
+    has_more: z.boolean().meta({
+      description: doc(
+        'Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.',
+      ),
+    }),
     next_cursor: z.string().meta({ description: doc('What to go on with, also when nothing has changed.') }),
   })
   .meta({ id: 'CfdiChanges' })

@@ -1,3 +1,4 @@
+import type { Reach } from '../../visibility/reaches.ts'
 import { EVERYTHING, NOTHING, type Windows } from '../../visibility/window.ts'
 import { contain } from '../mirrored/stretches.ts'
 
@@ -17,6 +18,8 @@ export interface Walk {
   closed: number
   /** Whether it goes through the imports too. */
   imports: boolean
+  /** `fingerprintOf` the reaches when it began. */
+  reached?: string
   leg: number
   place: WalkPlace | null
 }
@@ -25,6 +28,8 @@ export interface Walk {
 export interface ChangesPosition {
   /** The windows of which everything has been told; null before. */
   windows: Windows | null
+  /** `fingerprintOf` the reaches up to these windows' ceilings: `updated_at` depends on them. */
+  reached?: string
   walk: Walk | null
   authority: Told
   imports: Told
@@ -78,6 +83,40 @@ export const restarted = (position: ChangesPosition, now: Windows): ChangesPosit
   windows: null,
   walk: walkTo(now, { closed: position.walk?.closed ?? 0, imports: position.walk?.imports ?? false }),
 })
+
+type ReachesOf = (direction: 0 | 1) => readonly Reach[]
+
+/** A short text that is another one when one's own runs up to the ceilings of windows are others: some are forgotten, or were struck. */
+function fingerprintOf({ issued, received }: Windows, reachesOf: ReachesOf): string {
+  let [a, b] = [0x811c9dc5, 0x1b873593]
+  for (const [direction, { isEmpty, ceiling }] of [issued, received].entries())
+    for (const { at: instant, from } of isEmpty ? [] : reachesOf(direction as 0 | 1)) {
+      if (ceiling !== null && instant > ceiling) continue
+      for (const one of `${direction}${instant}${from}`) {
+        a = Math.imul(a ^ one.charCodeAt(0), 0x01000193)
+        b = Math.imul(b + one.charCodeAt(0), 0x5bd1e995)
+      }
+    }
+  return (a >>> 0).toString(36) + (b >>> 0).toString(36)
+}
+
+/** The position with the reaches that its walk begins with, or those of now. */
+export const withReached = (position: ChangesPosition, reachesOf: ReachesOf): ChangesPosition =>
+  position.walk === null
+    ? { ...position, ...(position.windows && { reached: fingerprintOf(position.windows, reachesOf) }) }
+    : { ...position, walk: { ...position.walk, reached: position.walk.reached ?? fingerprintOf(position.walk.to, reachesOf) } }
+
+/** Whether the reaches on which what is told depends are still the same. */
+export function isReachedAlike(position: ChangesPosition, reachesOf: ReachesOf): boolean {
+  const { reached } = position.walk ?? position
+  return reached === undefined || reached === fingerprintOf(toldIn(position), reachesOf)
+}
+
+/** The position behind its walk. */
+export const walked = (position: ChangesPosition): ChangesPosition => {
+  const { windows, reached, walk, ...rest } = position
+  return walk === null ? position : { ...rest, windows: walk.to, ...(walk.reached && { reached: walk.reached }), walk: null }
+}
 
 /** The same for the imports. */
 export const withImports = (position: ChangesPosition): ChangesPosition => {

@@ -12,6 +12,7 @@ import {
   fromNow,
   isBlank,
   isEverything,
+  isReachedAlike,
   isTold,
   type Last,
   restarted,
@@ -19,7 +20,9 @@ import {
   startedAt,
   toldIn,
   type WalkPlace,
+  walked,
   withImports,
+  withReached,
 } from './position.ts'
 import { type AskedName, type FoundName, findNamed, NAMES, readNames, readRows } from './store.ts'
 
@@ -30,11 +33,18 @@ export interface ReadChanges {
   has_more: boolean
 }
 
-/** A step of reading: the position behind it, and whether the answer ends there. */
+/**
+ * A step of reading: the position behind it, and whether it ends there: `full` when the answer has no room for the next change, `more` when it
+ * has read as much as it may at once.
+ */
 interface Step {
   position: ChangesPosition
-  isEnd: boolean
+  end: 'full' | 'more' | null
 }
+
+/** Names and documents that an answer looks at before it may end without being full: most of what others download tells a reader nothing. */
+const MOST_READ = 20_000
+const MOST_ROUNDS = 20
 
 /** What is read of the ledger for one answer. */
 interface Reading {
@@ -42,6 +52,8 @@ interface Reading {
   authority: Partition | undefined
   imports: Partition | undefined
   page: ChangePage
+  /** Names and documents that were looked at. */
+  looked: number
 }
 
 /**
@@ -56,14 +68,20 @@ export async function readChanges(
 ): Promise<ReadChanges> {
   const partitions = partitionsToRead(ledger)
   const [authority, imports] = (['authority', 'import'] as const).map((of) => partitions.find(({ origin }) => origin === of))
-  const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit) }
+  const reading: Reading = { ledger, authority, imports, page: new ChangePage(limit), looked: 0 }
   const { windows } = ledger
-  if (before === null && isNow) return { changes: [], position: fromNow(windows, await lastOf(ledger)), has_more: false }
-  const begun = before === null ? fromAll(windows, await lastOf(ledger)) : await resumedIn(reading, before)
-  const shown = await readShown(reading, begun)
-  const step = shown.isEnd ? shown : await readNamed(reading, shown.position)
-  const position = { ...step.position, everything: everythingIn(reading, step.position) }
-  return { changes: reading.page.changes(), position, has_more: step.isEnd || !isTold(position, windows) }
+  if (before === null && isNow)
+    return { changes: [], position: withReached(fromNow(windows, await lastOf(ledger)), ledger.reachesOf), has_more: false }
+  let position = before ?? fromAll(windows, await lastOf(ledger))
+  for (let round = 1; ; round++) {
+    const begun = await resumedIn(reading, position)
+    const shown = await readShown(reading, begun)
+    const step = shown.end !== null ? shown : await readNamed(reading, shown.position)
+    position = { ...step.position, everything: everythingIn(reading, step.position) }
+    const has_more = step.end !== null || !isTold(position, windows)
+    if (!has_more || step.end === 'full' || reading.looked >= MOST_READ || round === MOST_ROUNDS)
+      return { changes: reading.page.changes(), position, has_more }
+  }
 }
 
 async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<Last> {
@@ -71,8 +89,12 @@ async function lastOf({ d1, entity, importPartition }: ScopedLedger): Promise<La
   return { authority: last.get(entity) ?? 0, imports: last.get(importPartition ?? 0) ?? 0 }
 }
 
-const resumedIn = async ({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> =>
-  resumed(isBlank(position, ledger.windows) ? startedAt(position, await lastOf(ledger)) : position, ledger.windows)
+/** The position with the walk that it needs: through what is newly shown, or through everything when `updated_at` can have moved. */
+async function resumedIn({ ledger }: Reading, position: ChangesPosition): Promise<ChangesPosition> {
+  const { windows, reachesOf } = ledger
+  const begun = resumed(isBlank(position, windows) ? startedAt(position, await lastOf(ledger)) : position, windows)
+  return withReached(isReachedAlike(position, reachesOf) ? begun : restarted(begun, windows), reachesOf)
+}
 
 /** While everything is visible, what is told is to be taken back when that ends: it was stored by the commits up to this one. */
 function everythingIn({ ledger, page }: Reading, { everything }: ChangesPosition): number {
@@ -84,25 +106,27 @@ const isIn = (windows: Windows, row: { direction: number; fecha: string; issued_
   shows(windowFor(windows, row), row)
 
 /** Tells what a walk finds, as far as there is room. One call, none without a walk. */
-async function readShown({ ledger, authority, imports, page }: Reading, position: ChangesPosition): Promise<Step> {
+async function readShown(reading: Reading, position: ChangesPosition): Promise<Step> {
+  const { ledger, authority, imports, page } = reading
   const { walk } = position
-  if (walk === null) return { position, isEnd: false }
+  if (walk === null) return { position, end: null }
   const { rows: all } = legsOf(position, walk, ledger.reachesOf)
-  if (walk.leg >= all.length) return { position, isEnd: false }
+  if (walk.leg >= all.length) return { position, end: null }
   const legs = all.slice(walk.leg).map((leg) => ({ ...leg, partition: leg.rows === 'shown' ? authority! : imports! }))
   const rows = page.left + 1
   const found = await readRows(ledger, legs, walk.place, rows)
   for (const [n, list] of found.entries()) {
     let place = n === 0 ? walk.place : null
     const leg = walk.leg + n
+    reading.looked += list.length
     for (const { item, stored_by } of list) {
       const { row } = item
-      if (!page.put(row.uuid, 'appeared', item, stored_by)) return { position: on(position, leg, place), isEnd: true }
+      if (!page.put(row.uuid, 'appeared', item, stored_by)) return { position: on(position, leg, place), end: 'full' }
       place = [row.issued_at, row.uuid]
     }
-    if (list.length === rows) return { position: on(position, leg, place), isEnd: true }
+    if (list.length === rows) return { position: on(position, leg, place), end: 'more' }
   }
-  return { position: on(position, all.length, null), isEnd: false }
+  return { position: on(position, all.length, null), end: null }
 }
 
 const on = (position: ChangesPosition, leg: number, place: WalkPlace | null): ChangesPosition => ({
@@ -136,7 +160,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
     isMore = rows.length === NAMES
     if (isMore) break
   }
-  if (!isMore && walk) names.push(moving((now) => ({ ...now, windows: walk.to, walk: null })))
+  if (!isMore && walk) names.push(moving(walked))
   for (const [n, { of }] of isMore ? [] : logs.entries()) {
     const { names: own, end } = namesOfCommits(of, read.commits[n]!, position[of], ledger.fiscal_entity_id)
     names.push(...own)
@@ -148,7 +172,7 @@ async function readNamed(reading: Reading, position: ChangesPosition): Promise<S
     break
   }
   const step = await tellNames(reading, position, names)
-  return { ...step, isEnd: step.isEnd || isMore }
+  return { ...step, end: step.end ?? (isMore ? 'more' : null) }
 }
 
 /** A name that only moves the position on. */
@@ -157,6 +181,7 @@ const moving = (behind: Name['behind']): Name => ({ uuid: null, of: 'authority',
 /** Tells names in their order, as far as there is room. One call, none when nothing is named. */
 async function tellNames(reading: Reading, position: ChangesPosition, names: readonly Name[]): Promise<Step> {
   const { ledger, page } = reading
+  reading.looked += names.length
   const rows = page.left + 1
   const askedOf = (isMeant: (one: Name) => boolean): AskedName[] =>
     names.flatMap((one, n): AskedName[] => (one.uuid !== null && isMeant(one) ? [[n, one.uuid]] : []))
@@ -179,13 +204,13 @@ async function tellNames(reading: Reading, position: ChangesPosition, names: rea
   const told = toldIn(position)
   let now = position
   for (const [n, one] of names.entries()) {
-    if (n > horizon) return { position: now, isEnd: true }
+    if (n > horizon) return { position: now, end: 'more' }
     const seen = one.uuid === null ? null : one.of === 'authority' ? authority.get(one.uuid) : imports.get(one.uuid)
     const change = one.uuid === null ? null : changeOf(one, seen ?? undefined, told, ledger.windows, found.shown.has(n))
-    if (change !== null && !page.put(one.uuid!, change.reason, change.item, seen?.stored_by ?? 0)) return { position: now, isEnd: true }
+    if (change !== null && !page.put(one.uuid!, change.reason, change.item, seen?.stored_by ?? 0)) return { position: now, end: 'full' }
     now = one.behind(now)
   }
-  return { position: now, isEnd: false }
+  return { position: now, end: null }
 }
 
 /** Each UUID once, under its first number. */

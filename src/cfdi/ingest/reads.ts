@@ -26,7 +26,7 @@ const ROW = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
   ...(['utc_offset', 'fecha', 'kind', 'version', 'tipo_comprobante', 'metodo_pago', 'emisor_rfc', 'receptor_rfc'] as const),
   ...(['counterparty_rfc', 'currency', 'tipo_cambio', 'subtotal', 'descuento', 'total', 'payment_status', 'last_payment_at'] as const),
-  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products'] as const),
+  ...(['fully_paid_at', 'applied_until', 'substituted_from', 'substitutes_from', 'related', 'products', 'updated_at'] as const),
   ...(['chunk', 'chunk_at', 'chunk_parts'] as const),
 ]
 const ROW_MICROS = [

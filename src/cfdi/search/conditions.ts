@@ -4,6 +4,7 @@ import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import type { Filters } from './contract.ts'
+import { hasText } from './text.ts'
 
 /** The filters that some index can serve, as a plan names them. */
 export type IndexedFilter = 'direction' | 'estatus' | 'tipo_comprobante' | 'payment_status' | 'party' | 'uuid'
@@ -94,6 +95,7 @@ export function scannedConditions(filters: Filters, partition: Partition): Fragm
     const isRelated = filters.tipo_relacion.map((one) => sql`instr(',' || tipo_relacion || ',', ${`,${one},`}) > 0`)
     conditions.push(sql`(${join(isRelated, ' or ')})`)
   }
+  if (filters.q) conditions.push(hasText(filters.q))
   if (has_xml) conditions.push(sql`has_xml = ${has_xml === 'true' ? 1 : 0}`)
   return conditions
 }

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { isSituacion, isSource } from '../../blacklists/catalog.ts'
-import { GivenDay, GivenInstant, Paging, requireOrder } from '../../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { DataStatusName } from '../quality/data-quality.ts'
 
 const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
 
@@ -53,11 +54,36 @@ const isInOrder = requireOrder(
   ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
 )
 
+const MEMBERS = Object.keys(Cfdi.shape) as [keyof Cfdi, ...(keyof Cfdi)[]]
+
+export const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
+export type Sort = (typeof SORTS)[number]
+
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z
   .strictObject({
     ...ofFiscalEntity,
     ...Paging,
+    q: trimmedText(2, 100)
+      .optional()
+      .meta({
+        description: doc(
+          'Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. ' +
+            'The export `conceptos` has the descriptions of lines.',
+        ),
+      }),
+    sort: z
+      .enum(SORTS)
+      .default('-issued_at')
+      .meta({
+        description: doc(
+          '`-issued_at`: newest first. `issued_at`: oldest first. `-total` and `total`: by the total in the document’s own currency, of equal ones the newest ' +
+            'first, and those without a total last. They look at all documents that the indexed filters leave, at most 5,000.',
+        ),
+      }),
+    fields: list(z.enum(MEMBERS), MEMBERS.length, {
+      description: doc('Members of the documents to return, separated by commas, such as `uuid,total`. All by default.'),
+    }),
     direction: Direction.optional(),
     estatus: Estatus.optional(),
     tipo_comprobante: list(TipoComprobante, 5, { description: doc('One or more of I, E, P, N and T, separated by commas.') }),
@@ -117,13 +143,50 @@ export const CfdiSearch = z
   .superRefine(isInOrder)
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
-const { limit: _limit, cursor: _cursor, fiscal_entity_id: _id, fiscalEntityId: _other, ...FILTERS } = CfdiSearch.shape
+const {
+  limit: _limit,
+  cursor: _cursor,
+  sort: _sort,
+  fields: _fields,
+  fiscal_entity_id: _id,
+  fiscalEntityId: _other,
+  ...FILTERS
+} = CfdiSearch.shape
 
 /** The same filters as a member of a body: each is a text, as in the query. */
 export const CfdiFilters = z.strictObject(FILTERS).superRefine(isInOrder).meta({ id: 'CfdiFilters' })
 export type CfdiFilters = z.infer<typeof CfdiFilters>
 
-type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
+/** Some members of a document. */
+const CfdiFields = Cfdi.partial().meta({ id: 'CfdiFields', description: doc('The members of a CFDI that `fields` asks for.') })
+/** In the code a document is whole, because only answers leave members out. */
+const CfdiRow = z.union([Cfdi, CfdiFields]) as unknown as typeof Cfdi
+
+export const CfdiPage = z
+  .strictObject({
+    data: z.array(CfdiRow),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+    scanned_through: z.iso
+      .datetime()
+      .nullable()
+      .meta({
+        description: doc(
+          'Set when the page is short although more documents follow: 5,000 documents were looked at for it, up to this issued_at. ' +
+            'Go on with next_cursor.',
+        ),
+      }),
+    data_status: DataStatusName.nullable().meta({
+      description: doc(
+        'On the first page: the severest status of the months and directions that are asked for and that your windows show, `missing` before ' +
+          '`downloading` before `complete`. Null on others.',
+      ),
+    }),
+  })
+  .meta({ id: 'CfdiPage' })
+export type CfdiPage = z.infer<typeof CfdiPage>
+
+type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'sort' | 'fields' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
 export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
   /** Those that the filter `blacklist` means. */

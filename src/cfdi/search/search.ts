@@ -1,27 +1,53 @@
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { type ListedParties, listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type CursorScope, openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
+import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
+import type { DataStatus } from '../../visibility/coverage.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
+import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { leftOf, view, visibleBalance } from '../view.ts'
-import type { CfdiFilters, CfdiSearch, Filters } from './contract.ts'
-import { findPage, type PageItem, type PagePosition } from './store.ts'
+import type { CfdiFilters, CfdiPage, CfdiSearch, Filters } from './contract.ts'
+import { findByTotal, type TotalPosition } from './sorted.ts'
+import { dataStatusOf } from './status.ts'
+import { type Asked, type Besides, findPage, type PageItem, type PagePosition, planned } from './store.ts'
 
-/** Returns a page of the visible documents of an RFC, newest first (issued_at, then uuid, both descending). One call to the ledger. */
-export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
+/**
+ * Returns a page of the visible documents of an RFC in the order of `sort`: by issued_at, then by uuid, or by total. One call to the ledger,
+ * and more only where rows are scanned or sorted by total.
+ */
+export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage> {
   const ledger = openLedger(ctx)
-  const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
-  const read = settleFilters(ctx, filters)
-  const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
-  const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
+  const { limit, cursor, sort, fields, fiscal_entity_id: _, fiscalEntityId: __, ...given } = query
+  const read = settleFilters(ctx, given)
+  const scope: CursorScope = { list: 'cfdi', filters: { ...given, sort, fiscal_entity_id: ledger.fiscal_entity_id } }
+  const after = await openCursor(ctx, scope, cursor)
   const listed = await listedOf(ctx)
-  const { items, next } = await findMatches(ledger, read, listed, after, limit)
-  const data = items.map(({ row, context }) => view(row, context, listed))
-  return { data, has_more: next !== null, next_cursor: next && (await sealCursor(ctx, scope, next)) }
+  const asked = askedOf(ledger, read, listed)
+  const { filters } = asked
+  let data_status: DataStatus | null = null
+  const besides: Besides = {
+    statements: cursor === undefined ? [dataStatusRows(ledger)] : [],
+    take: ([rows]) => {
+      if (rows) data_status = dataStatusOf(ledger, filters, rows as DataStatusRow[], ctx.now.getTime())
+    },
+  }
+  const isAscending = !sort.startsWith('-')
+  const plans = planned(asked)
+  const found = sort.endsWith('total')
+    ? { ...(await findByTotal(asked, plans, after as TotalPosition | undefined, isAscending, limit, besides)), isShort: false }
+    : await findPage(asked, plans, { after: after as PagePosition | undefined, isAscending }, limit, besides)
+  const { items, next, isShort } = found
+  return {
+    data: items.map(({ row, context }) => chosen(view(row, context, listed), fields)),
+    has_more: next !== null,
+    next_cursor: next && (await sealCursor(ctx, scope, next)),
+    scanned_through: isShort && next ? new Date(Number(next[0]) * 1_000).toISOString() : null,
+    data_status,
+  }
 }
 
 export type { PageItem, PagePosition } from './store.ts'
@@ -29,17 +55,25 @@ export type { PageItem, PagePosition } from './store.ts'
 /** Filters that mean the same at any time. */
 export type SettledFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
 
-/** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. One call to the ledger. */
+function askedOf(ledger: ScopedLedger, { blacklist, ...others }: SettledFilters, listed: ListedParties): Asked {
+  const filters = { ...others, ...(blacklist && { counterparties: listedAs(listed, blacklist) }) }
+  return { ledger, filters, isMatch: (item) => isMatch(item, others) }
+}
+
+/** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. */
 export function findMatches(
   ledger: ScopedLedger,
-  { blacklist, ...others }: SettledFilters,
+  read: SettledFilters,
   listed: ListedParties,
   after: PagePosition | undefined,
   limit: number,
 ): ReturnType<typeof findPage> {
-  const counterparties = blacklist && { counterparties: listedAs(listed, blacklist) }
-  return findPage(ledger, { ...others, ...counterparties }, after, limit, (item) => isMatch(item, others))
+  const asked = askedOf(ledger, read, listed)
+  return findPage(asked, planned(asked), { after, isAscending: false }, limit, { statements: [], take: () => {} })
 }
+
+const chosen = (one: Cfdi, fields: CfdiSearch['fields']): Cfdi =>
+  fields === undefined ? one : (Object.fromEntries(fields.map((name) => [name, one[name]])) as Cfdi)
 
 /** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
 export function settleFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(

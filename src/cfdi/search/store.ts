@@ -7,7 +7,7 @@ import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
 import { conditionsOf, greatest, least, planSearch, type SearchPlan } from './plan.ts'
 
-/** The position of a document in a page: issued_at in seconds and UUID, both descending. */
+/** The position of a document in a page: issued_at in seconds and UUID. */
 export type PagePosition = readonly [issued_at: number, uuid: string]
 
 /** A visible document. */
@@ -16,8 +16,17 @@ export interface PageItem {
   context: RowContext
 }
 
-/** How many rows are scanned for one page where no index serves every filter. The next page scans the following ones. */
-const SCAN_ROWS = 250
+/** Where a page begins, and in which direction it goes on. */
+export interface PageStart {
+  after: PagePosition | undefined
+  isAscending: boolean
+}
+
+/**
+ * How many rows are scanned, one call after the other, where no index serves every filter, until the page is full: 5,000 in all. Rows whose
+ * visible balances are compared here come in smaller calls, because SQL cannot leave them out.
+ */
+const ROUNDS = { usual: [250, 4_750], compared: [250, 1_000, 1_000, 1_000, 1_000, 750] } as const
 
 /** `row` is for `parseRow`. `fits` says whether a row that was scanned by `scanInvoices` belongs to the page. */
 interface PageRow {
@@ -34,42 +43,48 @@ const MAX_TERMS = 5
 /** As the index has it. */
 const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
 
-const ORDER = raw('order by issued_at desc, uuid desc')
+const orderOf = (isAscending: boolean): Fragment => raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
 
-/** Bounds of issued_at. An index takes one upper bound only, so the cursor's replaces the other when it is lower. */
-const between = (since: number | null, until: number | null, after: PagePosition | undefined): Fragment[] => [
-  ...(since === null ? [] : [sql`cfdi.issued_at >= ${since}`]),
-  ...(after && (until === null || after[0] <= until)
-    ? [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`]
-    : until === null
-      ? []
-      : [sql`cfdi.issued_at <= ${until}`]),
-]
+/** Bounds of issued_at. An index takes one bound of each side only, so the cursor's replaces the other when it is narrower. */
+function between(since: number | null, until: number | null, { after, isAscending }: PageStart): Fragment[] {
+  const isFrom = after !== undefined && isAscending && (since === null || after[0] >= since)
+  const isTo = after !== undefined && !isAscending && (until === null || after[0] <= until)
+  return [
+    ...(isFrom ? [sql`(cfdi.issued_at, cfdi.uuid) > (${after[0]}, ${after[1]})`] : since === null ? [] : [sql`cfdi.issued_at >= ${since}`]),
+    ...(isTo ? [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : until === null ? [] : [sql`cfdi.issued_at <= ${until}`]),
+  ]
+}
 
 /**
  * The rows of all streams in the order of the page. Where literal days are asked for, the streams end with the day in UTC−6, and strays
  * beyond it are a stream of their own: without them, a page would read the documents of three hours that are not of the day.
  */
-function merged(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, columns: Fragment): Fragment {
+export function merged(partition: Partition, plan: SearchPlan, start: PageStart, columns: Fragment): Fragment {
   const { streams, days, central } = plan
+  const { after, isAscending } = start
   const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
   const select = (index: string, ...own: Fragment[]) =>
     sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
   const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
-  const to = central.to !== null && least(after?.[0] ?? null, latest)! > central.to ? central.to : null
-  // The first page of four streams reads the documents of an hour more if it reaches the first day.
-  const isFull = streams.length + (to === null ? 0 : 1) === MAX_TERMS
-  const from = central.from !== null && earliest < central.from && !isFull ? central.from : null
+  const place = after?.[0] ?? null
+  const isBeyond = central.to !== null && (isAscending ? latest : least(place, latest)!) > central.to
+  const isBefore = central.from !== null && (isAscending ? greatest(place, earliest)! : earliest) < central.from
+  // The first page of four streams reads the documents of an hour more if it reaches the last day of its order.
+  const isFull = streams.length + (isBeyond ? 1 : 0) + (isBefore ? 1 : 0) > MAX_TERMS
+  const to = isBeyond && !(isFull && isAscending) ? central.to : null
+  const from = isBefore && !(isFull && !isAscending) ? central.from : null
   const strays = (since: number | null, until: number | null): Fragment => {
-    const ofStreams = streams.map((stream) => all([stream.fixed, ...between(stream.since, stream.until, undefined)]))
-    return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, after), sql`(${join(ofStreams, ' or ')})`)
+    const ofStreams = streams.map((stream) =>
+      all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]),
+    )
+    return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, start), sql`(${join(ofStreams, ' or ')})`)
   }
   const selects = [
-    ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), after))),
+    ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), start))),
     ...(to === null ? [] : [strays(to + 1, latest)]),
     ...(from === null ? [] : [strays(earliest, from - 1)]),
   ]
-  return join([join(selects, ' union all '), ORDER], ' ')
+  return join([join(selects, ' union all '), orderOf(isAscending)], ' ')
 }
 
 /** What the outer select needs when it has no condition. */
@@ -89,32 +104,36 @@ const selectPast = (partition: Partition, day: string, rows: Fragment): Fragment
 const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number, past: string | undefined): Fragment =>
   sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, raw(''), rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
 
-/** The statements that read a page of a partition's rows and, where rows are scanned one by one, the position of the last one scanned. */
+/** The statements that read some of a partition's rows and, where rows are scanned one by one, the last one scanned with the one behind it. */
 interface Scan {
   partition: Partition
   /** When it finds rows, they take the place of those of the scan before it. */
   replaces?: true
   /** When as many rows are found, there may be more. */
   limit: number
+  /** Of a scan that returns every row: how many of them count. The next one tells that there are more. */
+  most?: number
   statements: readonly [page: Fragment, last?: Fragment]
 }
 
 /** The conditions that the streams leave open. */
-const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
+export const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
   ...rest,
   ...(partition.origin === 'import' ? partition.conditions('page') : []),
 ]
 
-function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number, past?: string): Scan {
+function scanStreams(partition: Partition, plan: SearchPlan, start: PageStart, take: number, scanned: number, past?: string): Scan {
   const rest = restOf(partition, plan)
-  const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, after, columns)} ${limited(limit)}`
-  if (rest.length === 0 && past !== undefined)
+  const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, start, columns)} ${limited(limit)}`
+  const isWhole = rest.length === 0 && !(past !== undefined && plan.isCompared)
+  if (isWhole && past !== undefined)
     return { partition, limit: take, statements: [selectPast(partition, past, rows(storedColumns('cfdi'), take))] }
-  if (rest.length === 0) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
-  const last = sql`${merged(partition, plan, after, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(1)} offset ${raw(String(SCAN_ROWS - 1))}`
+  if (isWhole) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
+  const last = sql`${merged(partition, plan, start, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(2)} offset ${raw(String(scanned - 1))}`
+  const page = (most: number) => filteredPage(partition, rows(storedColumns('cfdi'), scanned), rest, most, past)
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
-  const most = plan.isCompared ? SCAN_ROWS : take
-  return { partition, limit: most, statements: [filteredPage(partition, rows(storedColumns('cfdi'), SCAN_ROWS), rest, most, past), last] }
+  if (plan.isCompared) return { partition, limit: Number.POSITIVE_INFINITY, statements: [page(scanned), last] }
+  return { partition, limit: take, statements: [page(take), last] }
 }
 
 /**
@@ -122,7 +141,7 @@ function scanStreams(partition: Partition, plan: SearchPlan, after: PagePosition
  * credit note, or what substitutes one, was issued after the ceiling: usually none was, and two seeks find that out. What it finds replaces
  * what `scanStreams` found.
  */
-function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePosition | undefined): Scan {
+function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, scanned: number): Scan {
   const later = (index: string, fixed: string, from = 'issued_at') => {
     const directions = [...new Set(plan.streams.map(({ direction }) => direction))]
     const exists = directions.map(
@@ -133,73 +152,127 @@ function scanInvoices(partition: Partition, plan: SearchPlan, after: PagePositio
   }
   const anything = later('cfdi_dirc', 'later.cancelled = 0')
   const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
-  const rows = sql`${merged(partition, plan, after, storedColumns('cfdi'))}
-    limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(SCAN_ROWS))} else 0 end else 0 end`
+  const rows = sql`${merged(partition, plan, start, storedColumns('cfdi'))}
+    limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(scanned + 1))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
-  return { partition, limit: SCAN_ROWS, statements: [statement], replaces: true }
+  return { partition, limit: Number.POSITIVE_INFINITY, most: scanned, statements: [statement], replaces: true }
 }
 
-function scansOf(partition: Partition, plan: SearchPlan, after: PagePosition | undefined, take: number, past?: string): Scan[] {
-  const scan = scanStreams(partition, plan, after, take, past)
-  return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, after)] : [scan]
-}
-
-const byUuid = (partition: Partition, filters: Filters, after: PagePosition | undefined): Fragment => {
+/** A row of each UUID, under every filter. */
+function byUuid(partition: Partition, filters: Filters, { after, isAscending }: PageStart): Fragment {
+  const behind = after && sql`(+cfdi.issued_at, cfdi.uuid) ${raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
-    where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(after ? [sql`(+cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : [])])} ${ORDER}`
+    where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(behind ? [behind] : [])])} ${orderOf(isAscending)}`
   return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length, filters.past)
 }
 
 const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
 const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
+/** What is asked of a ledger. */
+export interface Asked {
+  ledger: ScopedLedger
+  filters: Filters
+  /** Compares what SQL leaves open. */
+  isMatch: (item: PageItem) => boolean
+}
+
+/** A partition with the plan that reads it. */
+export interface Planned {
+  partition: Partition
+  plan: SearchPlan
+}
+
+/** The partitions in which something can be found. */
+export const planned = ({ ledger, filters }: Asked): Planned[] =>
+  partitionsToRead(ledger)
+    .map((partition) => ({ partition, plan: planSearch(ledger.rfc, filters, partition) }))
+    .filter(({ plan }) => plan.streams.length > 0)
+
+/** Statements that the first call has besides, and what takes their rows. */
+export interface Besides {
+  statements: readonly Fragment[]
+  take: (results: readonly unknown[][]) => void
+}
+const NOTHING_BESIDES: Besides = { statements: [], take: () => {} }
+
+export interface FoundPage {
+  items: PageItem[]
+  /** The position to continue from, null at the end. */
+  next: PagePosition | null
+  /** Whether the page ends there because enough documents were looked at. */
+  isShort: boolean
+}
+
 /**
- * Finds the documents after a position that match, newest first, at most `limit`, out of every partition that may be read, in one call.
- * `next` is the position to continue from, null at the end. Where rows are scanned one by one, it can come with fewer items than `limit`.
+ * Finds the documents after a position that match, at most `limit`, out of every partition that may be read. One call, and more only while
+ * rows are scanned one by one and the page is not full.
  */
 export async function findPage(
-  ledger: ScopedLedger,
-  filters: Filters,
-  after: PagePosition | undefined,
+  asked: Asked,
+  plans: readonly Planned[],
+  { after, isAscending }: PageStart,
   limit: number,
-  isMatch: (item: PageItem) => boolean,
-): Promise<{ items: PageItem[]; next: PagePosition | null }> {
-  const take = limit + 1
-  const scans = partitionsToRead(ledger).flatMap((partition): Scan[] => {
-    const plan = planSearch(ledger.rfc, filters, partition)
-    if (plan.streams.length === 0) return []
-    if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, after)] }]
-    return scansOf(partition, plan, after, take, filters.past)
-  })
-  if (scans.length === 0) return { items: [], next: null }
-  const results = await ledger.d1.batch(scans.flatMap(({ statements }) => statements.map((one) => prepared(ledger.d1, one!))))
+  besides: Besides = NOTHING_BESIDES,
+): Promise<FoundPage> {
+  const items: PageItem[] = []
+  if (plans.length + besides.statements.length === 0) return { items, next: null, isShort: false }
+  const rounds = plans.some(({ plan }) => plan.isCompared || plan.invoices) ? ROUNDS.compared : ROUNDS.usual
+  let place = after
+  for (const [n, scanned] of rounds.entries()) {
+    const scans = plans.flatMap((one) => scansOf(asked, one, { after: place, isAscending }, limit + 1 - items.length, scanned))
+    const { found, end } = await readScans(asked, scans, isAscending, n === 0 ? besides : NOTHING_BESIDES)
+    items.push(...found)
+    if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row), isShort: false }
+    if (end === null) return { items, next: null, isShort: false }
+    place = end
+  }
+  return { items, next: place!, isShort: true }
+}
+
+export function scansOf({ filters }: Asked, { partition, plan }: Planned, start: PageStart, take: number, scanned: number): Scan[] {
+  if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, start)] }]
+  const scan = scanStreams(partition, plan, start, take, scanned, filters.past)
+  return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, start, scanned)] : [scan]
+}
+
+/** Reads scans in one call: what they found up to the first place where one of them ends, which is null when all end with the history. */
+export async function readScans(
+  { ledger, isMatch }: Asked,
+  scans: readonly Scan[],
+  isAscending: boolean,
+  { statements: more, take }: Besides,
+): Promise<{ found: PageItem[]; end: PagePosition | null }> {
+  const isFirst = (a: PagePosition, b: PagePosition) => (isAscending ? isBefore(b, a) : isBefore(a, b))
+  const statements = scans.flatMap((one) => one.statements as readonly Fragment[])
+  const results = await ledger.d1.batch([...statements, ...more].map((one) => prepared(ledger.d1, one)))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []
   const found = scans.map((scan) => ({ scan, results: results.splice(0, scan.statements.length) }))
+  take(results.map((one) => one.results))
   const isReplaced = (n: number): boolean => found[n + 1]?.scan.replaces === true && found[n + 1]!.results[0]!.results.length > 0
-  for (const [
-    n,
-    {
-      scan,
-      results: [first, last],
-    },
-  ] of found.entries()) {
+  for (const [n, { scan, results: own }] of found.entries()) {
     if (isReplaced(n)) continue
-    const rows = first!.results as PageRow[]
-    // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
+    const [first, last] = own
+    const all = first!.results as PageRow[]
+    const rows = all.slice(0, scan.most)
     const parsed = rows.map(({ row }) => parseRow(row))
-    const end = rows.length === scan.limit ? parsed.at(-1) : (last?.results[0] as ReadRow | undefined)
-    if (end && (horizon === null || isBefore(positionOf(end), horizon))) horizon = positionOf(end)
+    // Nothing is known beyond the last row of a scan that found its limit, nor beyond the last row scanned.
+    const [lastScanned, behind] = (last?.results ?? []) as ReadRow[]
+    const isCut = rows.length === scan.limit || rows.length < all.length
+    const end = isCut ? parsed.at(-1) : behind && lastScanned
+    if (end && (horizon === null || isFirst(positionOf(end), horizon))) horizon = positionOf(end)
     for (const [i, { applied, state, fits }] of rows.entries())
       if (fits === undefined || fits === 1)
         read.push(itemOf(ledger, scan.partition, state === undefined ? parsed[i]! : rowOn(parsed[i]!, state), applied))
   }
-  const items = read
-    .filter((item) => (horizon === null || !isBefore(horizon, positionOf(item.row))) && isMatch(item))
-    .sort((a, b) => (isBefore(positionOf(a.row), positionOf(b.row)) ? -1 : 1))
-  if (items.length > limit) return { items: items.slice(0, limit), next: positionOf(items[limit - 1]!.row) }
-  return { items, next: horizon }
+  return {
+    found: read
+      .filter((item) => (horizon === null || !isFirst(horizon, positionOf(item.row))) && isMatch(item))
+      .sort((a, b) => (isFirst(positionOf(a.row), positionOf(b.row)) ? -1 : 1)),
+    end: horizon,
+  }
 }
 
 export const itemOf = ({ fiscal_entity_id }: ScopedLedger, partition: Partition, row: ReadRow, applied: string | null): PageItem => ({

@@ -11,5 +11,8 @@ export const extractorsUsed = (organization_id: string): Fragment =>
 export const addToExtractorCount = (db: Database, organization_id: string, change: 1 | -1) =>
   db
     .update(organizations)
-    .set({ extractor_count: sql`extractor_count + ${change}` })
+    .set({
+      extractor_count: sql`extractor_count + ${change}`,
+      ...(change === 1 && { extractors_since: sql`case when extractor_count = 0 then ${Date.now()} else extractors_since end` }),
+    })
     .where(eq(organizations.id, organization_id))

@@ -23,6 +23,8 @@ export const organizations = sqliteTable(
     billed_month: text(),
     /** Number of extractors. Every insert and delete of an extractor updates it, because each request reads it for limit and window. */
     extractor_count: integer().notNull(),
+    /** When it got an extractor while it had none, so that everything was visible before; null when that never happened. */
+    extractors_since: instant(),
     /** The number n of EVENTS_n, chosen once. */
     events_shard: integer().notNull(),
     created_at: instant().notNull(),

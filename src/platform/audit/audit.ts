@@ -1,9 +1,10 @@
-import { and, desc, eq, lt } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, lte } from 'drizzle-orm'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { type Fragment, prepared, sql } from '../db/fragment.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
+import { suffixOf } from '../db/typeid.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
@@ -114,7 +115,24 @@ export async function listAuditEvents(ctx: Ctx, query: AuditQuery) {
   return paginate(ctx, scope, query.limit, rows.slice(0, query.limit + 1), (row) => [row.audit_event_id], view)
 }
 
-const rowsAfter = (db: Database, organization_id: string, { resource_id, action, limit }: AuditQuery, after?: string | number) =>
+/** How far the time in an identifier may be from that of the change. */
+const SLACK_MS = 2 * 86_400_000
+
+/** An identifier some days beside an instant, so that the index leaves out what is far from it. */
+const idAt = (instant: string, side: 1 | -1): string =>
+  `aud_${suffixOf(
+    Math.max(Date.parse(instant) + side * SLACK_MS, 0)
+      .toString(16)
+      .padStart(12, '0')
+      .padEnd(32, '0'),
+  )}`
+
+const rowsAfter = (
+  db: Database,
+  organization_id: string,
+  { resource_id, action, actor, since, until, limit }: AuditQuery,
+  after?: string | number,
+) =>
   db
     .select()
     .from(auditEvents)
@@ -124,6 +142,13 @@ const rowsAfter = (db: Database, organization_id: string, { resource_id, action,
         after === undefined ? undefined : lt(auditEvents.audit_event_id, String(after)),
         resource_id === undefined ? undefined : eq(auditEvents.resource_id, resource_id),
         action === undefined ? undefined : eq(auditEvents.action, action),
+        actor === undefined ? undefined : eq(auditEvents.actor, actor),
+        since === undefined
+          ? undefined
+          : and(gte(auditEvents.created_at, new Date(since)), gte(auditEvents.audit_event_id, idAt(since, -1))),
+        until === undefined
+          ? undefined
+          : and(lte(auditEvents.created_at, new Date(until)), lte(auditEvents.audit_event_id, idAt(until, 1))),
       ),
     )
     .orderBy(desc(auditEvents.audit_event_id))

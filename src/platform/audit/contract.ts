@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging } from '../http/shapes.ts'
+import { GivenInstant, Id, Instant, Paging, requireOrder } from '../http/shapes.ts'
 
 export const AuditEvent = z
   .strictObject({
@@ -17,9 +17,18 @@ export const AuditEvent = z
   .meta({ id: 'AuditEvent' })
 export type AuditEvent = z.infer<typeof AuditEvent>
 
-export const AuditQuery = z.strictObject({
-  ...Paging,
-  resource_id: z.string().max(100).optional(),
-  action: z.string().max(100).optional(),
-})
+export const AuditQuery = z
+  .strictObject({
+    ...Paging,
+    resource_id: z.string().max(100).optional(),
+    action: z.string().max(100).optional(),
+    actor: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({ description: doc('Lists only the changes of this credential, by its api_key, or of this process, `system:` and its name.') }),
+    since: GivenInstant.optional().meta({ description: doc('Lists only changes at this instant or later.') }),
+    until: GivenInstant.optional().meta({ description: doc('Lists only changes at this instant or before.') }),
+  })
+  .superRefine(requireOrder(['since', 'until']))
 export type AuditQuery = z.infer<typeof AuditQuery>

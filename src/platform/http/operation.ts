@@ -202,7 +202,9 @@ export const returnsTable = <Answer>(
   tableOf?: (answer: Answer) => readonly [columns: readonly Column[], rows: readonly unknown[]],
 ) => {
   const data = schema.shape['data']
-  const columns = tableOf ? [] : columnsOf(data instanceof z.ZodArray ? (data.element as z.ZodType) : schema)
+  const item = data instanceof z.ZodArray ? (data.element as z.ZodType) : schema
+  // Of alternatives the first one has all members.
+  const columns = tableOf ? [] : columnsOf(item instanceof z.ZodUnion ? (item.options[0] as z.ZodType) : item)
   const output = {
     status: 200,
     description: doc('OK'),
@@ -224,7 +226,9 @@ export const returnsTable = <Answer>(
       headers.set('Link', `<${pathname}?${searchParams}>; rel="next"`)
     }
     c.res = undefined
-    c.res = new Response(csvOf(...(tableOf?.(answer as Answer) ?? [columns, answer.data ?? [answer]])), { headers })
+    const fields = c.req.query('fields')?.split(',')
+    const meant = fields ? columns.filter(({ path }) => fields.includes(path[0]!)) : columns
+    c.res = new Response(csvOf(...(tableOf?.(answer as Answer) ?? [meant, answer.data ?? [answer]])), { headers })
   }) as MiddlewareHandler<App>)
 }
 

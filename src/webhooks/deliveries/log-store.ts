@@ -1,6 +1,6 @@
 import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
-import { SCAN_ROWS, type Scan, scan } from '../events/scan.ts'
+import { type Scan, scan } from '../events/scan.ts'
 import type { deliveries } from './tables.ts'
 
 export type DeliveryRow = Pick<
@@ -27,12 +27,11 @@ export function scanDeliveries(
   { webhook, organization_id }: { webhook: number; organization_id: string },
   { status = null, event_key = null }: DeliveryFilters,
   after: Position | undefined,
-  limit: number,
+  rows: number,
 ): Promise<Scan<DeliveryRow>> {
   const isIndexed = status === 'failed' || status === 'lost'
   const before: Fragment = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : raw('')
   const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
-  const rows = isIndexed || status !== null || event_key !== null ? Math.max(SCAN_ROWS, limit) : limit
   const query = sql`
     select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
     from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d

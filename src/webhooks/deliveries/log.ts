@@ -11,7 +11,7 @@ import { requireWebhook } from '../endpoints/endpoints.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
 import { assertWebhookExists } from '../endpoints/store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
-import { pageOfScan } from '../events/scan.ts'
+import { fillPage, SCAN_ROWS } from '../events/scan.ts'
 import { findEvent, insertEvents } from '../events/store.ts'
 import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
 import { insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
@@ -35,9 +35,13 @@ export async function listDeliveries(ctx: Ctx, webhook_id: string, query: Delive
   const endpoint = await requireWebhook(ctx, webhook_id)
   const { limit, cursor, ...filters } = query
   const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
-  const scanned = await scanDeliveries(eventsOf(ctx).$client, endpoint, filters, await openCursor(ctx, scope, cursor), limit + 1)
-  const { matches, last } = pageOfScan(scanned, limit)
-  const position = last && ([last.seq, last.redelivery] satisfies Position)
+  const after = await openCursor(ctx, scope, cursor)
+  const isFiltered = filters.status !== undefined || filters.event_key !== undefined
+  const placeOf = (row: DeliveryRow) => [row.seq, row.redelivery] satisfies Position
+  const { matches, last } = await fillPage<DeliveryRow>(limit, isFiltered ? SCAN_ROWS : 0, (row, take) =>
+    scanDeliveries(eventsOf(ctx).$client, endpoint, filters, row ? placeOf(row) : after, take),
+  )
+  const position = last && placeOf(last)
   return {
     data: matches.map(view),
     has_more: position !== undefined,

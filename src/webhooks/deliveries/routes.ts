@@ -35,7 +35,7 @@ export const deliveryRoutes = new Hono<App>()
       doc('List the deliveries of a webhook, newest event first'),
       doc(
         'The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.\n\n' +
-          'With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.',
+          'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.',
       ),
     ),
     params(WebhookPath),

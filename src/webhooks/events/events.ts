@@ -5,7 +5,7 @@ import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import type { EventQuery } from './contract.ts'
 import { hiddenOf } from './hidden.ts'
-import { pageOfScan } from './scan.ts'
+import { fillPage, SCAN_ROWS } from './scan.ts'
 import { type EventRow, findEvent, scanEvents } from './store.ts'
 import { payloadOf } from './stored-body.ts'
 
@@ -21,15 +21,18 @@ export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<Even
   const [after] = (await openCursor(ctx, scope, cursor)) ?? []
   const filters = { event_key: others.event_key ?? null, entity_uuid: fiscal_entity_id === undefined ? null : uuidOf(fiscal_entity_id) }
   const begin = Number(after ?? (since === undefined ? 0 : Date.parse(since) - 1))
-  const { rows, isLast } = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, begin, limit + 1)
-  const found = rows.filter(({ is_match }) => is_match === 1)
-  for (const row of await hiddenOf(ctx, ctx.organization.id, found)) row.is_match = 0
-  const { matches, last } = pageOfScan({ rows, isLast }, limit)
-  const end = last ?? rows.at(-1)
+  const isFiltered = filters.event_key !== null || filters.entity_uuid !== null
+  const { matches, last, end } = await fillPage<EventRow>(limit, isFiltered ? SCAN_ROWS : 0, async (row, take) => {
+    const scanned = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, row?.seq ?? begin, take)
+    const found = scanned.rows.filter(({ is_match }) => is_match === 1)
+    for (const one of await hiddenOf(ctx, ctx.organization.id, found)) one.is_match = 0
+    return scanned
+  })
+  const place = last ?? end
   return {
     data: matches.map(view),
     has_more: last !== undefined,
-    next_cursor: end ? await sealCursor(ctx, scope, [end.seq]) : null,
+    next_cursor: place ? await sealCursor(ctx, scope, [place.seq]) : null,
   }
 }
 

@@ -1,7 +1,7 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared, sql } from '../../platform/db/fragment.ts'
 import { timeOf } from './event-id.ts'
-import { SCAN_ROWS, type Scan, scan } from './scan.ts'
+import { type Scan, scan } from './scan.ts'
 import { storedOf } from './stored-body.ts'
 
 export interface EventRow {
@@ -16,9 +16,8 @@ export const scanEvents = (
   organization_id: string,
   { event_key, entity_uuid }: { event_key: string | null; entity_uuid: string | null },
   after: number,
-  limit: number,
+  rows: number,
 ): Promise<Scan<EventRow>> => {
-  const rows = event_key === null && entity_uuid === null ? limit : Math.max(SCAN_ROWS, limit)
   const query = sql`
     select seq, case when is_match then body end as body, is_match from (
       select seq, body, (${event_key} is null or body->>'event' = ${event_key})

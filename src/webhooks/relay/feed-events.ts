@@ -78,7 +78,14 @@ function wasReachedBefore(body: CancellationBody, row: RecipientRow): boolean {
   if (extractor_count === 0 || reaches.length === 0) return true
   const requested_at = body.requested[organization_id] ?? body.detected_at
   const before = reaches.filter(({ at }) => at < requested_at)
+  if (sawEverything(body, row)) return true
   return reachedAt(before, body) !== undefined && before.some(({ floor }) => floor <= body.fecha)
+}
+
+/** Whether the CFDI was stored while the organization had no extractors, so that it saw the CFDI without a run. */
+function sawEverything({ stored_at }: CancellationBody, { extractors_since, first_active_at }: RecipientRow): boolean {
+  if (extractors_since === null || first_active_at === null) return false
+  return stored_at < extractors_since && first_active_at < extractors_since
 }
 
 /** A notification that a run of the organization listed, unless it was sent before the organization's floor. */

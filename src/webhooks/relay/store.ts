@@ -19,6 +19,10 @@ export interface RecipientRow {
   issued_reaches: string
   received_reaches: string
   extractor_count: number
+  /** Until when the organization last saw everything, in milliseconds; null when it never did, or does. */
+  extractors_since: number | null
+  /** When the connection first became active, in milliseconds. */
+  first_active_at: number | null
   /** 1 while a planned run of the organization may widen the window now. */
   has_planned_run: number
   /** The number of the organization's events shard. */
@@ -53,7 +57,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
            on c.organization_id = o.value and c.entity = r.value->>1)
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
          c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
-         o.extractor_count, o.events_shard,
+         o.extractor_count, o.extractors_since, c.first_active_at, o.events_shard,
          (c.organization_id, '') in planned or (c.organization_id, c.fiscal_entity_id) in planned as has_planned_run
        from found f
        cross join connections c on c.connection = f.connection

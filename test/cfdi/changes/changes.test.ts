@@ -218,6 +218,40 @@ describe('following', () => {
     await one.expectSame()
   })
 
+  it('tells rows again whose updated_at moved, because a run of one’s own is noted no more', async () => {
+    const one = reader(null)
+    const invoice = issued(EARLY)
+    await one.download([invoice])
+    for (const day of ['2026-03-02', '2026-03-05', '2026-03-09']) one.run('2026-02-01', `${day}T00:00:00Z`)
+    const [first] = await one.follow()
+    expect(first!.cfdi!.updated_at).toBe('2026-03-02T00:00:00.000Z')
+    one.forgotten.add(one.runs.issued[0]!)
+    const [again] = await one.follow()
+    expect([again!.uuid, again!.cfdi!.updated_at]).toEqual([invoice.uuid, '2026-03-05T00:00:00.000Z'])
+    await one.expectSame()
+    expect(await one.follow()).toEqual([])
+  })
+
+  it('goes on within an answer past what others download, and ends it only when it is full or nothing is left', async () => {
+    const one = reader()
+    await one.page()
+    for (let n = 0; n < 45; n++) await one.download([issued(LATE)])
+    const shown = Array.from({ length: 12 }, () => issued(EARLY))
+    await one.download(shown.slice(0, 5))
+    for (let n = 0; n < 25; n++) await one.download([issued(LATE)])
+    await one.download(shown.slice(5))
+    for (const [length, has_more] of [
+      [7, true],
+      [5, false],
+    ] as const) {
+      const page = await one.page(7)
+      expect([page.data.length, page.has_more]).toEqual([length, has_more])
+    }
+    // As many as fit are not followed by an empty answer.
+    await one.download([issued(EARLY), issued(EARLY)])
+    expect(await one.page(2)).toMatchObject({ data: [{}, {}], has_more: false })
+  })
+
   it('goes on after a pause, in which nothing is answered', async () => {
     const one = reader()
     await one.page()

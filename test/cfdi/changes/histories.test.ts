@@ -111,6 +111,10 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
       say(`run ${floor} ${ceiling} ${directions}`)
       one.run(floor, ceiling, directions)
     },
+    thin: () => {
+      for (const kept of [...one.runs.issued, ...one.runs.received]) if (random() < 0.3) one.forgotten.add(kept)
+      say(`thin ${one.forgotten.size}`)
+    },
     extractors: () => {
       one.extractor_count = one.extractor_count === 0 ? 1 : 0
       say(`extractors ${one.extractor_count}`)
@@ -161,7 +165,7 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
     },
   }
   const often = ['download', 'download', 'metadata', 'cancel', 'replace', 'run', 'run', 'run', 'extractors', 'import', 'delete', 'check']
-  const all = [...often, ...often, 'forget', 'unnamed', 'pause']
+  const all = [...often, ...often, 'thin', 'forget', 'unnamed', 'pause']
   try {
     for (let step = 0; step < STEPS; step++) {
       now += int(1, 600) * 1_000

@@ -20,6 +20,8 @@ export class Changing {
   readonly target: IngestTarget = newBook()
   readonly imports: IngestTarget = { ...this.target, entity: -this.target.entity, provenance: 'import', import_id: 'imp_1' }
   readonly runs: { issued: Kept[]; received: Kept[] } = { issued: [], received: [] }
+  /** Runs that are noted no more, although the windows stay as they made them. */
+  readonly forgotten = new Set<Kept>()
   extractor_count = 1
   hasImported = false
   state: 'active' | 'paused' = 'active'
@@ -30,7 +32,7 @@ export class Changing {
   get ctx(): Ctx {
     const reached = (kept: Kept[]) =>
       kept.length === 0 ? null : ([kept.map(([, floor]) => floor).sort()[0]!, Math.max(...kept.map(([at]) => at))] as const)
-    const sorted = (kept: Kept[]) => reachesOf(kept.toSorted(([a], [b]) => a - b))
+    const sorted = (kept: Kept[]) => reachesOf(kept.filter((one) => !this.forgotten.has(one)).toSorted(([a], [b]) => a - b))
     return contextOf(
       {
         ...{ entity: this.target.entity, connection: this.target.entity, state: this.state },

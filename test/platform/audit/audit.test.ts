@@ -288,6 +288,34 @@ describe('reading the events', () => {
     expect(await of('action=nothing.happened')).toEqual([])
   })
 
+  it('by who made the change and by when', async () => {
+    const { owner, callers } = await organizationWith()
+    const draft = { trigger_kind: 'connection_created', scope: 'full_history', data_source_keys: ['sat_csf'] }
+    for (const [by, name] of [
+      [owner, 'one'],
+      [callers.admin, 'two'],
+      [owner, 'three'],
+    ] as const)
+      expect((await api(by, 'POST', '/v1/extractors', { ...draft, name })).status).toBe(201)
+    const listed = async (query: string) =>
+      (await api(owner, 'GET', `${AUDIT}?action=extractor.created&${query}`)).body.data as { actor: string; created_at: string }[]
+    const all = await listed('')
+    expect(all.map(({ actor }) => actor)).toEqual([owner.api_key, callers.admin.api_key, owner.api_key])
+    expect(await listed(`actor=${callers.admin.api_key}`)).toEqual([all[1]])
+    expect(await listed('actor=system:billing')).toEqual([])
+    const within = (from: string | null, to: string | null) =>
+      all.filter(({ created_at }) => (from === null || created_at >= from) && (to === null || created_at <= to))
+    for (const { created_at } of all) {
+      const instant = encodeURIComponent(created_at)
+      expect(await listed(`since=${instant}`)).toEqual(within(created_at, null))
+      expect(await listed(`until=${instant}`)).toEqual(within(null, created_at))
+      expect(await listed(`since=${instant}&until=${instant}`)).toEqual(within(created_at, created_at))
+    }
+    expect(await listed('until=2025-01-01T00:00:00Z')).toEqual([])
+    expect((await api(owner, 'GET', `${AUDIT}?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z`)).status).toBe(422)
+    expect((await api(owner, 'GET', `${AUDIT}?since=yesterday`)).status).toBe(422)
+  })
+
   it('is for owners and admins, and of one’s own organization only', async () => {
     const [one, two] = [await organizationWith(), await organizationWith()]
     for (const [role, status] of [

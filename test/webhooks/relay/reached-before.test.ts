@@ -15,7 +15,7 @@ const cancellation = (day: string, found: string): CancellationBody => ({
   ...{ cfdi_type: 'I', payments: [[0, 'unpaid', false]], total: '116.00', currency: 'MXN' },
   ...{ emisor_rfc: 'EKU9003173C9', receptor_rfc: 'URE180429TM6' },
   ...{ issued_at: Date.parse(`${day}T18:00:00Z`) / 1_000, utc_offset: -360, fecha: `${day}T12:00:00` },
-  ...{ detected_at: at(found) + 1_000, requested: { [ORGANIZATION]: at(found) } },
+  ...{ stored_at: at(day), detected_at: at(found) + 1_000, requested: { [ORGANIZATION]: at(found) } },
 })
 
 /** A connection whose runs had these instants and first days. */
@@ -25,7 +25,7 @@ const recipient = (...runs: [day: string, floor: string][]): RecipientRow => ({
   received_from: runs.map(([, floor]) => floor).sort()[0]!,
   received_to: Math.max(...runs.map(([day]) => at(day))),
   received_reaches: reachesOf(runs.map(([day, floor]) => [at(day), floor])),
-  ...{ extractor_count: 1, has_planned_run: 0, events_shard: 0 },
+  ...{ extractor_count: 1, extractors_since: null, first_active_at: 0, has_planned_run: 0, events_shard: 0 },
 })
 
 const told = async (body: CancellationBody, row: RecipientRow): Promise<number> => {
@@ -56,6 +56,16 @@ describe('a cancellation is told to an organization', () => {
     expect(await told(found({ [row.organization_id]: at('2026-08-04') }), row)).toBe(1)
     // Another organization had requested the job that found it, long before.
     expect(await told(found({ [newId('org')]: at('2026-07-25') }), row)).toBe(1)
+  })
+
+  it('that saw it without extractors, when the first run of its first extractor finds it', async () => {
+    const first = { ...recipient(['2026-08-08', '2026-05-10']), extractors_since: at('2026-08-07') }
+    const body = cancellation('2026-06-25', '2026-08-08')
+    expect(await told(body, first)).toBe(1)
+    // It was stored, or got its XML, when the windows were bounded already.
+    expect(await told({ ...body, stored_at: at('2026-08-07') + 1 }, first)).toBe(0)
+    expect(await told(body, { ...first, first_active_at: at('2026-08-07') + 1 })).toBe(0)
+    expect(await told(body, { ...first, extractors_since: null })).toBe(0)
   })
 
   it('whose earlier run showed its day, and a later one downloaded it with its month', async () => {

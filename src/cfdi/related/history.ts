@@ -1,0 +1,116 @@
+import { notFound } from '../../failures.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { centralDayOf } from '../../platform/time/months.ts'
+import { boundsOf, openLedger } from '../../visibility/scoped-ledger.ts'
+import { checkOf } from '../checks/checks.ts'
+import { findCfdi } from '../detail/store.ts'
+import { isSubstituted } from '../substitution.ts'
+import type { CfdiHistory, HistoryEvent, KnownDay } from './contract.ts'
+import { readTimes } from './store.ts'
+
+const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
+
+type Told = Omit<HistoryEvent, 'at' | 'known_at'> & { at: number | null; known_at: number | null }
+
+const NOTHING = { known_at: null, uuid: null, status_answer: null } as const
+
+/**
+ * Returns what happened to a document, and since when the organization could know of it: never before its own runs first reached the document,
+ * whoever downloaded it before. Two calls. Throws Failure 404 cfdi.not_found when the document is absent or not visible.
+ */
+export async function getHistory(ctx: Ctx, uuid: string): Promise<CfdiHistory> {
+  const ledger = openLedger(ctx)
+  const found = await findCfdi(ledger, uuid)
+  const times = found && (await readTimes(ledger, found.partition, uuid))
+  if (!found || !times) throw notFound('cfdi')
+  const { row, partition } = found
+  const reached = partition.changesFrom(row)
+  const since = (at: number | null): number | null => (at === null ? null : Math.max(at, reached))
+  const local = (text: string): number => Date.parse(`${text}Z`) - row.utc_offset * 60_000
+  const isCompleted = times.is_completed === 1
+  const hasXml = row.has_xml === 1
+  const isCancelled = row.estatus === 'cancelado'
+  const xml_at = isCompleted ? times.xml_at : null
+  // Its last change is its cancellation, unless that came before its XML.
+  const stored_at = times.stored_at ?? (isCompleted || isCancelled ? null : row.updated_at)
+  const found_at =
+    isCancelled && row.updated_at !== xml_at && row.updated_at !== stored_at ? row.updated_at : isCancelled ? stored_at : null
+  const until = boundsOf(partition, row.direction)?.until ?? null
+  const substitute = isSubstituted(row, until) ? substituteIn(times.substitutes) : null
+  const check = checkOf(row.status_checks, ledger.fiscal_entity_id)
+  const events: Told[] = [
+    { event: 'issued', at: row.issued_at * 1_000, ...NOTHING },
+    ...(row.certified_at === null ? [] : [{ event: 'certified' as const, at: local(row.certified_at), ...NOTHING }]),
+    { event: 'stored', at: since(stored_at), ...NOTHING, known_at: since(stored_at) },
+    ...(isCompleted ? [{ event: 'xml' as const, at: since(xml_at), ...NOTHING, known_at: since(xml_at) }] : []),
+    ...(substitute === null
+      ? []
+      : [
+          {
+            ...{ event: 'substituted' as const, at: substitute.issued_at * 1_000, ...NOTHING, uuid: substitute.uuid },
+            known_at:
+              substitute.committed_at === null ? null : Math.max(substitute.committed_at, reached, partition.changesFrom(substitute)),
+          },
+        ]),
+    ...(isCancelled
+      ? [
+          {
+            ...{ event: 'cancelled' as const, at: row.cancelled_at === null ? null : Date.parse(row.cancelled_at), ...NOTHING },
+            ...{ uuid: row.folio_sustitucion, known_at: since(found_at) },
+          },
+        ]
+      : []),
+    ...(check === undefined
+      ? []
+      : [
+          {
+            event: 'status_check' as const,
+            ...NOTHING,
+            at: check[0],
+            known_at: check[0],
+            status_answer: check[1] as HistoryEvent['status_answer'],
+          },
+        ]),
+  ]
+  const rank = ({ at, known_at }: Told): number => at ?? known_at ?? Number.MAX_SAFE_INTEGER
+  return {
+    uuid,
+    events: events.toSorted((a, b) => rank(a) - rank(b)).map((one) => ({ ...one, at: iso(one.at), known_at: iso(one.known_at) })),
+    known: knownDays(events, hasXml && !isCompleted),
+  }
+}
+
+interface Substitute {
+  uuid: string
+  issued_at: number
+  committed_at: number | null
+  direction: number
+  fecha: string
+}
+
+/** The first one that substitutes it. */
+function substituteIn(text: string): Substitute | null {
+  const all = (JSON.parse(text) as [string, number, number | null, number, string][]).map(
+    ([uuid, issued_at, committed_at, direction, fecha]): Substitute => ({ uuid, issued_at, committed_at, direction, fecha }),
+  )
+  return all.sort((a, b) => a.issued_at - b.issued_at || (a.uuid < b.uuid ? -1 : 1))[0] ?? null
+}
+
+/** What could be known at the end of days, by the instants that are known. */
+function knownDays(events: readonly Told[], hasXml: boolean): KnownDay[] {
+  const days = new Map<string, KnownDay>()
+  let state: Omit<KnownDay, 'day'> = { estatus: 'vigente', has_xml: hasXml, is_substituted: false }
+  for (const { event, known_at, status_answer } of events.toSorted((a, b) => (a.known_at ?? 0) - (b.known_at ?? 0))) {
+    if (known_at === null) continue
+    const isCancelled = event === 'cancelled' || status_answer === 'cancelado'
+    state = {
+      estatus: isCancelled ? 'cancelado' : state.estatus,
+      has_xml: state.has_xml || event === 'xml',
+      is_substituted: !isCancelled && state.estatus === 'vigente' && (state.is_substituted || event === 'substituted'),
+    }
+    const day = centralDayOf(known_at)
+    days.set(day, { day, ...state })
+  }
+  const list = [...days.values()]
+  return list.filter((one, n) => n === 0 || JSON.stringify({ ...one, day: '' }) !== JSON.stringify({ ...list[n - 1], day: '' }))
+}

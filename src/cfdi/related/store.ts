@@ -1,0 +1,64 @@
+import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { firstChunkOf } from '../chunks/chunks.ts'
+
+/** A document that names another one, and how. */
+export interface Referrer {
+  relation: string
+  uuid: string
+}
+
+/** Finds visible documents that pay, credit or substitute one, behind a place, in order. One call. */
+export async function findReferrers(
+  ledger: ScopedLedger,
+  uuid: string,
+  after: readonly [relation: string, uuid: string] | null,
+  limit: number,
+): Promise<Referrer[]> {
+  const credited = "iif(instr(',' || s.tipo_relacion || ',', ',01,') > 0, '01', '03')"
+  const selects = partitionsToRead(ledger).map((partition) =>
+    prepared(
+      ledger.d1,
+      sql`select * from (
+          select coalesce(o.relation, ${raw(credited)}) as relation, s.uuid from (
+            select distinct source, iif(kind = 'P', 'pago', null) as relation
+            from cfdi_payments where entity = ${partition.number} and invoice = ${uuid}
+            union all select source, '04' from cfdi_substitutions where entity = ${partition.number} and substituted = ${uuid}) o
+          cross join cfdi s where s.uuid = o.source and ${isVisible(partition, 's')})
+        ${after === null ? raw('') : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
+    ),
+  )
+  if (selects.length === 0) return []
+  const results = await ledger.d1.batch<Referrer>(selects)
+  const order = (a: Referrer, b: Referrer) => (a.relation === b.relation ? (a.uuid < b.uuid ? -1 : 1) : a.relation < b.relation ? -1 : 1)
+  return results
+    .flatMap((one) => one.results)
+    .sort(order)
+    .slice(0, limit)
+}
+
+/** When a visible document came, and what substitutes it. */
+export interface StoredTimes {
+  /** The commits that stored it and that brought its XML, in milliseconds; null when they are forgotten. */
+  stored_at: number | null
+  xml_at: number | null
+  /** Whether the XML came with another commit than the first one. */
+  is_completed: 0 | 1
+  /** The visible documents that name it in a relation 04: `[uuid, issued_at, committed_at, direction, fecha]`. */
+  substitutes: string
+}
+
+/** Reads when a document of a partition came. One call. */
+export const readTimes = (ledger: ScopedLedger, partition: Partition, uuid: string): Promise<StoredTimes | null> =>
+  prepared(
+    ledger.d1,
+    sql`select
+        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.stored_by) as stored_at,
+        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.chunk / ${raw(String(firstChunkOf(1)))}) as xml_at,
+        coalesce(own.chunk / ${raw(String(firstChunkOf(1)))} > own.stored_by, 0) as is_completed,
+        (select json_group_array(json_array(s.uuid, s.issued_at,
+            (select committed_at from cfdi_commits where entity = s.entity and sequence = s.stored_by), s.direction, s.fecha))
+          from cfdi_substitutions r cross join cfdi s
+          where r.entity = own.entity and r.substituted = own.uuid and s.uuid = r.source and s.cancelled = 0 and ${isVisible(partition, 's')}) as substitutes
+      from cfdi own where own.uuid = ${uuid} and ${isVisible(partition, 'own')}`,
+  ).first<StoredTimes>()

@@ -1,0 +1,40 @@
+import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+
+/** The letters that a search takes for the same one. SQLite's `lower` knows only those without a mark. */
+const SAME: readonly (readonly [letter: string, variants: string])[] = [
+  ['a', 'ÀÁÂÃÄÅàáâãäå'],
+  ['c', 'Çç'],
+  ['e', 'ÈÉÊËèéêë'],
+  ['i', 'ÌÍÎÏìíîï'],
+  ['n', 'Ññ'],
+  ['o', 'ÒÓÔÕÖòóôõö'],
+  ['u', 'ÙÚÛÜùúûü'],
+  ['y', 'Ýýÿ'],
+  ['ø', 'Ø'],
+  ['æ', 'Æ'],
+  // Marks that stand apart from their letter.
+  ['', '\u0300\u0301\u0302\u0303\u0308\u030a\u0327'],
+]
+
+const REPLACED = new Map(SAME.flatMap(([letter, variants]) => [...variants].map((one) => [one, letter] as const)))
+
+/** Text without case and accents. */
+export const folded = (text: string): string =>
+  [...text.replace(/[A-Z]/g, (one) => one.toLowerCase())].map((one) => REPLACED.get(one) ?? one).join('')
+
+/** The same in SQL, as far as it matters for finding a folded text. D1 allows few bytes in a pattern of LIKE or GLOB. */
+function foldedFor(searched: string, text: string): string {
+  const meant = [...REPLACED].filter(([, letter]) => letter === '' || searched.includes(letter))
+  const replaced = meant.reduce((inner, [one, letter]) => `replace(${inner}, '${one}', '${letter}')`, `lower(${text})`)
+  return `case when length(${text}) = length(cast(${text} as blob)) then lower(${text}) else ${replaced} end`
+}
+
+const TEXT =
+  "coalesce(emisor_nombre, '') || char(10) || coalesce(receptor_nombre, '') || char(10) || coalesce(serie, '') || coalesce(folio, '')"
+
+/** The condition that a text is in the names of the parties or in series and folio, or that the UUID begins with it. */
+export function hasText(q: string): Fragment {
+  const searched = folded(q)
+  const isIn = sql`instr(${raw(foldedFor(searched, TEXT))}, ${searched}) > 0`
+  return /^[\da-f-]{2,36}$/.test(searched) ? sql`(${isIn} or substr(uuid, 1, ${searched.length}) = ${searched.toUpperCase()})` : isIn
+}
