@@ -22,6 +22,7 @@ import {
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, viewConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityDraft } from './contract.ts'
+import { externalIdGuard, mergeMetadata, refuseTaken } from './labels.ts'
 import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
@@ -35,7 +36,7 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 /**
  * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
  * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority
- * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
  * data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
  * Unavailable.
  */
@@ -45,6 +46,7 @@ export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<Fi
   const logins = await loginsIn(ctx, rfc, draft)
   if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
   const former = await findUnlinked(ctx, rfc)
+  await refuseTaken(ctx, draft)
   const taken = await verifyLogins(ctx, logins, former)
   const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
   return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), taken))
@@ -61,6 +63,7 @@ async function commitConnection(
 ): Promise<FiscalEntity> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
+  await refuseTaken(ctx, draft, fiscal_entity_id)
   const isActive = taken.accepted.length > 0
   const seat = isActive ? await checkLoginEntitlement(ctx, rfc) : []
   const active = isActive ? await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null) : undefined
@@ -71,6 +74,8 @@ async function commitConnection(
     ...stored.columns,
     ...active?.changes,
     name: draft.name ?? null,
+    external_id: draft.external_id ?? null,
+    metadata: mergeMetadata({}, draft.metadata),
     data_source_keys,
     linked_at: now,
     updated_at: now,
@@ -82,6 +87,7 @@ async function commitConnection(
   const connected = (guards: readonly Statement[]) =>
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
       ...guards,
+      ...externalIdGuard(ctx, draft, fiscal_entity_id),
       ...stored.statements,
       ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
       ...(active?.planned.statements ?? []),

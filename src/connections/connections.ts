@@ -7,7 +7,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listConnections, type WithReaches } from '../taxpayers/taxpayers.ts'
+import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listShown, type WithReaches } from '../taxpayers/taxpayers.ts'
 import { viewWindow, viewWindows } from '../visibility/contract.ts'
 import { hullOf, reachOf, windowStateOf, windowsOf } from '../visibility/window.ts'
 import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
@@ -29,7 +29,7 @@ const NOT_VERIFIED = {
     'The CIEC waits for its first login at the portal of the tax authority, which the fetcher of this deployment makes. A draft becomes active when it is accepted.',
 }
 
-type Row = Omit<ConnectionRow, 'connection'>
+type Row = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'metadata'>
 
 const NO_DOCUMENTS = {
   code: 'ciec.missing',
@@ -63,6 +63,8 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
       fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
       rfc: row.rfc,
       name: row.name,
+      external_id: row.external_id,
+      metadata: row.metadata,
       status: row.state as FiscalEntity['status'],
       data_source_keys: sourcesOf(row, active),
       invalid_reason: isInvalid(row) ? row.invalid_reason : null,
@@ -103,13 +105,7 @@ export const getFiscalEntity = async (ctx: Ctx, fiscal_entity_id: string): Promi
 export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   const scope = { list: 'fiscal_entities', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listConnections(
-    ctx.db,
-    ctx.organization.id,
-    query.status,
-    after === undefined ? undefined : String(after),
-    query.limit + 1,
-  )
+  const rows = await listShown(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], await viewsOf(ctx, rows))
 }
 

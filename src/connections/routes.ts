@@ -46,7 +46,7 @@ export const entityRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
+        'The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
       ),
     ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
@@ -77,7 +77,10 @@ export const entityRoutes = new Hono<App>()
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
-    refuses(409, doc('Other requests keep changing the connection.')),
+    refuses(
+      409,
+      doc('Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.'),
+    ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )
