@@ -7,7 +7,7 @@ import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { hiddenOf } from '../events/hidden.ts'
-import { payloadOf } from '../events/stored-body.ts'
+import { sentOf } from '../events/stored-body.ts'
 import {
   type ClaimedDelivery,
   claimStatements,
@@ -124,9 +124,10 @@ async function attempt(system: System, endpoint: Endpoint, digests: Digests, tok
     const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
-  const body = new TextEncoder().encode(payloadOf(delivery.body))
+  const { payload, isTest } = sentOf(delivery.body)
+  const body = new TextEncoder().encode(payload)
   const { event_id, event_key: key } = delivery
-  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date() })
+  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date(), isTest })
   const record = await post(system.env.EGRESS, endpoint.url, headers, body)
   await recordAttempt(system, endpoint, token, delivery, record, verdictAfter(number, outcomeOf(record.status_code)))
 }

@@ -38,6 +38,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/webhooks/:webhook_id/rotate-secret/commit': 'webhook.secret_committed',
   'POST /v1/webhooks/:webhook_id/deliveries/redeliver': 'webhook.redelivered',
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': 'webhook.redelivered',
+  'POST /v1/webhooks/:webhook_id/deliveries/:event_id/send-now': 'webhook.delivery_hastened',
   'POST /v1/storage-connectors': 'storage_connector.created',
   'PATCH /v1/storage-connectors/:connector_id': 'storage_connector.updated',
   'DELETE /v1/storage-connectors/:connector_id': 'storage_connector.deleted',
