@@ -20,9 +20,9 @@ import {
   upsertEntity,
 } from '../taxpayers/taxpayers.ts'
 import { planActivation, startDownloads } from './activation.ts'
-import { commitConnectionChange, viewConnection } from './connections.ts'
+import { commitConnectionChange, type ShownRow, viewConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityDraft } from './contract.ts'
-import { externalIdGuard, mergeMetadata, refuseTaken } from './labels.ts'
+import { mergeMetadata, refuseTaken } from './labels.ts'
 import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
@@ -40,16 +40,27 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
  * data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
  * Unavailable.
  */
-export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
+export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
+  viewConnection(ctx, await connect(ctx, draft))
+
+/** The same, answered as a row. `read` is the organization's unlinked connection to the RFC, where it was read before. */
+export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
   const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
   const logins = await loginsIn(ctx, rfc, draft)
   if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
-  const former = await findUnlinked(ctx, rfc)
-  await refuseTaken(ctx, draft)
-  const taken = await verifyLogins(ctx, logins, former)
+  const known = read ? read.former : await findUnlinked(ctx, rfc)
+  if (logins.length > 0) await refuseTaken(ctx, draft)
+  const taken = await verifyLogins(ctx, logins, known)
   const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
-  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), taken))
+  let isAgain = false
+  return commitConnectionChange(async () => {
+    // What was read before is guarded by the commit.
+    const former = isAgain ? await findUnlinked(ctx, rfc) : known
+    if (isAgain) await refuseTaken(ctx, draft, former?.fiscal_entity_id)
+    isAgain = true
+    return commitConnection(ctx, draft, keys, entity, former, taken)
+  })
 }
 
 /** The entitlement is checked again, because a concurrent request may have taken the last seat. */
@@ -60,10 +71,9 @@ async function commitConnection(
   { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
   taken: Taken,
-): Promise<FiscalEntity> {
+): Promise<ShownRow> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
-  await refuseTaken(ctx, draft, fiscal_entity_id)
   const isActive = taken.accepted.length > 0
   const seat = isActive ? await checkLoginEntitlement(ctx, rfc) : []
   const active = isActive ? await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null) : undefined
@@ -87,7 +97,6 @@ async function commitConnection(
   const connected = (guards: readonly Statement[]) =>
     change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
       ...guards,
-      ...externalIdGuard(ctx, draft, fiscal_entity_id),
       ...stored.statements,
       ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
       ...(active?.planned.statements ?? []),
@@ -95,5 +104,5 @@ async function commitConnection(
   if (active) await connected(seat)
   else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
   if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
-  return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
+  return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { Problem } from '../platform/http/problem.ts'
 import { documented, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
@@ -169,6 +170,55 @@ export const FiscalEntityDraft = z
   })
   .meta({ id: 'FiscalEntityDraft' })
 export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>
+
+const BATCH = 100
+
+/** Each is read by itself, so that one that is wrong does not refuse the others. */
+export const FiscalEntityBatch = z
+  .strictObject({
+    fiscal_entities: documented(z.array(z.unknown()).min(1).max(BATCH), {
+      ...{ type: 'array', items: { $ref: '#/components/schemas/FiscalEntityDraft' }, minItems: 1, maxItems: BATCH },
+      description: doc('RFCs to connect, each as in `POST /v1/fiscal-entities`.'),
+    }),
+  })
+  .meta({ id: 'FiscalEntityBatch' })
+export type FiscalEntityBatch = z.infer<typeof FiscalEntityBatch>
+
+const { request_id: _, ...refusalMembers } = Problem.shape
+
+const BatchResult = z
+  .strictObject({
+    rfc: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The RFC. Null when what was sent could not be read.') }),
+    result: z.enum(['connected', 'already_connected', 'refused', 'not_attempted']).meta({
+      description: doc(
+        '`connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed. `refused`: ' +
+          '`refusal` says why. `not_attempted`: the request ended first; send it again.',
+      ),
+    }),
+    fiscal_entity: FiscalEntity.nullable().meta({ description: doc('The connection; null when it was refused or not attempted.') }),
+    refusal: z
+      .strictObject({
+        status: z.int().meta({ description: doc('The status with which a request for this RFC alone would have been refused.') }),
+        ...refusalMembers,
+      })
+      .nullable()
+      .meta({ description: doc('Why the RFC was refused, as the error of a request for it alone; null otherwise.') }),
+  })
+  .meta({ id: 'BatchResult' })
+export type BatchResult = z.infer<typeof BatchResult>
+
+export const FiscalEntityBatchAnswer = z
+  .strictObject({
+    data: z.array(BatchResult).meta({ description: doc('A result for each RFC, in the order of the request.') }),
+    counts: z
+      .strictObject({ connected: z.int(), already_connected: z.int(), refused: z.int(), not_attempted: z.int() })
+      .meta({ description: doc('How many RFCs have each result.') }),
+  })
+  .meta({ id: 'FiscalEntityBatchAnswer' })
+export type FiscalEntityBatchAnswer = z.infer<typeof FiscalEntityBatchAnswer>
 
 export const FiscalEntityChanges = z
   .strictObject({

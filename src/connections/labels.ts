@@ -1,7 +1,7 @@
 import { Failure, invalid } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
-import { assertExternalIdFree, assertMetadataUnchanged, findByExternalId, type WithReaches } from '../taxpayers/taxpayers.ts'
+import { assertMetadataUnchanged, findByExternalId, type WithReaches } from '../taxpayers/taxpayers.ts'
 
 /** What a customer calls a connection, and keeps with it. */
 interface Labels {
@@ -33,12 +33,8 @@ export const mergeMetadata = (stored: Record<string, string>, given: Labels['met
     ? {}
     : (Object.fromEntries(Object.entries({ ...stored, ...given }).filter(([, value]) => value !== null)) as Record<string, string>)
 
-/** The guard that an external_id is still free. */
-export const externalIdGuard = ({ db, organization }: Ctx, { external_id }: Labels, fiscal_entity_id: string): Statement[] =>
-  external_id === null || external_id === undefined ? [] : [assertExternalIdFree(db, organization.id, external_id, fiscal_entity_id)]
-
 /**
- * What labels change of a connection, with the guards of that. Throws Failure 409 as refuseTaken, and 422 fiscal_entity.metadata_keys when
+ * What labels change of a connection, with the guards of that; the unique index guards the external_id. Throws Failure 409 as refuseTaken, and 422 fiscal_entity.metadata_keys when
  * more than 50 keys would result.
  */
 export async function labelling(
@@ -56,6 +52,6 @@ export async function labelling(
     ])
   return {
     columns: { ...(external_id !== undefined && { external_id }), ...(merged && { metadata: merged }) },
-    guards: [...externalIdGuard(ctx, labels, row.fiscal_entity_id), ...(merged ? [assertMetadataUnchanged(ctx.db, row)] : [])],
+    guards: merged ? [assertMetadataUnchanged(ctx.db, row)] : [],
   }
 }

@@ -4,10 +4,18 @@ import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
+import { connectRfcs } from './batch.ts'
 import { changeFiscalEntity } from './change.ts'
 import { connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities } from './connections.ts'
-import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
+import {
+  FiscalEntity,
+  FiscalEntityBatch,
+  FiscalEntityBatchAnswer,
+  FiscalEntityChanges,
+  FiscalEntityDraft,
+  FiscalEntityQuery,
+} from './contract.ts'
 import { unlinkRfc } from './unlink.ts'
 
 const LOGIN_REFUSED = doc(
@@ -52,6 +60,26 @@ export const entityRoutes = new Hono<App>()
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     idempotent(),
     async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .post(
+    '/batch',
+    operation(
+      'connectFiscalEntities',
+      'Fiscal entities',
+      doc('Connect up to 100 RFCs'),
+      doc(
+        'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
+          'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
+          'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
+          'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection. A request that broke off ' +
+          'can be repeated in the same way.',
+      ),
+    ),
+    roles('owner', 'admin'),
+    body(FiscalEntityBatch),
+    returns(200, FiscalEntityBatchAnswer),
+    idempotent(),
+    async (c) => c.json(await connectRfcs(c.var.ctx, c.req.valid('json'))),
   )
   .get(
     '/:fiscal_entity_id',

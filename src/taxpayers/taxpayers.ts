@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
+import { and, asc, count, sql as drizzleSql, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
@@ -54,6 +54,18 @@ export const findConnectionByRfc = async (db: Database, organization_id: string,
       .where(and(eq(connections.organization_id, organization_id), inArray(connections.entity, entityOf(db, rfc))))
       .limit(1)
   )[0]
+
+/** The organization's connections to RFCs in any state, with their metadata. */
+export const findConnectionsByRfc = (db: Database, organization_id: string, rfcs: readonly string[]) =>
+  db
+    .select({ ...connectionColumns, metadata: connections.metadata })
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        drizzleSql`${connections.entity} in (select entity from fiscal_entities where rfc in (select value from json_each(${JSON.stringify(rfcs)})))`,
+      ),
+    )
 
 /** A connection to insert. */
 export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'efirma' | 'metadata'>
@@ -147,15 +159,6 @@ export const findByExternalId = async (db: Database, organization_id: string, ex
       .where(and(eq(connections.organization_id, organization_id), eq(connections.external_id, external_id)))
       .limit(1)
   )[0]?.fiscal_entity_id
-
-/** Refuses its batch when another connection of the organization has the external_id. */
-export const assertExternalIdFree = (db: Database, organization_id: string, external_id: string, fiscal_entity_id: string) =>
-  assertThat(
-    db.$client,
-    sql`not exists (select 1 from connections where organization_id = ${organization_id} and external_id = ${external_id}
-      and fiscal_entity_id <> ${fiscal_entity_id})`,
-    'connection.external_id',
-  )
 
 /** Refuses its batch when the metadata of a connection has changed since it was read. */
 export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithReaches) =>

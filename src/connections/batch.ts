@@ -1,0 +1,79 @@
+import type { Ctx } from '../platform/context.ts'
+import { refusalOf } from '../platform/http/problem.ts'
+import { parse } from '../platform/http/validation/faults.ts'
+import { memberHint } from '../platform/http/validation/nearest.ts'
+import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
+import { connect } from './connect.ts'
+import { type ShownRow, viewsOf } from './connections.ts'
+import { type BatchResult, type FiscalEntityBatch, type FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
+
+/** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
+const DRAFT_STATEMENTS = 12
+const LOGIN_STATEMENTS = 80
+
+type Result = Omit<BatchResult, 'fiscal_entity'> & { row?: ShownRow }
+
+/** A draft of the batch as it can be read, or why it cannot. */
+function draftOf(sent: unknown): { draft: FiscalEntityDraft } | { error: unknown } {
+  try {
+    return { draft: parse('json', FiscalEntityDraft, sent, memberHint) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+const refused = (rfc: string | null, error: unknown): Result => {
+  const refusal = refusalOf(error)
+  if (refusal === null) throw error
+  return { rfc, result: 'refused', refusal }
+}
+
+/**
+ * Connects RFCs one after the other, each as connectRfc does, with the refusals of its own. What the budget of the request does not suffice for
+ * is not attempted. Every RFC commits by itself, and one that the organization is connected to already is answered with its connection:
+ * after a crash the same batch goes on where it ended.
+ */
+export async function connectRfcs(ctx: Ctx, { fiscal_entities }: FiscalEntityBatch): Promise<FiscalEntityBatchAnswer> {
+  const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
+  const read = fiscal_entities.map(draftOf)
+  const rfcs = read.flatMap((one) => ('draft' in one ? [one.draft.rfc] : []))
+  const known = new Map((await findConnectionsByRfc(ctx.db, ctx.organization.id, rfcs)).map((row) => [row.rfc, row]))
+  const results: Result[] = []
+  for (const one of read) {
+    if ('error' in one) results.push(refused(null, one.error))
+    else results.push(await connectOne(several, one.draft, known))
+  }
+  const view = await viewsOf(
+    ctx,
+    results.flatMap(({ row }) => row ?? []),
+  )
+  const data = results.map(({ row, ...result }) => ({ ...result, fiscal_entity: row ? view(row) : null }))
+  const count = (result: BatchResult['result']): number => data.filter((one) => one.result === result).length
+  return {
+    data,
+    counts: {
+      ...{ connected: count('connected'), already_connected: count('already_connected') },
+      ...{ refused: count('refused'), not_attempted: count('not_attempted') },
+    },
+  }
+}
+
+async function connectOne(ctx: Ctx, draft: FiscalEntityDraft, known: Map<string, ShownRow & { connection: number }>): Promise<Result> {
+  const { rfc } = draft
+  const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, row })
+  const former = known.get(rfc)
+  if (former && former.state !== 'unlinked') return already(former)
+  if (!ctx.budget.allows(draft.ciec || draft.efirma ? LOGIN_STATEMENTS : DRAFT_STATEMENTS))
+    return { rfc, result: 'not_attempted', refusal: null }
+  try {
+    const row = await connect(ctx, draft, { former })
+    known.set(rfc, { connection: 0, ...row })
+    return { rfc, result: 'connected', refusal: null, row }
+  } catch (error) {
+    const result = refused(rfc, error)
+    if (result.refusal?.code !== 'fiscal_entity.already_linked') return result
+    // Another request was faster.
+    const [row] = await findConnectionsByRfc(ctx.db, ctx.organization.id, [rfc])
+    return row ? already(row) : result
+  }
+}
