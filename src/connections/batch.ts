@@ -1,11 +1,8 @@
 import type { Ctx } from '../platform/context.ts'
-import { refusalOf } from '../platform/http/problem.ts'
-import { parse } from '../platform/http/validation/faults.ts'
-import { memberHint } from '../platform/http/validation/nearest.ts'
 import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
 import { connect } from './connect.ts'
 import { type ShownRow, viewsOf } from './connections.ts'
-import { type BatchResult, type FiscalEntityBatch, type FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
+import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
 
 /** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
 const DRAFT_STATEMENTS = 12
@@ -13,16 +10,13 @@ const LOGIN_STATEMENTS = 80
 
 type Result = Omit<BatchResult, 'fiscal_entity'> & { row?: ShownRow }
 
-/** A draft of the batch as it can be read, or why it cannot. */
-function draftOf(sent: unknown): { draft: FiscalEntityDraft } | { error: unknown } {
-  try {
-    return { draft: parse('json', FiscalEntityDraft, sent, memberHint) }
-  } catch (error) {
-    return { error }
-  }
-}
+/** An RFC of the batch as it could be read, or why it could not. */
+export type ReadDraft = { draft: FiscalEntityDraft } | { error: unknown }
 
-const refused = (rfc: string | null, error: unknown): Result => {
+/** What a request for one RFC alone would have been told; null when nobody refused it. */
+type RefusalOf = (error: unknown) => BatchResult['refusal']
+
+function refused(rfc: string | null, error: unknown, refusalOf: RefusalOf): Result {
   const refusal = refusalOf(error)
   if (refusal === null) throw error
   return { rfc, result: 'refused', refusal }
@@ -33,15 +27,14 @@ const refused = (rfc: string | null, error: unknown): Result => {
  * is not attempted. Every RFC commits by itself, and one that the organization is connected to already is answered with its connection:
  * after a crash the same batch goes on where it ended.
  */
-export async function connectRfcs(ctx: Ctx, { fiscal_entities }: FiscalEntityBatch): Promise<FiscalEntityBatchAnswer> {
+export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalOf: RefusalOf): Promise<FiscalEntityBatchAnswer> {
   const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
-  const read = fiscal_entities.map(draftOf)
   const rfcs = read.flatMap((one) => ('draft' in one ? [one.draft.rfc] : []))
   const known = new Map((await findConnectionsByRfc(ctx.db, ctx.organization.id, rfcs)).map((row) => [row.rfc, row]))
   const results: Result[] = []
   for (const one of read) {
-    if ('error' in one) results.push(refused(null, one.error))
-    else results.push(await connectOne(several, one.draft, known))
+    if ('error' in one) results.push(refused(null, one.error, refusalOf))
+    else results.push(await connectOne(several, one.draft, known, refusalOf))
   }
   const view = await viewsOf(
     ctx,
@@ -58,7 +51,12 @@ export async function connectRfcs(ctx: Ctx, { fiscal_entities }: FiscalEntityBat
   }
 }
 
-async function connectOne(ctx: Ctx, draft: FiscalEntityDraft, known: Map<string, ShownRow & { connection: number }>): Promise<Result> {
+async function connectOne(
+  ctx: Ctx,
+  draft: FiscalEntityDraft,
+  known: Map<string, ShownRow & { connection: number }>,
+  refusalOf: RefusalOf,
+): Promise<Result> {
   const { rfc } = draft
   const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, row })
   const former = known.get(rfc)
@@ -70,7 +68,7 @@ async function connectOne(ctx: Ctx, draft: FiscalEntityDraft, known: Map<string,
     known.set(rfc, { connection: 0, ...row })
     return { rfc, result: 'connected', refusal: null, row }
   } catch (error) {
-    const result = refused(rfc, error)
+    const result = refused(rfc, error, refusalOf)
     if (result.refusal?.code !== 'fiscal_entity.already_linked') return result
     // Another request was faster.
     const [row] = await findConnectionsByRfc(ctx.db, ctx.organization.id, [rfc])

@@ -182,7 +182,6 @@ export const FiscalEntityBatch = z
     }),
   })
   .meta({ id: 'FiscalEntityBatch' })
-export type FiscalEntityBatch = z.infer<typeof FiscalEntityBatch>
 
 const { request_id: _, ...refusalMembers } = Problem.shape
 

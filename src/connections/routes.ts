@@ -2,9 +2,12 @@ import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
+import { refusalOf } from '../platform/http/problem.ts'
 import { pageOf } from '../platform/http/shapes.ts'
+import { parse } from '../platform/http/validation/faults.ts'
+import { memberHint } from '../platform/http/validation/nearest.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
-import { connectRfcs } from './batch.ts'
+import { connectRfcs, type ReadDraft } from './batch.ts'
 import { changeFiscalEntity } from './change.ts'
 import { connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities } from './connections.ts'
@@ -28,6 +31,15 @@ const NO_ANSWER = doc(
   'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.',
 )
 const ABSENT = doc('The organization has no connection to this fiscal entity.')
+
+/** Reads an RFC of a batch as a request for it alone is read. */
+function draftOf(sent: unknown): ReadDraft {
+  try {
+    return { draft: parse('json', FiscalEntityDraft, sent, memberHint) }
+  } catch (error) {
+    return { error }
+  }
+}
 
 export const entityRoutes = new Hono<App>()
   .get(
@@ -79,7 +91,7 @@ export const entityRoutes = new Hono<App>()
     body(FiscalEntityBatch),
     returns(200, FiscalEntityBatchAnswer),
     idempotent(),
-    async (c) => c.json(await connectRfcs(c.var.ctx, c.req.valid('json'))),
+    async (c) => c.json(await connectRfcs(c.var.ctx, c.req.valid('json').fiscal_entities.map(draftOf), refusalOf)),
   )
   .get(
     '/:fiscal_entity_id',

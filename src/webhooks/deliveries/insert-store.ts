@@ -71,7 +71,8 @@ export const insertRedeliveries = (
 
 const SUBSCRIBES =
   "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event'" +
-  ` and k.value not in ('${RECORDED_ONLY.join("', '")}'))`
+  ` and k.value not in ('${RECORDED_ONLY.join("', '")}'))` +
+  " and (w.fiscal_entity_uuids is null or exists (select 1 from json_each(w.fiscal_entity_uuids) f where f.value = e.body->>'fiscal_entity_id'))"
 
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
 const ENDPOINTS_AT_ONCE = 20
