@@ -7,6 +7,8 @@ CREATE TABLE `connections` (
 	`shard` integer NOT NULL,
 	`state` text NOT NULL,
 	`name` text,
+	`external_id` text,
+	`metadata` text DEFAULT '{}' NOT NULL,
 	`data_source_keys` text,
 	`ciec` text,
 	`ciec_accepted_at` integer,
@@ -44,6 +46,7 @@ CREATE TABLE `connections` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `connections_organization` ON `connections` (`organization_id`,`fiscal_entity_id`);--> statement-breakpoint
 CREATE UNIQUE INDEX `connections_rfc` ON `connections` (`organization_id`,`entity`);--> statement-breakpoint
+CREATE UNIQUE INDEX `connections_external_id` ON `connections` (`organization_id`,`external_id`) WHERE external_id is not null;--> statement-breakpoint
 CREATE INDEX `connections_entity` ON `connections` (`entity`,`connection`,`state`);--> statement-breakpoint
 CREATE INDEX `connections_untold` ON `connections` (`connection`) WHERE untold is not null and state = 'active';--> statement-breakpoint
 CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`paused_from`) WHERE state = 'draft' or (state = 'paused' and paused_from = 'draft');--> statement-breakpoint

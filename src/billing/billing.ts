@@ -1,9 +1,12 @@
 import { limitsNow } from '../plans/place.ts'
-import { planOf } from '../plans/plans.ts'
+import { PLAN_KEYS, planOf, TRIAL_PLAN } from '../plans/plans.ts'
+import { limitsOf } from '../plans/quotas.ts'
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
-import type { Billing, BillingPlan } from './contract.ts'
+import { checkoutOf, totalOf } from './checkout.ts'
+import type { Billing, BillingPlan, OfferedPlan } from './contract.ts'
 import { listOpenInvoices } from './invoices/store.ts'
+import type { Offer } from './subscription/offers.ts'
 import { CURRENCY, priceOf, sumOf } from './subscription/prices.ts'
 import { type SubscriptionStatus, subscriptionStatus } from './subscription/status.ts'
 import { getSubscription, type StoredSubscription } from './subscription/subscription.ts'
@@ -44,4 +47,30 @@ export async function getPlan(ctx: Ctx): Promise<BillingPlan> {
     trial_ends_at: trialEndOf(subscription),
     prices: priceOf(subscription.plan, localDayOf(ctx.now, subscription.timezone)),
   }
+}
+
+/** What the organization can buy of a plan now; null when that is nothing. */
+function offerOf(plan: string, { plan: current, rfc_allowance }: StoredSubscription): Offer | null {
+  if (current === TRIAL_PLAN) return { item: 'plan', plan }
+  const isLimited = plan === current && (rfc_allowance ?? planOf(plan).rfcs) !== null
+  return isLimited ? { item: 'seat', plan } : null
+}
+
+/** Returns all plans with their limits and prices, the trial first, and where to buy what the organization can buy. */
+export async function listPlans(ctx: Ctx): Promise<OfferedPlan[]> {
+  const { subscription } = await currentSubscription(ctx)
+  const day = localDayOf(ctx.now, subscription.timezone)
+  return Promise.all(
+    PLAN_KEYS.map(async (plan) => {
+      const offer = offerOf(plan, subscription)
+      const total = offer && totalOf(offer, day)
+      const url = offer && total && (await checkoutOf(ctx, offer, subscription))
+      const { rule_ref: _, ...limits } = limitsOf(plan, day)
+      const { name, rfcs } = planOf(plan)
+      return {
+        ...{ plan, name, is_current: plan === subscription.plan, seats_included: rfcs, limits, prices: priceOf(plan, day) },
+        checkout: offer && total && url ? { item: offer.item, total, currency: CURRENCY, url } : null,
+      }
+    }),
+  )
 }

@@ -1,23 +1,22 @@
 import { planOf } from '../plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
-import { localDayOf } from '../platform/time/calendar.ts'
+import { type Day, localDayOf } from '../platform/time/calendar.ts'
 import { providerOf } from './adapters.ts'
-import { offerFor } from './subscription/offers.ts'
+import { type Offer, offerFor } from './subscription/offers.ts'
 import { quoteMonth, seatPrice } from './subscription/prices.ts'
 import type { StoredSubscription } from './subscription/subscription.ts'
 
-/**
- * Returns the URL of a checkout for one more seat or, on the trial, for the smallest plan. Null when there is nothing to sell, or when the
- * provider fails: the refusal that leads here stands without a checkout.
- */
-export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: StoredSubscription): Promise<string | null> {
+/** What an offer costs on a day, tax included; null when it is not sold. */
+export const totalOf = ({ item, plan }: Offer, day: Day): string | null =>
+  item === 'plan' ? (quoteMonth(plan, 1, day)?.total ?? null) : seatPrice(plan, day)
+
+/** Returns the URL of a checkout of an offer. Null when it is not sold, or when the provider fails: what leads here stands without one. */
+export async function checkoutOf(ctx: Ctx, offer: Offer, { rfc_allowance, timezone }: StoredSubscription): Promise<string | null> {
   const day = localDayOf(ctx.now, timezone)
-  const offer = offerFor(plan)
-  const isPlan = offer.item === 'plan'
-  const amount = isPlan ? quoteMonth(offer.plan, 1, day)!.total : seatPrice(plan, day)
+  const amount = totalOf(offer, day)
   if (amount === null) return null
-  const name = `${planOf(offer.plan).name}, ${isPlan ? `${day.slice(0, 7)} with 1 RFC` : '1 more RFC'}`
+  const name = `${planOf(offer.plan).name}, ${offer.item === 'plan' ? `${day.slice(0, 7)} with 1 RFC` : '1 more RFC'}`
   const { id } = ctx.organization
   const key = `${offer.item}:${id}:${offer.plan}:${rfc_allowance}:${day}`
   try {
@@ -27,3 +26,7 @@ export async function seatCheckout(ctx: Ctx, { plan, rfc_allowance, timezone }: 
     return null
   }
 }
+
+/** The same of one more seat or, on the trial, of the smallest plan. */
+export const seatCheckout = (ctx: Ctx, subscription: StoredSubscription): Promise<string | null> =>
+  checkoutOf(ctx, offerFor(subscription.plan), subscription)

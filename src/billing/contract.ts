@@ -47,6 +47,67 @@ export const Billing = z
   .meta({ id: 'Billing' })
 export type Billing = z.infer<typeof Billing>
 
+const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
+  extractors: doc('Extractors, disabled ones included.'),
+  webhooks: doc('Webhook endpoints, disabled ones included.'),
+  storage_connectors: doc('Storage connectors, paused ones included.'),
+  exports: doc('Exports that are being made, or whose content is kept.'),
+  blacklists: doc('Blacklists of your own.'),
+  blacklist_entries: doc('RFCs on all blacklists of your own.'),
+  drafts: doc('Connections without a CIEC or e.firma, paused ones included.'),
+  credentials: doc('Credentials that are not revoked. Members need one each.'),
+  invitations: doc('Invitations that are pending and have not expired.'),
+  import_bytes_per_day: doc('Bytes of the uploads that were accepted today, deleted ones included.'),
+  import_bytes: doc('Bytes of the uploads of all imports that are not deleted.'),
+  import_documents_per_day: doc('Documents that imports added today, deleted ones included.'),
+  import_documents: doc('Documents that are stored because an import brought them. One that several imports brought counts once.'),
+}
+
+const Prices = z
+  .strictObject({
+    rule_ref: z.string().meta({ description: doc('Reference of the price list.') }),
+    currency: z.string(),
+    month: Amount.meta({ description: doc('A month of the plan, before tax.') }),
+    rfc: Amount.meta({ description: doc('A month of each RFC that is active when the invoice is issued, before tax.') }),
+  })
+  .nullable()
+  .meta({ description: doc('Null when the plan is free.') })
+
+export const OfferedPlan = z
+  .strictObject({
+    plan: z.enum(PLAN_KEYS),
+    name: z.string(),
+    is_current: z.boolean().meta({ description: doc('Whether the organization has this plan.') }),
+    seats_included: Limit.meta({ description: doc('Seats in the plan. Null when there is no limit.') }),
+    limits: z
+      .strictObject(
+        Object.fromEntries(QUOTAS.map((quota) => [quota, Limit.meta({ description: QUOTA_DESCRIPTIONS[quota] })])) as Record<
+          Quota,
+          typeof Limit
+        >,
+      )
+      .meta({ description: doc('The quotas of the plan. Null when there is no limit.') }),
+    prices: Prices,
+    checkout: z
+      .strictObject({
+        item: z.enum(['plan', 'seat']).meta({
+          description: doc('`plan`: the current month of the plan with one RFC. `seat`: one more seat of your plan, for a month.'),
+        }),
+        total: Amount.meta({ description: doc('What the checkout asks for, tax included.') }),
+        currency: z.string(),
+        url: z.string().meta({ description: doc('Where it can be bought. A link is good for the day.') }),
+      })
+      .nullable()
+      .meta({
+        description: doc(
+          'What you can buy now. On the trial, each plan that is not free; later, one more seat of your own plan while it has a limit. Null ' +
+            'otherwise, or while the payment provider does not answer.',
+        ),
+      }),
+  })
+  .meta({ id: 'OfferedPlan' })
+export type OfferedPlan = z.infer<typeof OfferedPlan>
+
 export const BillingPlan = z
   .strictObject({
     plan: z.enum(PLAN_KEYS),
@@ -64,15 +125,7 @@ export const BillingPlan = z
       description: doc('Seats of the organization: those of the plan, or those that were granted. Null when there is no limit.'),
     }),
     trial_ends_at: TrialEnd,
-    prices: z
-      .strictObject({
-        rule_ref: z.string().meta({ description: doc('Reference of the price list.') }),
-        currency: z.string(),
-        month: Amount.meta({ description: doc('A month of the plan, before tax.') }),
-        rfc: Amount.meta({ description: doc('A month of each RFC that is active when the invoice is issued, before tax.') }),
-      })
-      .nullable()
-      .meta({ description: doc('Null when the plan is free.') }),
+    prices: Prices,
   })
   .meta({ id: 'BillingPlan' })
 export type BillingPlan = z.infer<typeof BillingPlan>
@@ -88,22 +141,6 @@ export const QuotaUsage = z
   })
   .meta({ id: 'QuotaUsage' })
 export type QuotaUsage = z.infer<typeof QuotaUsage>
-
-const QUOTA_DESCRIPTIONS: Record<Quota, Doc> = {
-  extractors: doc('Extractors, disabled ones included.'),
-  webhooks: doc('Webhook endpoints, disabled ones included.'),
-  storage_connectors: doc('Storage connectors, paused ones included.'),
-  exports: doc('Exports that are being made, or whose content is kept.'),
-  blacklists: doc('Blacklists of your own.'),
-  blacklist_entries: doc('RFCs on all blacklists of your own.'),
-  drafts: doc('Connections without a CIEC or e.firma, paused ones included.'),
-  credentials: doc('Credentials that are not revoked. Members need one each.'),
-  invitations: doc('Invitations that are pending and have not expired.'),
-  import_bytes_per_day: doc('Bytes of the uploads that were accepted today, deleted ones included.'),
-  import_bytes: doc('Bytes of the uploads of all imports that are not deleted.'),
-  import_documents_per_day: doc('Documents that imports added today, deleted ones included.'),
-  import_documents: doc('Documents that are stored because an import brought them. One that several imports brought counts once.'),
-}
 
 export const BillingUsage = z
   .strictObject({

@@ -4,8 +4,8 @@ import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
-import { getBilling, getPlan } from './billing.ts'
-import { Billing, BillingPlan, BillingUsage } from './contract.ts'
+import { getBilling, getPlan, listPlans } from './billing.ts'
+import { Billing, BillingPlan, BillingUsage, OfferedPlan } from './contract.ts'
 import { Invoice, InvoiceQuery } from './invoices/contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
@@ -30,6 +30,18 @@ export const billingRoutes = new Hono<App>()
     query(nothing),
     returns(200, BillingPlan),
     async (c) => c.json(await getPlan(c.var.ctx)),
+  )
+  .get(
+    '/plans',
+    operation(
+      'listBillingPlans',
+      TAG,
+      doc('List all plans with their prices'),
+      doc('Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.'),
+    ),
+    query(nothing),
+    returns(200, z.strictObject({ data: z.array(OfferedPlan) })),
+    async (c) => c.json({ data: await listPlans(c.var.ctx) }),
   )
   .get(
     '/usage',

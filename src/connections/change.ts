@@ -18,13 +18,14 @@ import {
 import { planActivation, startDownloads } from './activation.ts'
 import { commitConnectionChange, getFiscalEntity, requireConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityChanges } from './contract.ts'
+import { labelling, refuseTaken } from './labels.ts'
 import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
 /** What a request changes besides the logins that it brings. */
 interface Submitted {
   /** The members that were sent. */
   changed: readonly string[]
-  columns: Partial<Pick<ConnectionRow, 'data_source_keys' | 'name'>>
+  columns: Partial<Pick<WithReaches, 'data_source_keys' | 'name' | 'external_id' | 'metadata'>>
   /** What is erased, because null was sent. */
   withdrawn: readonly LoginKind[]
 }
@@ -33,7 +34,7 @@ interface Submitted {
  * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
  * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
  * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
- * fiscal_entity.changed; 422 data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
+ * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
  * fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
@@ -41,6 +42,7 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
   const read = await requireConnection(ctx, fiscal_entity_id)
   const keys = checkDataSources(ctx, data_source_keys)
   const logins = await loginsIn(ctx, read.rfc, changes)
+  await refuseTaken(ctx, changes, fiscal_entity_id)
   if (logins.length > 0) await seatFor(ctx, read)
   const taken = await verifyLogins(ctx, logins, read)
   const submitted: Submitted = {
@@ -51,7 +53,9 @@ export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, cha
   if (submitted.changed.length > 0)
     await commitConnectionChange(async () => {
       const row = await requireConnection(ctx, fiscal_entity_id)
-      await (taken.accepted.length > 0 ? commitLogins(ctx, row, submitted, taken) : commitColumns(ctx, row, submitted, taken))
+      const { columns, guards } = await labelling(ctx, row, changes)
+      const labelled = { ...submitted, columns: { ...submitted.columns, ...columns } }
+      await (taken.accepted.length > 0 ? commitLogins : commitColumns)(ctx, row, labelled, taken, guards)
     })
   return getFiscalEntity(ctx, fiscal_entity_id)
 }
@@ -74,10 +78,17 @@ function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]):
 }
 
 /** Logins about which the authority cannot be asked are stored, and leave the connection in its state. */
-async function commitColumns(ctx: Ctx, row: ConnectionRow, { changed, columns, withdrawn }: Submitted, taken: Taken): Promise<void> {
+async function commitColumns(
+  ctx: Ctx,
+  row: ConnectionRow,
+  { changed, columns, withdrawn }: Submitted,
+  taken: Taken,
+  guards: readonly Statement[],
+): Promise<void> {
   const unverified = await storing(ctx, row.entity, row.fiscal_entity_id, taken, row.connection)
   const action = withdrawn.length > 0 ? `fiscal_entity.${withdrawn.at(-1)}_withdrawn` : 'fiscal_entity.updated'
   await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
+    ...guards,
     assertConnectionUnchanged(ctx.db, row),
     updateConnection(ctx.db, row.connection, {
       ...{ ...columns, ...withdrawing(ctx, row, withdrawn), ...unverified.columns },

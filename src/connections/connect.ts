@@ -20,8 +20,9 @@ import {
   upsertEntity,
 } from '../taxpayers/taxpayers.ts'
 import { planActivation, startDownloads } from './activation.ts'
-import { commitConnectionChange, viewConnection } from './connections.ts'
+import { commitConnectionChange, type ShownRow, viewConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityDraft } from './contract.ts'
+import { mergeMetadata, refuseTaken } from './labels.ts'
 import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from './validation.ts'
 
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
@@ -35,19 +36,31 @@ async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<Con
 /**
  * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
  * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority
- * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
  * data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
  * Unavailable.
  */
-export async function connectRfc(ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> {
+export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
+  viewConnection(ctx, await connect(ctx, draft))
+
+/** The same, answered as a row. `read` is the organization's unlinked connection to the RFC, where it was read before. */
+export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
   const { rfc } = draft
   const keys = checkDataSources(ctx, draft.data_source_keys)
   const logins = await loginsIn(ctx, rfc, draft)
   if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
-  const former = await findUnlinked(ctx, rfc)
-  const taken = await verifyLogins(ctx, logins, former)
+  const known = read ? read.former : await findUnlinked(ctx, rfc)
+  if (logins.length > 0) await refuseTaken(ctx, draft)
+  const taken = await verifyLogins(ctx, logins, known)
   const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
-  return commitConnectionChange(async () => commitConnection(ctx, draft, keys, entity, await findUnlinked(ctx, rfc), taken))
+  let isAgain = false
+  return commitConnectionChange(async () => {
+    // What was read before is guarded by the commit.
+    const former = isAgain ? await findUnlinked(ctx, rfc) : known
+    if (isAgain) await refuseTaken(ctx, draft, former?.fiscal_entity_id)
+    isAgain = true
+    return commitConnection(ctx, draft, keys, entity, former, taken)
+  })
 }
 
 /** The entitlement is checked again, because a concurrent request may have taken the last seat. */
@@ -58,7 +71,7 @@ async function commitConnection(
   { entity, shard, rfc }: EntityRow,
   former: ConnectionRow | undefined,
   taken: Taken,
-): Promise<FiscalEntity> {
+): Promise<ShownRow> {
   const { db, now, organization } = ctx
   const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
   const isActive = taken.accepted.length > 0
@@ -71,6 +84,8 @@ async function commitConnection(
     ...stored.columns,
     ...active?.changes,
     name: draft.name ?? null,
+    external_id: draft.external_id ?? null,
+    metadata: mergeMetadata({}, draft.metadata),
     data_source_keys,
     linked_at: now,
     updated_at: now,
@@ -96,5 +111,5 @@ async function commitConnection(
   if (active) await connected(seat)
   else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
   if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
-  return viewConnection(ctx, (await findConnection(db, organization.id, fiscal_entity_id)) ?? row)
+  return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
 }

@@ -7,7 +7,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listConnections, type WithReaches } from '../taxpayers/taxpayers.ts'
+import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listShown, type WithReaches } from '../taxpayers/taxpayers.ts'
 import { viewWindow, viewWindows } from '../visibility/contract.ts'
 import { hullOf, reachOf, windowStateOf, windowsOf } from '../visibility/window.ts'
 import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
@@ -29,7 +29,8 @@ const NOT_VERIFIED = {
     'The CIEC waits for its first login at the portal of the tax authority, which the fetcher of this deployment makes. A draft becomes active when it is accepted.',
 }
 
-type Row = Omit<ConnectionRow, 'connection'>
+/** What of a connection is needed to show it. */
+export type ShownRow = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'metadata'>
 
 const NO_DOCUMENTS = {
   code: 'ciec.missing',
@@ -37,7 +38,7 @@ const NO_DOCUMENTS = {
     'Only CFDIs are downloaded with an e.firma. The fetcher of this deployment downloads the other data sources with a CIEC. Send one with PATCH /v1/fiscal-entities/{id}.',
 }
 
-function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_from, efirma_valid_to }: Row): FiscalEntity['efirma'] {
+function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_from, efirma_valid_to }: ShownRow): FiscalEntity['efirma'] {
   if (efirma_number === null || efirma_valid_from === null || efirma_valid_to === null) return null
   return {
     certificate_number: efirma_number,
@@ -48,9 +49,9 @@ function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_fr
 }
 
 /** Makes the function that shows these connections of the organization. */
-async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => FiscalEntity> {
+export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row: ShownRow) => FiscalEntity> {
   const { sources: active, kinds, documentKind } = loginsOf(ctx)
-  const isAwaited = ({ ciec_verify_at }: Row): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
+  const isAwaited = ({ ciec_verify_at }: ShownRow): boolean => ciec_verify_at !== null && !kinds.includes('ciec')
   const latest = await latestCeilings(
     ctx.db,
     rows.map(({ entity }) => entity),
@@ -63,6 +64,8 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
       fiscal_entity_uuid: uuidOf(row.fiscal_entity_id),
       rfc: row.rfc,
       name: row.name,
+      external_id: row.external_id,
+      metadata: row.metadata,
       status: row.state as FiscalEntity['status'],
       data_source_keys: sourcesOf(row, active),
       invalid_reason: isInvalid(row) ? row.invalid_reason : null,
@@ -86,7 +89,7 @@ async function viewsOf(ctx: Ctx, rows: readonly Row[]): Promise<(row: Row) => Fi
 }
 
 /** How a connection is shown. */
-export const viewConnection = async (ctx: Ctx, row: Row): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
+export const viewConnection = async (ctx: Ctx, row: ShownRow): Promise<FiscalEntity> => (await viewsOf(ctx, [row]))(row)
 
 /** Returns the organization's connection to a fiscal entity. Throws Failure 404 fiscal_entity.not_found. */
 export async function requireConnection(ctx: Ctx, fiscal_entity_id: string): Promise<WithReaches> {
@@ -103,13 +106,7 @@ export const getFiscalEntity = async (ctx: Ctx, fiscal_entity_id: string): Promi
 export async function listFiscalEntities(ctx: Ctx, query: FiscalEntityQuery) {
   const scope = { list: 'fiscal_entities', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
-  const rows = await listConnections(
-    ctx.db,
-    ctx.organization.id,
-    query.status,
-    after === undefined ? undefined : String(after),
-    query.limit + 1,
-  )
+  const rows = await listShown(ctx.db, ctx.organization.id, query, after === undefined ? undefined : String(after), query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], await viewsOf(ctx, rows))
 }
 

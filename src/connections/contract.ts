@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { Problem } from '../platform/http/problem.ts'
+import { documented, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
 import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
@@ -35,6 +36,49 @@ const Efirma = z
 
 const CREDENTIAL_KINDS = ['ciec', 'efirma', 'both'] as const
 
+/** What a customer calls a connection in its own system. */
+const ExternalId = trimmedText(1, 200)
+
+const EXTERNAL_ID = doc(
+  'What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.',
+)
+
+const METADATA_KEYS = 50
+const METADATA_KEY = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$/
+const METADATA_VALUE = 500
+
+/** What is wrong with a value of metadata; null when nothing is. */
+function valueFault(value: unknown): string | null {
+  if (value === null) return null
+  if (typeof value !== 'string' || [...value].length > METADATA_VALUE)
+    return `Must be text of at most ${METADATA_VALUE} characters, or null.`
+  return value.isWellFormed() ? null : 'Must be well-formed Unicode, without half of a surrogate pair.'
+}
+
+const metadataSchema = (type: string | string[]) => ({
+  type: 'object',
+  maxProperties: METADATA_KEYS,
+  propertyNames: { pattern: METADATA_KEY.source },
+  additionalProperties: { type, maxLength: METADATA_VALUE },
+})
+
+/** zod's own records leave the key `__proto__` out, so that nobody would be told of it. */
+const GivenMetadata = z
+  .custom<Record<string, string | null>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'Must be an object.',
+  )
+  .superRefine((given, context) => {
+    const fault = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message })
+    if (Object.keys(given).length > METADATA_KEYS) fault(`Must have at most ${METADATA_KEYS} keys.`)
+    for (const [key, value] of Object.entries(given)) {
+      const message = METADATA_KEY.test(key)
+        ? valueFault(value)
+        : 'A key must have 1 to 40 letters, digits and characters of _.:-, and begin with a letter or digit.'
+      if (message) fault(message, key.slice(0, 64))
+    }
+  })
+
 const DataSourceKeys = z.array(z.string().max(64)).max(50)
 
 export const FiscalEntity = z
@@ -43,6 +87,12 @@ export const FiscalEntity = z
     fiscal_entity_uuid: z.uuid().meta({ description: doc('The same identifier as a UUID, as events have it.') }),
     rfc: z.string(),
     name: z.string().nullable(),
+    external_id: z.string().nullable().meta({ description: EXTERNAL_ID }),
+    metadata: documented(z.record(z.string(), z.string()), {
+      ...metadataSchema('string'),
+      description: doc('What you keep with the RFC, by keys of your own. The service does not read it.'),
+      examples: [{ branch: 'Monterrey' }],
+    }),
     status: ConnectionStatus,
     data_source_keys: z
       .array(z.string())
@@ -104,9 +154,70 @@ export const FiscalEntityDraft = z
       .optional()
       .meta({ description: doc('Data sources to enable. Null or omitted: all active sources that are not premium.') }),
     name: trimmedText(1, 200).nullable().optional(),
+    external_id: ExternalId.nullable().optional().meta({ description: EXTERNAL_ID }),
+    metadata: GivenMetadata.nullable()
+      .optional()
+      .meta({
+        documented: {
+          ...metadataSchema(['string', 'null']),
+          type: ['object', 'null'],
+          description: doc(
+            'What you want to keep with the RFC: at most 50 keys with texts of at most 500 characters. A key with null is left out.',
+          ),
+          examples: [{ branch: 'Monterrey' }],
+        },
+      }),
   })
   .meta({ id: 'FiscalEntityDraft' })
 export type FiscalEntityDraft = z.infer<typeof FiscalEntityDraft>
+
+const BATCH = 100
+
+/** Each is read by itself, so that one that is wrong does not refuse the others. */
+export const FiscalEntityBatch = z
+  .strictObject({
+    fiscal_entities: documented(z.array(z.unknown()).min(1).max(BATCH), {
+      ...{ type: 'array', items: { $ref: '#/components/schemas/FiscalEntityDraft' }, minItems: 1, maxItems: BATCH },
+      description: doc('RFCs to connect, each as in `POST /v1/fiscal-entities`.'),
+    }),
+  })
+  .meta({ id: 'FiscalEntityBatch' })
+
+const { request_id: _, ...refusalMembers } = Problem.shape
+
+const BatchResult = z
+  .strictObject({
+    rfc: z
+      .string()
+      .nullable()
+      .meta({ description: doc('The RFC. Null when what was sent could not be read.') }),
+    result: z.enum(['connected', 'already_connected', 'refused', 'not_attempted']).meta({
+      description: doc(
+        '`connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed. `refused`: ' +
+          '`refusal` says why. `not_attempted`: the request ended first; send it again.',
+      ),
+    }),
+    fiscal_entity: FiscalEntity.nullable().meta({ description: doc('The connection; null when it was refused or not attempted.') }),
+    refusal: z
+      .strictObject({
+        status: z.int().meta({ description: doc('The status with which a request for this RFC alone would have been refused.') }),
+        ...refusalMembers,
+      })
+      .nullable()
+      .meta({ description: doc('Why the RFC was refused, as the error of a request for it alone; null otherwise.') }),
+  })
+  .meta({ id: 'BatchResult' })
+export type BatchResult = z.infer<typeof BatchResult>
+
+export const FiscalEntityBatchAnswer = z
+  .strictObject({
+    data: z.array(BatchResult).meta({ description: doc('A result for each RFC, in the order of the request.') }),
+    counts: z
+      .strictObject({ connected: z.int(), already_connected: z.int(), refused: z.int(), not_attempted: z.int() })
+      .meta({ description: doc('How many RFCs have each result.') }),
+  })
+  .meta({ id: 'FiscalEntityBatchAnswer' })
+export type FiscalEntityBatchAnswer = z.infer<typeof FiscalEntityBatchAnswer>
 
 export const FiscalEntityChanges = z
   .strictObject({
@@ -129,9 +240,38 @@ export const FiscalEntityChanges = z
       }),
     data_source_keys: DataSourceKeys.nullable().optional(),
     name: trimmedText(1, 200).nullable().optional(),
+    external_id: ExternalId.nullable()
+      .optional()
+      .meta({ description: doc('What you call the RFC in your own system. Null erases it.') }),
+    metadata: GivenMetadata.nullable()
+      .optional()
+      .meta({
+        documented: {
+          ...metadataSchema(['string', 'null']),
+          type: ['object', 'null'],
+          description: doc(
+            'The keys that you send are written, a key with null is erased, and the others stay. Null erases all of them. At most 50 keys may ' +
+              'result, with texts of at most 500 characters.',
+          ),
+          examples: [{ branch: 'Monterrey', former_branch: null }],
+        },
+      }),
   })
   .meta({ id: 'FiscalEntityChanges' })
 export type FiscalEntityChanges = z.infer<typeof FiscalEntityChanges>
 
-export const FiscalEntityQuery = z.strictObject({ ...Paging, status: ConnectionStatus.optional() })
+export const FiscalEntityQuery = z.strictObject({
+  ...Paging,
+  status: ConnectionStatus.optional(),
+  rfc: Rfc.optional().meta({
+    documented: { type: 'string', description: doc('Lists only the connection to this RFC.'), examples: ['EKU9003173C9'] },
+  }),
+  external_id: ExternalId.optional().meta({
+    documented: {
+      ...{ type: 'string', minLength: 1, maxLength: 200 },
+      description: doc('Lists only the connection that you call so.'),
+      examples: ['cliente-0042'],
+    },
+  }),
+})
 export type FiscalEntityQuery = z.infer<typeof FiscalEntityQuery>

@@ -2,12 +2,23 @@ import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
+import { refusalOf } from '../platform/http/problem.ts'
 import { pageOf } from '../platform/http/shapes.ts'
+import { parse } from '../platform/http/validation/faults.ts'
+import { memberHint } from '../platform/http/validation/nearest.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
+import { connectRfcs, type ReadDraft } from './batch.ts'
 import { changeFiscalEntity } from './change.ts'
 import { connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities } from './connections.ts'
-import { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft, FiscalEntityQuery } from './contract.ts'
+import {
+  FiscalEntity,
+  FiscalEntityBatch,
+  FiscalEntityBatchAnswer,
+  FiscalEntityChanges,
+  FiscalEntityDraft,
+  FiscalEntityQuery,
+} from './contract.ts'
 import { unlinkRfc } from './unlink.ts'
 
 const LOGIN_REFUSED = doc(
@@ -20,6 +31,15 @@ const NO_ANSWER = doc(
   'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.',
 )
 const ABSENT = doc('The organization has no connection to this fiscal entity.')
+
+/** Reads an RFC of a batch as a request for it alone is read. */
+function draftOf(sent: unknown): ReadDraft {
+  try {
+    return { draft: parse('json', FiscalEntityDraft, sent, memberHint) }
+  } catch (error) {
+    return { error }
+  }
+}
 
 export const entityRoutes = new Hono<App>()
   .get(
@@ -46,12 +66,32 @@ export const entityRoutes = new Hono<App>()
     refuses(
       409,
       doc(
-        'The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
+        'The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
       ),
     ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     idempotent(),
     async (c) => c.json(await connectRfc(c.var.ctx, c.req.valid('json')), 201),
+  )
+  .post(
+    '/batch',
+    operation(
+      'connectFiscalEntities',
+      'Fiscal entities',
+      doc('Connect up to 100 RFCs'),
+      doc(
+        'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
+          'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
+          'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
+          'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection. A request that broke off ' +
+          'can be repeated in the same way.',
+      ),
+    ),
+    roles('owner', 'admin'),
+    body(FiscalEntityBatch),
+    returns(200, FiscalEntityBatchAnswer),
+    idempotent(),
+    async (c) => c.json(await connectRfcs(c.var.ctx, c.req.valid('json').fiscal_entities.map(draftOf), refusalOf)),
   )
   .get(
     '/:fiscal_entity_id',
@@ -77,7 +117,10 @@ export const entityRoutes = new Hono<App>()
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
-    refuses(409, doc('Other requests keep changing the connection.')),
+    refuses(
+      409,
+      doc('Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.'),
+    ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

@@ -28,7 +28,7 @@ export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
   const scope = { list: 'billing_rfcs', filters: query }
   const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
   const from = after === undefined ? undefined : String(after)
-  const rows = await listConnections(ctx.db, ctx.organization.id, undefined, from, query.limit + 1)
+  const rows = await listConnections(ctx.db, ctx.organization.id, from, query.limit + 1)
   return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
 }
 

@@ -14,13 +14,15 @@ export interface System {
   requestId: string
 }
 
-/** A request's claim on an Idempotency-Key. Its token allows it to commit one change. */
+/** A request's claim on an Idempotency-Key. Its token allows it to commit one change, or several of which it is said. */
 export interface KeyClaim {
   organization_id: string
   key: string
   token: string
   /** The id of the resource that an earlier, interrupted request with the key began to make; null when there is none. */
   begun: string | null
+  /** The request makes several changes, each of which can be repeated: none of them ends it. */
+  isSeveral?: true
   /** What this request has changed in the events shard. */
   changed?: string
 }

@@ -59,7 +59,7 @@ async function rowsOf(
   after: string | undefined,
   limit: number,
 ): Promise<ConnectionRow[]> {
-  if (id === undefined) return listConnections(db, organization.id, undefined, after, limit)
+  if (id === undefined) return listConnections(db, organization.id, after, limit)
   const row = after === undefined ? await findConnection(db, organization.id, id) : undefined
   return row ? [row] : []
 }

@@ -42,6 +42,10 @@ export const connections = sqliteTable(
     shard: integer().notNull(),
     state: text({ enum: CONNECTION_STATES }).notNull(),
     name: text(),
+    /** What the organization calls it in its own system. An unlinked connection has none. */
+    external_id: text(),
+    /** What the organization keeps with it, by keys of its own. */
+    metadata: text({ mode: 'json' }).$type<Record<string, string>>().notNull().default({}),
     /** Null for all active data sources that are not premium. */
     data_source_keys: text({ mode: 'json' }).$type<DataSourceKey[]>(),
     /** `version:base64`, the key's version and the nonce and ciphertext. */
@@ -112,6 +116,8 @@ export const connections = sqliteTable(
     uniqueIndex('connections_organization').on(table.organization_id, table.fiscal_entity_id),
     // Connecting: one connection for each organization and RFC.
     uniqueIndex('connections_rfc').on(table.organization_id, table.entity),
+    // GET /fiscal-entities?external_id, and its being unique.
+    uniqueIndex('connections_external_id').on(table.organization_id, table.external_id).where(sql`external_id is not null`),
     // Logins, invalid ones, and the relay, which goes through the connections to an RFC in the order of their numbers.
     index('connections_entity').on(table.entity, table.connection, table.state),
     // The sweep: active connections with cancellations to be told.
@@ -135,12 +141,13 @@ const {
   listed: ___,
   listed_version: ____,
   efirma: _____,
+  metadata: ______,
   ...connectionColumns
 } = getTableColumns(connections)
 
 /**
- * The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown, and
- * without its sealed e.firma, which is long and matters only to a login.
+ * The columns of a connection without its reaches and listed counterparties, which are long and matter only where CFDIs are shown,
+ * without its sealed e.firma, which is long and matters only to a login, and without its metadata, which matters only to the customer.
  */
 export { connectionColumns }
 

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
+import { and, asc, count, sql as drizzleSql, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
@@ -9,7 +9,7 @@ import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 /** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
 export type WithReaches = typeof connections.$inferSelect
 export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches'>
-export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version' | 'efirma'>
+export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version' | 'efirma' | 'metadata'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
 /** Returns the entity of an RFC, and creates it when no organization connected the RFC before. */
@@ -42,23 +42,33 @@ export const findLinked = async (
   return new Set(results.map(({ id }) => id))
 }
 
+const entityOf = (db: Database, rfc: string) =>
+  db.select({ entity: fiscalEntities.entity }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc))
+
 /** The organization's connection to an RFC in any state, unlinked included. */
 export const findConnectionByRfc = async (db: Database, organization_id: string, rfc: string): Promise<ConnectionRow | undefined> =>
   (
     await db
       .select(connectionColumns)
       .from(connections)
-      .where(
-        and(
-          eq(connections.organization_id, organization_id),
-          inArray(connections.entity, db.select({ entity: fiscalEntities.entity }).from(fiscalEntities).where(eq(fiscalEntities.rfc, rfc))),
-        ),
-      )
+      .where(and(eq(connections.organization_id, organization_id), inArray(connections.entity, entityOf(db, rfc))))
       .limit(1)
   )[0]
 
+/** The organization's connections to RFCs in any state, with their metadata. */
+export const findConnectionsByRfc = (db: Database, organization_id: string, rfcs: readonly string[]) =>
+  db
+    .select({ ...connectionColumns, metadata: connections.metadata })
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        drizzleSql`${connections.entity} in (select entity from fiscal_entities where rfc in (select value from json_each(${JSON.stringify(rfcs)})))`,
+      ),
+    )
+
 /** A connection to insert. */
-export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'efirma'>
+export type NewConnection = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'efirma' | 'metadata'>
 
 export const insertConnection = (db: Database, row: NewConnection) => db.insert(connections).values(row)
 
@@ -102,29 +112,61 @@ export const holds = ({ ciec, efirma_number }: Pick<ConnectionRow, 'ciec' | 'efi
 export const isInvalid = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
   state === 'invalid_ciec' || (state === 'paused' && paused_from === 'invalid_ciec')
 
-/** Unlinks a connection and erases its logins. */
+/** Unlinks a connection, and erases its logins and what the organization called it. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
-  updateConnection(db, connection, { ...NO_LOGINS, state: 'unlinked', updated_at: now })
+  updateConnection(db, connection, { ...NO_LOGINS, external_id: null, metadata: {}, state: 'unlinked', updated_at: now })
 
-export const listConnections = (
-  db: Database,
-  organization_id: string,
-  state: ConnectionState | undefined,
-  after: string | undefined,
-  limit: number,
-) =>
+/** Which connections of an organization a list has. */
+interface ConnectionFilter {
+  status?: ConnectionState | undefined
+  rfc?: string | undefined
+  external_id?: string | undefined
+}
+
+const listed = (db: Database, organization_id: string, { status, rfc, external_id }: ConnectionFilter, after: string | undefined) =>
+  and(
+    eq(connections.organization_id, organization_id),
+    status === undefined ? ne(connections.state, 'unlinked') : eq(connections.state, status),
+    rfc === undefined ? undefined : inArray(connections.entity, entityOf(db, rfc)),
+    external_id === undefined ? undefined : eq(connections.external_id, external_id),
+    after === undefined ? undefined : gt(connections.fiscal_entity_id, after),
+  )
+
+/** A page of an organization's connections, in the order of their ids. */
+export const listConnections = (db: Database, organization_id: string, after: string | undefined, limit: number) =>
   db
     .select(connectionColumns)
     .from(connections)
-    .where(
-      and(
-        eq(connections.organization_id, organization_id),
-        state === undefined ? ne(connections.state, 'unlinked') : eq(connections.state, state),
-        after === undefined ? undefined : gt(connections.fiscal_entity_id, after),
-      ),
-    )
+    .where(listed(db, organization_id, {}, after))
     .orderBy(asc(connections.fiscal_entity_id))
     .limit(limit)
+
+/** The same of those that a filter names, with their metadata. */
+export const listShown = (db: Database, organization_id: string, filter: ConnectionFilter, after: string | undefined, limit: number) =>
+  db
+    .select({ ...connectionColumns, metadata: connections.metadata })
+    .from(connections)
+    .where(listed(db, organization_id, filter, after))
+    .orderBy(asc(connections.fiscal_entity_id))
+    .limit(limit)
+
+/** Returns the organization's connection that has an external_id. */
+export const findByExternalId = async (db: Database, organization_id: string, external_id: string): Promise<string | undefined> =>
+  (
+    await db
+      .select({ fiscal_entity_id: connections.fiscal_entity_id })
+      .from(connections)
+      .where(and(eq(connections.organization_id, organization_id), eq(connections.external_id, external_id)))
+      .limit(1)
+  )[0]?.fiscal_entity_id
+
+/** Refuses its batch when the metadata of a connection has changed since it was read. */
+export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithReaches) =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from connections where connection = ${connection} and metadata = ${JSON.stringify(metadata)})`,
+    'connection.metadata',
+  )
 
 /** Returns what the runs of connections reached, as their rows have it, by their numbers. */
 export const storedReachesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredReaches>> =>

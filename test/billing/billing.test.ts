@@ -91,3 +91,37 @@ it('the RFCs are pages in the order of their ids, without what was unlinked and 
   }
   expect(seen).toEqual(ids.sort())
 })
+
+it('all plans say what they allow and cost, and where what can be bought now is bought', async () => {
+  const of = await billed('diagnostic')
+  const plans = async () => (await of.ask('GET', '/v1/billing/plans')).body.data
+  const all = await plans()
+  expect(all.map(({ plan, is_current, seats_included }: never) => [plan, is_current, seats_included])).toEqual([
+    ['diagnostic', true, 1],
+    ['starter', false, 5],
+    ['api', false, 50],
+    ['enterprise_bronze', false, null],
+    ['enterprise_silver', false, null],
+    ['enterprise_gold', false, null],
+  ])
+  expect(all[0]).toMatchObject({ prices: null, checkout: null, limits: { extractors: 2, drafts: 25 } })
+  expect(all[1]).toMatchObject({
+    name: 'Starter',
+    prices: { rule_ref: 'prices/2026-01-01', currency: 'MXN', month: '499.00', rfc: '99.00' },
+    // (499 + 99) × 1.16
+    checkout: {
+      item: 'plan',
+      total: '693.68',
+      currency: 'MXN',
+      url: expect.stringMatching(new RegExp(`^https?://.*organization=${of.id}`)),
+    },
+    limits: { extractors: 2, import_bytes: 10 * 1024 ** 3 },
+  })
+  const sold = async () =>
+    (await plans()).flatMap(({ plan, checkout }: never) => (checkout ? [[plan, (checkout as { item: string }).item]] : []))
+  expect(await sold()).toEqual(all.slice(1).map(({ plan }: { plan: string }) => [plan, 'plan']))
+  await of.set("plan = 'api', rfc_allowance = null")
+  expect(await sold()).toEqual([['api', 'seat']])
+  await of.set("plan = 'enterprise_gold', rfc_allowance = null")
+  expect(await sold()).toEqual([])
+})

@@ -211,6 +211,16 @@ const freshLoss = async (side: Side, webhook?: Given): Promise<Given> => {
     .run()
   return given
 }
+/** The same, with a delivery that waits for its third attempt. */
+const freshWait = async (side: Side): Promise<Given> => {
+  const given = (await freshLoss(side)) as { webhook_id: string; event_id: string }
+  await env.EVENTS_0.prepare(
+    "update deliveries set status = 'pending', due_at = ?2 where webhook = (select webhook from webhooks where webhook_id = ?1)",
+  )
+    .bind(given.webhook_id, Date.now() + 3_600_000)
+    .run()
+  return given
+}
 const logs = new WeakMap<Side, Promise<Given>>()
 /** The side's webhook with a log of several pages. */
 const loggedWebhook = (side: Side): Promise<Given> => {
@@ -328,6 +338,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/extractors/:extractor_id/runs': { may: ALL, answers: 200, given: oneExtractor },
   'GET /v1/billing': { may: ALL, answers: 200 },
   'GET /v1/billing/plan': { may: ALL, answers: 200 },
+  'GET /v1/billing/plans': { may: ALL, answers: 200 },
   'GET /v1/billing/usage': { may: ALL, answers: 200 },
   'GET /v1/billing/invoices': { may: ALL, answers: 200 },
   'GET /v1/billing/rfcs': { may: ALL, answers: 200 },
@@ -350,6 +361,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/data-sources': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities': { may: ALL, answers: 200 },
   'POST /v1/fiscal-entities': { may: WRITERS, answers: 201, json: () => ({ rfc: freshRfc() }) },
+  'POST /v1/fiscal-entities/batch': { may: WRITERS, answers: 200, json: () => ({ fiscal_entities: [{ rfc: freshRfc() }] }) },
   'GET /v1/fiscal-entities/:fiscal_entity_id': { may: ALL, answers: 200, given: entity },
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
@@ -476,6 +488,7 @@ export const ROWS: Record<string, Row> = {
     json: () => ({ since: '2026-01-01T00:00:00Z' }),
   },
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': { may: WRITERS, answers: 202, given: (side) => freshLoss(side) },
+  'POST /v1/webhooks/:webhook_id/deliveries/:event_id/send-now': { may: WRITERS, answers: 202, given: freshWait },
   'GET /v1/events': { may: ALL, answers: 200 },
   'POST /v1/exports': {
     ...{ may: ALL, answers: 202, given: withExportRoom },

@@ -74,7 +74,9 @@ export const auditedFound = (
  */
 export function change(ctx: Ctx, what: Change, statements: readonly Statement[]): Promise<D1Result<Record<string, unknown>>[]> {
   const { db, claim } = ctx
-  const marks = claim ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins ? 'running' : 'done')] : []
+  const marks = claim
+    ? [assertClaimed(db, claim), markKey(db, claim, what.resource_id, what.begins || claim.isSeveral ? 'running' : 'done')]
+    : []
   return commitMarked(ctx, db.$client, what, marks, statements).catch((error: unknown) => {
     throw claim && isGuardViolation(error, CLAIMED) ? inFlight() : error
   })

@@ -69,13 +69,16 @@ export async function readJson(c: Context): Promise<unknown> {
   }
 }
 
-/** Returns what was sent to a route that reads no body, `{}` when nothing was. Throws Failure 422 when it is not JSON. */
-export async function readUndeclared({ req: { raw } }: Context): Promise<unknown> {
-  if (raw.body === null) return {}
+/** Returns what was sent to a route that needs no body, `{}` when nothing was, and leaves its text as readJson. Throws Failure 422 when it is not JSON. */
+export async function readOptional({ req }: Context): Promise<unknown> {
+  if (req.raw.body === null) return {}
   try {
-    return JSON.parse(new TextDecoder().decode(await readBytes(raw, JSON_LIMIT)) || '{}')
+    const text = new TextDecoder().decode(await readBytes(req.raw, JSON_LIMIT)) || '{}'
+    const value: unknown = JSON.parse(text)
+    req.bodyCache.text = text
+    return value
   } catch {
-    throw invalid('request.unexpected_body', [{ path: 'body', message: 'Must be empty.' }])
+    throw invalid('request.unexpected_body', [{ path: 'body', message: 'Must be empty or a JSON object.' }])
   }
 }
 

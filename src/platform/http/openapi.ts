@@ -122,7 +122,8 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
   const operation = (route: Route): Json => {
     const { id, tag, summary, description, isPublic } = operationOf(route)
     const inputs = route.clauses.flatMap(({ input }) => input ?? [])
-    const bodySchema = inputs.find(({ target }) => target === 'json')?.schema
+    const sent = inputs.find(({ target }) => target === 'json')
+    const bodySchema = sent?.schema
     const uploaded = route.clauses.find((clause) => clause.upload)?.upload
     const roles = route.clauses.flatMap((clause) => clause.roles ?? [])
     const parameterList = inputs
@@ -137,7 +138,7 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
       }),
       ...(isPublic && { security: [] }),
       ...(parameterList.length > 0 && { parameters: parameterList }),
-      ...(bodySchema && { requestBody: { required: true, ...json(bodySchema, 'input') } }),
+      ...(bodySchema && { requestBody: { required: !sent?.isOptional, ...json(bodySchema, 'input') } }),
       ...(uploaded && { requestBody: { required: true, description: uploaded.description, ...binary(uploaded.contentTypes) } }),
       responses: responses(route),
     }

@@ -10,7 +10,7 @@ import type { App, Ctx, StoredUpload } from '../context.ts'
 import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
-import { readJson, readUndeclared, readUpload } from './body.ts'
+import { readJson, readOptional, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
@@ -34,7 +34,7 @@ export interface Output {
 export interface Clause {
   operation?: { id: string; tag: string; summary: Doc; description: Doc; isPublic: boolean }
   roles?: readonly Role[]
-  input?: { target: InputTarget; schema: z.ZodObject }
+  input?: { target: InputTarget; schema: z.ZodObject; isOptional?: true }
   isIdempotent?: true
   upload?: { contentTypes: readonly string[]; description: Doc }
   outputs?: readonly Output[]
@@ -88,14 +88,16 @@ type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
   { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
 >
 
-const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, sent: (c: Context) => unknown) =>
-  described({ input: { target, schema } }, (async (c, next) => {
+const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, sent: (c: Context) => unknown, isOptional?: true) =>
+  described({ input: { target, schema, ...(isOptional && { isOptional }) } }, (async (c, next) => {
     c.req.addValidatedData(target, parse(target, schema, await sent(c), memberHint))
     return next()
   }) as Validation<T, S>)
 
 /** A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. */
 export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
+/** The same of a route that may be called without a body: 422 when it is no JSON object of this shape. */
+export const optionalBody = <S extends z.ZodObject>(schema: S) => valid('json', schema, readOptional, true)
 /** Query parameters: 422 when they do not have this shape. One that is given several times is a list. */
 export const query = <S extends z.ZodObject>(schema: S) =>
   valid('query', schema, ({ req }) =>
@@ -182,7 +184,7 @@ const noQuery = query(Nothing)
 const refuseUndeclared = (): MiddlewareHandler<App> => async (c, next) => {
   const isPublic = c.get('ctx') === undefined
   const isRead = c.req.method === 'GET' || c.req.raw.bodyUsed || c.get('stored') !== undefined
-  if (!isPublic && !isRead) parse('json', Nothing, await readUndeclared(c))
+  if (!isPublic && !isRead) parse('json', Nothing, await readOptional(c))
   return (isPublic && c.req.method !== 'POST') || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
 }
 

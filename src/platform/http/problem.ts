@@ -81,6 +81,33 @@ function asFailure(error: Error): Failure | undefined {
     : new Failure('invalid', 'request.invalid', detail, { errors: [...error.faults] })
 }
 
+/** What is said of a refusal. */
+type Said = Omit<z.infer<typeof Problem>, 'request_id'>
+
+function saidOf({ kind, code, message, extra }: Failure): Said {
+  const { retry_after_seconds, errors, checkout_url, resource_id, open_deadline } = extra
+  const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
+  return {
+    ...{ detail, code },
+    ...(errors && { errors }),
+    ...(checkout_url && { checkout_url }),
+    ...(resource_id && { resource_id }),
+    ...(open_deadline && { open_deadline }),
+  }
+}
+
+function saidOfUnavailable({ isLocked, error_class }: Unavailable): Said {
+  const [code, detail] = isLocked ? LOCKED : [error_class, 'The tax authority does not answer. Try again later.']
+  return { detail, code: `authority.${code}` }
+}
+
+/** The answer that a request would have got that ended with this error, where one request makes several; null when nobody refused it. */
+export function refusalOf(error: unknown): (Said & { status: number }) | null {
+  const failure = error instanceof Error ? asFailure(error) : undefined
+  if (failure) return { status: STATUS[failure.kind], ...saidOf(failure) }
+  return error instanceof Unavailable ? { status: 503, ...saidOfUnavailable(error) } : null
+}
+
 /** Turns an error into its answer. No other place knows statuses. */
 export function problem(error: Error, c: Context<App>): Response {
   const request_id = c.var.requestId
@@ -88,8 +115,7 @@ export function problem(error: Error, c: Context<App>): Response {
   if (failure) return refusal(failure, c)
   if (error instanceof Unavailable) {
     c.header('Retry-After', RETRY_AFTER_SECONDS)
-    const [code, detail] = error.isLocked ? LOCKED : [error.error_class, 'The tax authority does not answer. Try again later.']
-    return c.json({ detail, code: `authority.${code}`, request_id }, 503)
+    return c.json({ ...saidOfUnavailable(error), request_id }, 503)
   }
   if (error instanceof UnusableSettings) {
     log.error(c.var, 'The settings of this deployment cannot be used.', { faults: error.faults })
@@ -101,8 +127,9 @@ export function problem(error: Error, c: Context<App>): Response {
   return c.json({ detail: 'Something went wrong on our side.', code: 'internal', request_id }, 500)
 }
 
-function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Response {
-  const { retry_after_seconds, errors, checkout_url, resource_id, open_deadline, quota, allow, size } = extra
+function refusal(failure: Failure, c: Context<App>): Response {
+  const { kind, extra } = failure
+  const { retry_after_seconds, quota, allow, size } = extra
   if (allow) c.header('Allow', allow.join(', '))
   if (size !== undefined) c.header('Content-Range', `bytes */${size}`)
   if (retry_after_seconds !== undefined) c.header('Retry-After', String(retry_after_seconds))
@@ -110,17 +137,5 @@ function refusal({ kind, code, message, extra }: Failure, c: Context<App>): Resp
   // A browser would ask for a password in a window of its own, and send it with every later request.
   const scheme = c.req.header('sec-fetch-site') === undefined ? 'Basic' : 'Session'
   if (kind === 'unauthenticated') c.header('WWW-Authenticate', `${scheme} realm="fiscal-data-service", charset="UTF-8"`)
-  const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
-  return c.json(
-    {
-      detail,
-      code,
-      ...(errors && { errors }),
-      ...(checkout_url && { checkout_url }),
-      ...(resource_id && { resource_id }),
-      ...(open_deadline && { open_deadline }),
-      request_id: c.var.requestId,
-    },
-    STATUS[kind],
-  )
+  return c.json({ ...saidOf(failure), request_id: c.var.requestId }, STATUS[kind])
 }

@@ -221,7 +221,14 @@ const BlacklistChanged = z
   })
   .meta({ id: 'BlacklistChangedEvent' })
 const Test = z
-  .strictObject({ ...head('webhook.test'), webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }) })
+  .strictObject({
+    ...head('webhook.test'),
+    webhook_id: z.string().meta({ description: 'The webhook that the test is for.' }),
+    sample_of: z.string().optional().meta({
+      description:
+        'The event whose sample the webhook was sent, with the header `Service-Test`. Absent when it was sent this event itself.',
+    }),
+  })
   .meta({ id: 'WebhookTestEvent' })
 
 /** Payload schemas by event key: flat objects with the key in `event` (service.md, Payload; insights.md 8.17). */

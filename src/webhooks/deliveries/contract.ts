@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { GivenInstant, Id, Instant, Paging } from '../../platform/http/shapes.ts'
-import { SentEventKey } from '../catalog/contract.ts'
+import { EventKey, SentEventKey } from '../catalog/contract.ts'
 import { DELIVERY_STATUSES } from './tables.ts'
 
 const DeliveryStatus = z.enum(DELIVERY_STATUSES).meta({
@@ -55,6 +55,15 @@ export const DeliveryQuery = z.strictObject({
 export type DeliveryQuery = z.infer<typeof DeliveryQuery>
 
 export const DeliveryPath = z.strictObject({ webhook_id: Id('wh'), event_id: Id('evt') })
+
+export const DeliveryTest = z
+  .strictObject({
+    event_key: EventKey.optional().meta({
+      description: doc('Sends the sample of this event, as the catalog shows it, under an identifier of its own. Omitted: `webhook.test`.'),
+    }),
+  })
+  .meta({ id: 'WebhookTest' })
+export type DeliveryTest = z.infer<typeof DeliveryTest>
 
 export const RedeliveryRequest = z
   .strictObject({

@@ -12,6 +12,8 @@ export interface EndpointRow {
   secret_version: number
   /** JSON. */
   digests: string
+  header_name: string | null
+  header_value: string | null
   undelivered: number
   /** Number of due deliveries that nobody has claimed, up to a limit. */
   due: number
@@ -25,7 +27,8 @@ const CLAIMABLE = `${DUE} and (lease_until is null or lease_until <= ?2)`
 export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
   d1
     .prepare(
-      `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, undelivered,
+      `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, header_name, header_value,
+         undelivered,
          (select count(*) from (select 1 from deliveries indexed by deliveries_pending where ${CLAIMABLE} limit ?3)) as due
        from webhooks where webhook = ?1`,
     )

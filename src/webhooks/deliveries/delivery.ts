@@ -3,11 +3,12 @@ import type { System } from '../../platform/context.ts'
 import { each } from '../../platform/each.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { targetFault } from '../../platform/target.ts'
+import { openHeader } from '../endpoints/header.ts'
 import type { Digests } from '../endpoints/secret.ts'
 import { openDigests } from '../endpoints/signing.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { hiddenOf } from '../events/hidden.ts'
-import { payloadOf } from '../events/stored-body.ts'
+import { sentOf } from '../events/stored-body.ts'
 import {
   type ClaimedDelivery,
   claimStatements,
@@ -65,6 +66,13 @@ export async function deliverDue(system: System, endpoint: string): Promise<void
     if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [endpoint])
 }
 
+/** What deliveries to an endpoint are sent with, decrypted. */
+interface Opened {
+  digests: Digests
+  /** The header of the customer's own. */
+  header: Record<string, string>
+}
+
 /** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
 async function deliverBatch(system: System, key: string): Promise<boolean> {
   const [shard, webhook] = key.split('.').map(Number)
@@ -81,13 +89,13 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
     await wakeEndpoints(system, await limiter.release(token, caller, 0))
     return false
   }
-  const digests = await openDigests(system, endpoint)
+  const opened = { digests: await openDigests(system, endpoint), header: await openHeader(system, endpoint) }
   const { places, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
   await wakeEndpoints(system, next)
   if (places === 0) return false
   let rest = 0
   try {
-    await attemptClaimed(system, endpoint, digests, token, places)
+    await attemptClaimed(system, endpoint, opened, token, places)
     rest = endpoint.due - places
   } finally {
     const others = await limiter.release(token, caller, Math.min(rest, CONCURRENT_ATTEMPTS))
@@ -101,13 +109,13 @@ async function deliverBatch(system: System, key: string): Promise<boolean> {
 }
 
 /** Claims at most `limit` deliveries and attempts them. */
-async function attemptClaimed(system: System, endpoint: Endpoint, digests: Digests, token: string, limit: number): Promise<void> {
+async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
   const { d1, organization_id } = endpoint
   const now = Date.now()
   const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, leaseUntil: now + LEASE_MS, limit }))
   const hidden = await hiddenOf(system, organization_id, claimed!.results)
   const results = await Promise.allSettled(
-    claimed!.results.map((delivery) => attempt(system, endpoint, digests, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
+    claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
   )
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
@@ -117,17 +125,24 @@ interface CheckedDelivery extends ClaimedDelivery {
   isUnlinked: boolean
 }
 
-async function attempt(system: System, endpoint: Endpoint, digests: Digests, token: string, delivery: CheckedDelivery): Promise<void> {
+async function attempt(
+  system: System,
+  endpoint: Endpoint,
+  { digests, header }: Opened,
+  token: string,
+  delivery: CheckedDelivery,
+): Promise<void> {
   const number = delivery.attempt_count + 1
   const obstacle = delivery.isUnlinked ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
   if (obstacle !== null) {
     const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
     return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
   }
-  const body = new TextEncoder().encode(payloadOf(delivery.body))
+  const { payload, isTest } = sentOf(delivery.body)
+  const body = new TextEncoder().encode(payload)
   const { event_id, event_key: key } = delivery
-  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date() })
-  const record = await post(system.env.EGRESS, endpoint.url, headers, body)
+  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date(), isTest })
+  const record = await post(system.env.EGRESS, endpoint.url, { ...header, ...headers }, body)
   await recordAttempt(system, endpoint, token, delivery, record, verdictAfter(number, outcomeOf(record.status_code)))
 }
 

@@ -15,10 +15,24 @@ export const insertDelivery = (
   d1
     .prepare(
       `insert into deliveries (${COLUMNS})
-       select ?1, seq, 0, body->>'event', 'pending', ?3, '[]', ?3 from events where organization_id = ?2 order by seq desc limit 1
+       select ?1, seq, 0, coalesce(body->>'sample_of', body->>'event'), 'pending', ?3, '[]', ?3
+       from events where organization_id = ?2 order by seq desc limit 1
        returning seq`,
     )
     .bind(webhook, organization_id, now)
+
+/** Makes the pending delivery of an event due now. Refuses the batch as `deliveries.pending` when none is pending. */
+export const hasten = (d1: D1Database, { webhook, seq, redelivery }: DeliveryRow, now: number): D1PreparedStatement[] => [
+  assertThat(
+    d1,
+    sql`exists (select 1 from deliveries where webhook = ${webhook} and seq = ${seq} and redelivery = ${redelivery} and status = 'pending')`,
+    'deliveries.pending',
+  ),
+  prepared(
+    d1,
+    sql`update deliveries set due_at = min(due_at, ${now}) where webhook = ${webhook} and seq = ${seq} and redelivery = ${redelivery}`,
+  ),
+]
 
 /** Creates the delivery of the same event that follows this one. Refuses the batch with a unique violation if it exists already. */
 export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, event_key }: DeliveryRow, now: number): D1PreparedStatement =>
@@ -57,7 +71,8 @@ export const insertRedeliveries = (
 
 const SUBSCRIBES =
   "w.is_enabled = 1 and exists (select 1 from json_each(w.event_keys) k where k.value = e.body->>'event'" +
-  ` and k.value not in ('${RECORDED_ONLY.join("', '")}'))`
+  ` and k.value not in ('${RECORDED_ONLY.join("', '")}'))` +
+  " and (w.fiscal_entity_uuids is null or exists (select 1 from json_each(w.fiscal_entity_uuids) f where f.value = e.body->>'fiscal_entity_id'))"
 
 /** Endpoints of an organization that get their deliveries in the commit of the event. Further ones get them page by page (relay/fan-out.ts). */
 const ENDPOINTS_AT_ONCE = 20

@@ -1,11 +1,11 @@
-import { Failure, notFound } from '../../failures.ts'
+import { Failure, invalid, notFound } from '../../failures.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
 import { newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
-import { TEST_KEY } from '../catalog/contract.ts'
+import { type EventCatalog, TEST_KEY } from '../catalog/contract.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { requireWebhook } from '../endpoints/endpoints.ts'
 import type { WebhookRow } from '../endpoints/store.ts'
@@ -13,8 +13,9 @@ import { assertWebhookExists } from '../endpoints/store.ts'
 import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
 import { fillPage, SCAN_ROWS } from '../events/scan.ts'
 import { findEvent, insertEvents } from '../events/store.ts'
-import type { Delivery, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
-import { insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
+import { storedSample } from '../events/stored-body.ts'
+import type { Delivery, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './contract.ts'
+import { hasten, insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
 import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
 import type { AttemptRecord } from './tables.ts'
 
@@ -73,21 +74,46 @@ async function changeLog(
 const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
 
 /**
- * Sends a test event to an endpoint, whatever it subscribes to. Throws Failure 404 webhook.not_found, and 409 webhook.disabled while the
- * endpoint is disabled.
+ * Sends a test event, or the sample of an event, to an endpoint, whatever it subscribes to. Throws Failure 404 webhook.not_found, 409
+ * webhook.disabled while the endpoint is disabled, and 422 event.not_available.
  */
-export async function testWebhook(ctx: Ctx, webhook_id: string): Promise<Delivery> {
-  const endpoint = await requireWebhook(ctx, webhook_id)
-  if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
+export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: DeliveryTest): Promise<Delivery> {
+  const endpoint = await requireEnabled(ctx, webhook_id)
   const event_id = newId('evt')
-  const payload: EventPayload = { event: TEST_KEY, event_id, occurred_at: ctx.now.toISOString(), webhook_id }
-  const event = { organization_id: ctx.organization.id, event_id, body: JSON.stringify(payload), isUnique: false }
+  const test: Extract<EventPayload, { event: typeof TEST_KEY }> = {
+    event: TEST_KEY,
+    event_id,
+    occurred_at: ctx.now.toISOString(),
+    webhook_id,
+  }
+  const body =
+    event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
+  const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }
   const d1 = eventsOf(ctx).$client
   const now = Date.now()
   const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
   await wake(ctx, endpoint)
   const { seq } = results[1]!.results[0] as { seq: number }
-  return view({ ...endpoint, ...pendingAt(now), seq, event_id, redelivery: 0, event_key: TEST_KEY })
+  return view({ ...endpoint, ...pendingAt(now), seq, event_id, redelivery: 0, event_key: event_key ?? TEST_KEY })
+}
+
+async function requireEnabled(ctx: Ctx, webhook_id: string): Promise<WebhookRow> {
+  const endpoint = await requireWebhook(ctx, webhook_id)
+  if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
+  return endpoint
+}
+
+/** The sample that the catalog shows. Throws Failure 422 event.not_available for an event that is not sent. */
+async function sampleOf({ env }: Ctx, event_key: string): Promise<object> {
+  const catalog: EventCatalog = await (await env.ASSETS.fetch('https://assets.invalid/event-catalog.json')).json()
+  const sample = catalog.data.find(({ key }) => key === event_key)?.sample
+  if (sample) return sample
+  throw invalid('event.not_available', [
+    {
+      path: 'event_key',
+      message: 'This event is not sent to webhooks, so it has no sample. GET /v1/webhooks/event-catalog says which ones are.',
+    },
+  ])
 }
 
 const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at: now, created_at: now }) as const
@@ -114,6 +140,35 @@ export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string):
   await wake(ctx, endpoint)
   return view({ ...newest, ...pendingAt(now), redelivery: newest.redelivery + 1 })
 }
+
+/**
+ * Makes a delivery that waits for its next attempt due now. Throws Failure 404 webhook.not_found or delivery.not_found, 409 webhook.disabled
+ * and 409 delivery.not_pending.
+ */
+export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
+  const endpoint = await requireEnabled(ctx, webhook_id)
+  const d1 = eventsOf(ctx).$client
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  if (!newest) throw notFound('delivery')
+  const now = Date.now()
+  try {
+    await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(d1, newest, now))
+  } catch (error) {
+    throw isGuardViolation(error, 'deliveries.pending') ? isOver(newest) : error
+  }
+  await wake(ctx, endpoint)
+  return view({ ...newest, due_at: Math.min(newest.due_at, now) })
+}
+
+const isOver = ({ status }: DeliveryRow) =>
+  new Failure(
+    'conflict',
+    'delivery.not_pending',
+    status === 'pending' || status === 'delivered'
+      ? 'No delivery of this event to the webhook waits: the event was delivered.'
+      : `No delivery of this event to the webhook waits: it ended as ${status}. Send it again with POST …/redeliver.`,
+  )
 
 const REDELIVERY_LIMIT = 1_000
 

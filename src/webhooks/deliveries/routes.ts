@@ -1,11 +1,11 @@
 import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, optionalBody, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { WebhookPath } from '../endpoints/contract.ts'
-import { Delivery, DeliveryPath, DeliveryQuery, Redelivered, RedeliveryRequest } from './contract.ts'
-import { listDeliveries, redeliver, redeliverAll, testWebhook } from './log.ts'
+import { Delivery, DeliveryPath, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './contract.ts'
+import { listDeliveries, redeliver, redeliverAll, sendNow, testWebhook } from './log.ts'
 
 const TAG = 'Webhooks'
 const NOT_FOUND = doc('The webhook does not exist or belongs to another organization.')
@@ -17,15 +17,20 @@ export const deliveryRoutes = new Hono<App>()
       'testWebhook',
       TAG,
       doc('Send a test event'),
-      doc('The event has the key `webhook.test` and is sent whatever the webhook subscribes to. See its outcome in the delivery log.'),
+      doc(
+        'Without a body, the event has the key `webhook.test`. With `event_key`, the webhook gets the sample of that event, with the header ' +
+          '`Service-Test: true`: its RFC and documents are made up, and in `GET /v1/events` it is a `webhook.test` with `sample_of`. It is sent ' +
+          'whatever the webhook subscribes to. See its outcome in the delivery log.',
+      ),
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
+    optionalBody(DeliveryTest),
     returns(202, Delivery, doc('The pending delivery')),
     refuses(404, NOT_FOUND),
     refuses(409, doc('The webhook is disabled.')),
     idempotent(),
-    async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id), 202),
+    async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
   )
   .get(
     '/:webhook_id/deliveries',
@@ -78,4 +83,23 @@ export const deliveryRoutes = new Hono<App>()
     refuses(409, doc('A delivery of the event to this webhook is already pending.')),
     idempotent(),
     async (c) => c.json(await redeliver(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
+  )
+  .post(
+    '/:webhook_id/deliveries/:event_id/send-now',
+    operation(
+      'sendDeliveryNow',
+      TAG,
+      doc('Send a waiting delivery now'),
+      doc(
+        'The next attempt of the pending delivery is made at once, however long it would wait otherwise. The numbers of the attempts and the ' +
+          'waits after them go on as they would have.',
+      ),
+    ),
+    params(DeliveryPath),
+    roles('owner', 'admin'),
+    returns(202, Delivery, doc('The pending delivery')),
+    refuses(404, doc('The webhook does not exist, or the event has never been delivered to it.')),
+    refuses(409, doc('The webhook is disabled, or no delivery of the event to it is pending.')),
+    idempotent(),
+    async (c) => c.json(await sendNow(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
   )

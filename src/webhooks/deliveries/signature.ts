@@ -14,6 +14,8 @@ export interface SignedAttempt {
   body: Uint8Array
   /** When the attempt is made. */
   at: Date
+  /** Whether the body is the sample of an event. */
+  isTest?: boolean
 }
 
 /**
@@ -22,7 +24,7 @@ export interface SignedAttempt {
  */
 export async function deliveryHeaders(
   { a, b }: Digests,
-  { event_id, key, attempt, body, at }: SignedAttempt,
+  { event_id, key, attempt, body, at, isTest }: SignedAttempt,
 ): Promise<Record<string, string>> {
   const timestamp = String(Math.floor(at.getTime() / 1_000))
   const prefix = new TextEncoder().encode(`${event_id}.${timestamp}.`)
@@ -35,6 +37,7 @@ export async function deliveryHeaders(
     'Service-Event': key,
     'Service-Delivery-Id': event_id,
     'Service-Attempt': String(attempt),
+    ...(isTest && { 'Service-Test': 'true' }),
     'Service-Signature': `v1,${(await hmac(a, body)).toHex()}`,
     'webhook-id': event_id,
     'webhook-timestamp': timestamp,

@@ -1,10 +1,45 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { documented, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { EventKey } from '../catalog/contract.ts'
 
 const NAME = doc('A label of your choice.')
 const TYPE = doc('`custom` is the only type. Null means the same.')
+
+const FISCAL_ENTITIES = 200
+const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
+/** What a delivery has by itself, and what the transport of a request is told by. */
+const RESERVED =
+  /^(accept|connection|content|cookie|date|expect|forwarded|host|keep-alive|origin|proxy|range|referer|te|trailer|transfer-encoding|upgrade|user-agent|via|x-real-ip)$|^(accept|cf|content|if|proxy|sec|service|webhook|x-forwarded)-/i
+
+const GivenHeader = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(HEADER_NAME, 'Must be a name of 1 to 64 letters, digits and hyphens that begins with a letter.')
+      .refine((name) => !RESERVED.test(name), 'Must not be a header that the service or the connection uses, such as Content-Type or Host.')
+      .meta({
+        documented: {
+          ...{ type: 'string', pattern: HEADER_NAME.source },
+          description: doc(
+            'The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.',
+          ),
+          examples: ['Authorization'],
+        },
+      }),
+    value: z
+      .string()
+      .max(1_000)
+      .regex(/^[!-~]([ -~]*[!-~])?$/, 'Must be 1 to 1000 printable ASCII characters, without a space at either end.')
+      .meta({ description: doc('The value. It is stored encrypted and never shown.'), writeOnly: true }),
+  })
+  .nullable()
+
+const HEADER = doc('A header of your own that each delivery has, such as a key of your gateway. Null for none.')
+const ABOUT = doc(
+  'Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.',
+)
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
@@ -32,9 +67,30 @@ const writable = {
       description: doc('The events to subscribe to. Keys of events that are not available yet are accepted.'),
     },
   ),
+  fiscal_entity_ids: z
+    .array(FiscalEntityId)
+    .min(1)
+    .max(FISCAL_ENTITIES)
+    .transform((ids) => [...new Set(ids)])
+    .nullable()
+    .meta({
+      documented: {
+        ...{ type: ['array', 'null'], items: { type: 'string' }, minItems: 1, maxItems: FISCAL_ENTITIES },
+        description: ABOUT,
+        examples: [['fe_01kabcdefghjkmnpqrstvwxyz0']],
+      },
+    }),
+  custom_header: GivenHeader.meta({ description: HEADER }),
 }
 
-export const WebhookDraft = z.strictObject({ ...writable, type: writable.type.default(null) }).meta({ id: 'WebhookDraft' })
+export const WebhookDraft = z
+  .strictObject({
+    ...writable,
+    type: writable.type.default(null),
+    fiscal_entity_ids: writable.fiscal_entity_ids.default(null),
+    custom_header: writable.custom_header.default(null),
+  })
+  .meta({ id: 'WebhookDraft' })
 export type WebhookDraft = z.infer<typeof WebhookDraft>
 
 export const WebhookChanges = z
@@ -43,6 +99,8 @@ export const WebhookChanges = z
     type: writable.type.exactOptional(),
     url: writable.url.exactOptional(),
     event_keys: writable.event_keys.exactOptional(),
+    fiscal_entity_ids: writable.fiscal_entity_ids.exactOptional(),
+    custom_header: writable.custom_header.exactOptional(),
     is_enabled: z.boolean().exactOptional(),
   })
   .meta({ id: 'WebhookChanges' })
@@ -54,6 +112,11 @@ const webhook = {
   type: z.literal('custom').nullable().meta({ description: TYPE }),
   url: z.string().meta({ description: doc('The URL that receives the events.') }),
   event_keys: z.array(EventKey).meta({ description: doc('The events that the webhook subscribes to.') }),
+  fiscal_entity_ids: z.array(Id('fe')).nullable().meta({ description: ABOUT }),
+  custom_header: z
+    .strictObject({ name: z.string().meta({ description: doc('The name. The value is never shown.') }) })
+    .nullable()
+    .meta({ description: HEADER }),
   is_enabled: z.boolean().meta({
     description: doc('While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.'),
   }),

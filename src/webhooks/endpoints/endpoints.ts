@@ -3,10 +3,12 @@ import { takePlace } from '../../plans/place.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
-import { newId } from '../../platform/db/id.ts'
+import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
+import { findLinked } from '../../taxpayers/taxpayers.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
+import { sealHeader } from './header.ts'
 import { newSecret, wrapDigests } from './secret.ts'
 import { ownerOf } from './signing.ts'
 import {
@@ -23,12 +25,25 @@ import { endpointKey, wakeEndpoints } from './wake.ts'
 
 export { webhooksUsed } from './store.ts'
 
-const view = ({ webhook_id, name, type, url, event_keys, is_enabled, secret_hint, created_at, updated_at }: WebhookRow): Webhook => ({
+const view = ({
   webhook_id,
   name,
   type,
   url,
   event_keys,
+  is_enabled,
+  secret_hint,
+  created_at,
+  updated_at,
+  ...row
+}: WebhookRow): Webhook => ({
+  webhook_id,
+  name,
+  type,
+  url,
+  event_keys,
+  fiscal_entity_ids: row.fiscal_entity_uuids?.map((uuid) => idOfUuid('fe', uuid)) ?? null,
+  custom_header: row.header_name === null ? null : { name: row.header_name },
   is_enabled,
   secret_hint,
   created_at: created_at.toISOString(),
@@ -47,17 +62,50 @@ const refuseTarget = ({ settings }: Ctx, url: string): void => {
   if (message !== null) throw invalid('webhook.url', [{ path: 'url', message }])
 }
 
+/** Refuses fiscal entities that the organization is not connected to. */
+async function refuseUnlinked({ db, organization }: Ctx, ids: readonly string[] | null | undefined): Promise<void> {
+  if (!ids) return
+  const linked = await findLinked(db, organization.id, ids)
+  const [first, ...others] = ids.flatMap((id, n) =>
+    linked.has(id)
+      ? []
+      : [
+          {
+            path: `fiscal_entity_ids[${n}]`,
+            message: 'The organization has no connection to this fiscal entity. GET /v1/fiscal-entities lists those that it has.',
+          },
+        ],
+  )
+  if (first) throw invalid('webhook.fiscal_entity', [first, ...others])
+}
+
+type Further = Pick<WebhookDraft, 'fiscal_entity_ids' | 'custom_header'>
+
+/** The columns of what is not stored as it is sent. */
+async function columnsOf(ctx: Ctx, webhook_id: string, { fiscal_entity_ids, custom_header }: Partial<Further>) {
+  const sealed = custom_header && (await sealHeader(ctx, { organization_id: ctx.organization.id, webhook_id }, custom_header.value))
+  return {
+    ...(fiscal_entity_ids !== undefined && { fiscal_entity_uuids: fiscal_entity_ids?.map(uuidOf) ?? null }),
+    ...(custom_header !== undefined && { header_name: custom_header?.name ?? null, header_value: sealed ?? null }),
+  }
+}
+
 /**
- * Creates an endpoint; only this result holds its signing secret. Throws Failure 422 webhook.url for a URL that may not be called, and 409
+ * Creates an endpoint; only this result holds its signing secret. Throws Failure 422 webhook.url for a URL that may not be called, 422
+ * webhook.fiscal_entity for a fiscal entity that the organization is not connected to, and 409
  * webhook.plan_limit when the organization has as many as its plan allows.
  */
 export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewWebhook> {
   refuseTarget(ctx, draft.url)
+  await refuseUnlinked(ctx, draft.fiscal_entity_ids)
   const identity = { organization_id: ctx.organization.id, webhook_id: newId('wh'), secret_version: 1 }
   const { signing_secret, secret_hint, digests } = await newSecret()
+  const { fiscal_entity_ids, custom_header, ...stored } = draft
   const row = {
     ...identity,
-    ...draft,
+    ...stored,
+    ...{ fiscal_entity_uuids: null, header_name: null, header_value: null },
+    ...(await columnsOf(ctx, identity.webhook_id, { fiscal_entity_ids, custom_header })),
     is_enabled: true,
     digests: await wrapDigests(ctx.settings.webhookKeys, ownerOf(ctx, identity), digests),
     secret_hint,
@@ -95,14 +143,17 @@ const asNotFound = (error: unknown): unknown => (isGuardViolation(error, 'webhoo
 
 /**
  * Applies changes to an endpoint. Once it is enabled again, its pending deliveries are sent. Throws Failure 404 webhook.not_found, and
- * 422 webhook.url for a URL that may not be called.
+ * 422 webhook.url and webhook.fiscal_entity as createWebhook.
  */
 export async function changeWebhook(ctx: Ctx, webhook_id: string, changes: WebhookChanges): Promise<Webhook> {
   if (changes.url !== undefined) refuseTarget(ctx, changes.url)
   const stored = await requireWebhook(ctx, webhook_id)
   const changed = Object.keys(changes)
   if (changed.length === 0) return view(stored)
-  const columns = { ...changes, updated_at: ctx.now } as Partial<WebhookRow>
+  const { fiscal_entity_ids, custom_header: _, ...others } = changes
+  await refuseUnlinked(ctx, fiscal_entity_ids)
+  const further = await columnsOf(ctx, webhook_id, { ...changes })
+  const columns = { ...others, ...further, updated_at: ctx.now } as Partial<WebhookRow>
   try {
     await changeEvents(ctx, { action: 'webhook.updated', resource_id: webhook_id, changed }, [
       assertWebhookExists(eventsOf(ctx).$client, stored.webhook),

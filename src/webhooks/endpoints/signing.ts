@@ -1,6 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import { connect, type Database } from '../../platform/db/commit.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
+import { resealHeader } from './header.ts'
 import { type Digests, isWrappedWithCurrent, type Owner, unwrapDigests, type Wrapped, wrapDigests } from './secret.ts'
 import { listOutdatedDigests, replaceDigests, type WebhookRow } from './store.ts'
 import { endpointKey } from './wake.ts'
@@ -43,10 +44,11 @@ async function rewrapSecret(system: System, db: Database, row: WebhookRow): Prom
   const rewrap = async (wrapped: Wrapped, owner: Owner): Promise<Wrapped> =>
     isWrappedWithCurrent(keys, wrapped) ? wrapped : wrapDigests(keys, owner, await unwrapDigests(keys, owner, wrapped))
   const owner = ownerOf(system, row)
-  const { digests, next_digests: next } = row
+  const { digests, next_digests: next, header_value: header } = row
   const rewrapped = {
+    header: header && (await resealHeader(system, row, header)),
     digests: await rewrap(digests, owner),
     next: next && (await rewrap(next, { ...owner, secret_version: owner.secret_version + 1 })),
   }
-  await replaceDigests(db, row.webhook, { digests, next }, rewrapped).run()
+  await replaceDigests(db, row.webhook, { digests, next, header }, rewrapped).run()
 }

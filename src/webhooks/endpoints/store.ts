@@ -47,15 +47,24 @@ type StoredDigests = WebhookRow['digests'] | null
 interface SecretDigests {
   digests: StoredDigests
   next: StoredDigests
+  header: WebhookRow['header_value']
 }
 
-/** Replaces wrapped digests by the same digests under another key, unless a rotation has changed them in the meantime. */
+/** Replaces wrapped digests and a sealed header by the same under another key, unless a request has changed them in the meantime. */
 export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement =>
   db.$client
-    .prepare('update webhooks set digests = ?2, next_digests = ?3 where webhook = ?1 and digests = ?4 and next_digests is ?5')
-    .bind(webhook, ...[to.digests, to.next, from.digests, from.next].map((digests) => digests && JSON.stringify(digests)))
+    .prepare(
+      `update webhooks set digests = ?2, next_digests = ?3, header_value = ?6
+       where webhook = ?1 and digests = ?4 and next_digests is ?5 and header_value is ?7`,
+    )
+    .bind(
+      webhook,
+      ...[to.digests, to.next, from.digests, from.next].map((digests) => digests && JSON.stringify(digests)),
+      to.header,
+      from.header,
+    )
 
-/** Returns a page of endpoints with digests that are wrapped with another version of the key, in the order of their numbers. */
+/** Returns a page of endpoints with digests or a header that are wrapped with another version of the key, in the order of their numbers. */
 export const listOutdatedDigests = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
   db
     .select()
@@ -64,7 +73,8 @@ export const listOutdatedDigests = (db: Database, version: string, after: number
       and(
         gt(webhooks.webhook, after),
         isNull(webhooks.deleted_at),
-        drizzleSql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`})`,
+        drizzleSql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`}
+          or header_value not like ${`${version}:%`})`,
       ),
     )
     .orderBy(asc(webhooks.webhook))

@@ -15,6 +15,12 @@ export const webhooks = sqliteTable(
     type: text({ enum: ['custom'] }),
     url: text().notNull(),
     event_keys: text({ mode: 'json' }).$type<EventKey[]>().notNull(),
+    /** The fiscal entities in UUID form, as events name them, of whose events alone the endpoint is told; null for all. */
+    fiscal_entity_uuids: text({ mode: 'json' }).$type<string[]>(),
+    /** The header that the customer has sent along; null without one. */
+    header_name: text(),
+    /** `version:base64`, the key's version and the nonce and ciphertext (header.ts). */
+    header_value: text(),
     is_enabled: flag().notNull(),
     /** 1 for the first secret, and one more with every rotation that was committed. */
     secret_version: integer().notNull(),

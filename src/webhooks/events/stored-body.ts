@@ -30,8 +30,26 @@ export function storedOf(payload: string): string {
   return payloadOf(stored) === payload ? stored : payload
 }
 
+const isSample = (body: string): boolean => body.startsWith('{"event":"webhook.test"') && body.includes('"sample":{')
+
+/** The row of a test event that sends the sample of another one: in the feed it is a test, and its endpoint gets the sample. */
+export const storedSample = (test: { event_id: string; occurred_at: string; sample_of: string }, sample: object): string => {
+  const { event_id, occurred_at } = test
+  return JSON.stringify({ ...test, sample: { ...sample, event_id, occurred_at } })
+}
+
+/** What a delivery of a row sends, and whether it is a sample. */
+export const sentOf = (body: string): { payload: string; isTest: boolean } =>
+  isSample(body)
+    ? { payload: JSON.stringify((JSON.parse(body) as { sample: object }).sample), isTest: true }
+    : { payload: payloadOf(body), isTest: false }
+
 /** The payload of a row, byte for byte as it was before. */
 export function payloadOf(body: string): string {
+  if (isSample(body)) {
+    const { sample: _, ...test } = JSON.parse(body) as { sample: object }
+    return JSON.stringify(test)
+  }
   if (!isSync(body) || body.includes('"document_type"')) return body
   const { event, event_id, occurred_at = occurredAt(event_id), ...more } = JSON.parse(body) as Stored
   const { fiscal_entity_id, rfc, job_id, data_source_key, period, ...counts } = more

@@ -25,6 +25,7 @@ const ACTIONS: Record<string, string | null> = {
   'DELETE /v1/extractors/:extractor_id': 'extractor.deleted',
   'POST /v1/extractors/:extractor_id/run': 'extractor.run',
   'POST /v1/fiscal-entities': 'fiscal_entity.connected',
+  'POST /v1/fiscal-entities/batch': 'fiscal_entity.connected',
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.unlinked',
   'POST /v1/fiscal-entities/:fiscal_entity_id/cfdi/imports': 'import.created',
@@ -40,6 +41,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/webhooks/:webhook_id/rotate-secret/commit': 'webhook.secret_committed',
   'POST /v1/webhooks/:webhook_id/deliveries/redeliver': 'webhook.redelivered',
   'POST /v1/webhooks/:webhook_id/deliveries/:event_id/redeliver': 'webhook.redelivered',
+  'POST /v1/webhooks/:webhook_id/deliveries/:event_id/send-now': 'webhook.delivery_hastened',
   'POST /v1/storage-connectors': 'storage_connector.created',
   'PATCH /v1/storage-connectors/:connector_id': 'storage_connector.updated',
   'DELETE /v1/storage-connectors/:connector_id': 'storage_connector.deleted',
@@ -108,7 +110,8 @@ describe('one event for each write, of who did it', () => {
     const ids = [...entry.route.path.matchAll(/:(\w+)/g)].map(([, name]) => given[name!])
     // An import is named by the second id of its path, everything else by the first, or by that of the fiscal entity in the body.
     const id = given['import_id'] ?? ids[0] ?? given['fiscal_entity_id']
-    const made = Object.entries((body ?? {}) as Record<string, string>).find(([name]) =>
+    const one = Array.isArray(body?.data) ? body.data[0].fiscal_entity : body
+    const made = Object.entries((one ?? {}) as Record<string, string>).find(([name]) =>
       /^(extractor_id|export_id|fiscal_entity_id|import_id|invoice_id|invitation_id|webhook_id|connector_id|api_key|slug)$/.test(name),
     )?.[1]
     expect(left).toEqual([

@@ -59,6 +59,8 @@ describe('registering a webhook', () => {
         url: DRAFT.url,
         // One that is not sent yet may be asked for.
         event_keys: ['sync.failed', 'cfdi.issued'],
+        fiscal_entity_ids: null,
+        custom_header: null,
         is_enabled: true,
         secret_hint: signing_secret.slice(-4),
         created_at: INSTANT,

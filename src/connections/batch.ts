@@ -1,0 +1,77 @@
+import type { Ctx } from '../platform/context.ts'
+import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
+import { connect } from './connect.ts'
+import { type ShownRow, viewsOf } from './connections.ts'
+import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
+
+/** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
+const DRAFT_STATEMENTS = 12
+const LOGIN_STATEMENTS = 80
+
+type Result = Omit<BatchResult, 'fiscal_entity'> & { row?: ShownRow }
+
+/** An RFC of the batch as it could be read, or why it could not. */
+export type ReadDraft = { draft: FiscalEntityDraft } | { error: unknown }
+
+/** What a request for one RFC alone would have been told; null when nobody refused it. */
+type RefusalOf = (error: unknown) => BatchResult['refusal']
+
+function refused(rfc: string | null, error: unknown, refusalOf: RefusalOf): Result {
+  const refusal = refusalOf(error)
+  if (refusal === null) throw error
+  return { rfc, result: 'refused', refusal }
+}
+
+/**
+ * Connects RFCs one after the other, each as connectRfc does, with the refusals of its own. What the budget of the request does not suffice for
+ * is not attempted. Every RFC commits by itself, and one that the organization is connected to already is answered with its connection:
+ * after a crash the same batch goes on where it ended.
+ */
+export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalOf: RefusalOf): Promise<FiscalEntityBatchAnswer> {
+  const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
+  const rfcs = read.flatMap((one) => ('draft' in one ? [one.draft.rfc] : []))
+  const known = new Map((await findConnectionsByRfc(ctx.db, ctx.organization.id, rfcs)).map((row) => [row.rfc, row]))
+  const results: Result[] = []
+  for (const one of read) {
+    if ('error' in one) results.push(refused(null, one.error, refusalOf))
+    else results.push(await connectOne(several, one.draft, known, refusalOf))
+  }
+  const view = await viewsOf(
+    ctx,
+    results.flatMap(({ row }) => row ?? []),
+  )
+  const data = results.map(({ row, ...result }) => ({ ...result, fiscal_entity: row ? view(row) : null }))
+  const count = (result: BatchResult['result']): number => data.filter((one) => one.result === result).length
+  return {
+    data,
+    counts: {
+      ...{ connected: count('connected'), already_connected: count('already_connected') },
+      ...{ refused: count('refused'), not_attempted: count('not_attempted') },
+    },
+  }
+}
+
+async function connectOne(
+  ctx: Ctx,
+  draft: FiscalEntityDraft,
+  known: Map<string, ShownRow & { connection: number }>,
+  refusalOf: RefusalOf,
+): Promise<Result> {
+  const { rfc } = draft
+  const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, row })
+  const former = known.get(rfc)
+  if (former && former.state !== 'unlinked') return already(former)
+  if (!ctx.budget.allows(draft.ciec || draft.efirma ? LOGIN_STATEMENTS : DRAFT_STATEMENTS))
+    return { rfc, result: 'not_attempted', refusal: null }
+  try {
+    const row = await connect(ctx, draft, { former })
+    known.set(rfc, { connection: 0, ...row })
+    return { rfc, result: 'connected', refusal: null, row }
+  } catch (error) {
+    const result = refused(rfc, error, refusalOf)
+    if (result.refusal?.code !== 'fiscal_entity.already_linked') return result
+    // Another request was faster.
+    const [row] = await findConnectionsByRfc(ctx.db, ctx.organization.id, [rfc])
+    return row ? already(row) : result
+  }
+}
