@@ -7,6 +7,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { CONSUMERS } from './scripts/wrangler.ts'
+import { recorder } from './test/support/recorder/keep.ts'
 
 /** Where there is room in memory, databases lie there: each commit of a database on a disk costs as much as a small query. */
 const MEMORY = '/dev/shm'
@@ -134,6 +135,7 @@ const RULES = [
   'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
+  'test/reference/*.test.ts',
   'test/rules/{by-day,dated,defaults,rule-commands,withholding-classes}.test.ts',
   'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
@@ -215,6 +217,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         queueConsumers,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
+        ...(recorder && { serviceBindings: { RECORDER: recorder } }),
         outboundService: noNetwork,
         workers: [egress, pdf, destinations],
       },

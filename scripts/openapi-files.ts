@@ -1,5 +1,7 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import { readRecordings } from './reference/recordings.ts'
+import { referenceOf } from './reference/reference.ts'
 import { ROOT } from './wrangler.ts'
 
 /** Stands for the module that only the runtime has. Nothing of it is called while the routes are read. */
@@ -14,8 +16,12 @@ registerHooks({
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
   const { fetcherApi, llmsText, openApiOf } = await import('../src/openapi.ts')
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
+  const { SAMPLES } = await import('../src/webhooks/catalog/samples.ts')
+  const recordings = readRecordings()
   const documents = {
-    ...{ 'assets/openapi.test': openApiOf('test'), 'assets/openapi.live': openApiOf('live'), 'assets/event-catalog': listCatalog() },
+    'assets/openapi.test': referenceOf(openApiOf('test'), recordings, SAMPLES),
+    'assets/openapi.live': referenceOf(openApiOf('live'), recordings, SAMPLES),
+    'assets/event-catalog': listCatalog(),
     'docs/fetcher.openapi': fetcherApi(),
   }
   const written = Object.entries(documents).map(([name, document]): [string, string] => [
