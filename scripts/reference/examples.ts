@@ -48,10 +48,18 @@ export function addExamples(document: Document, recordings: Recordings, samples:
     return { $ref: `#/components/examples/${name}` }
   }
 
+  /** The refusal of a request that others keep overtaking, as another operation on the same things answered it. */
+  const overtakenOf = (id: string): [string, unknown][] => {
+    const nouns = Object.values(recordings[id]?.errors ?? {}).flatMap((codes) => Object.keys(codes).map((code) => code.split('.')[0]))
+    const all = Object.values(recordings).flatMap(({ errors }) => Object.entries(errors['409'] ?? {}))
+    return all.filter(([code]) => code.endsWith('.changed') && nouns.includes(code.split('.')[0])).slice(0, 1)
+  }
+
   const errorsOf = (id: string, status: string, isIdempotent: boolean): [string, unknown][] => {
     const own = recordings[id]?.errors[status]
     const others = Object.entries(general[status] ?? {})
-    if (!own) return others.filter(([code]) => status !== '409' || (isIdempotent && IDEMPOTENT.test(code))).slice(0, 3)
+    if (!own && status === '409' && !isIdempotent) return overtakenOf(id)
+    if (!own) return others.filter(([code]) => status !== '409' || IDEMPOTENT.test(code)).slice(0, 3)
     const missing = status === '409' && isIdempotent ? others.filter(([code]) => IDEMPOTENT.test(code) && !(code in own)) : []
     return [...Object.entries(own), ...missing]
   }
