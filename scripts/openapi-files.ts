@@ -18,8 +18,9 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
   const { SAMPLES } = await import('../src/webhooks/catalog/samples.ts')
   const recordings = readRecordings()
+  const inTest = referenceOf(openApiOf('test'), recordings, SAMPLES)
   const documents = {
-    'assets/openapi.test': referenceOf(openApiOf('test'), recordings, SAMPLES),
+    'assets/openapi.test': inTest,
     'assets/openapi.live': referenceOf(openApiOf('live'), recordings, SAMPLES),
     'assets/event-catalog': listCatalog(),
     'docs/fetcher.openapi': fetcherApi(),
@@ -28,5 +29,12 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
     join(ROOT, `${name}.json`),
     `${JSON.stringify(document, null, 1)}\n`,
   ])
-  return [...written, [join(ROOT, 'assets/llms.txt'), llmsText()]]
+  const { guidePages } = await import('./reference/pages/pages.ts')
+  const { viewerScript } = await import('./reference/viewer.ts')
+  return [
+    ...written,
+    ...guidePages(inTest, recordings),
+    [join(ROOT, 'assets/docs/scalar.js'), await viewerScript()],
+    [join(ROOT, 'assets/llms.txt'), llmsText()],
+  ]
 }
