@@ -55,8 +55,17 @@ export function addExamples(document: Document, recordings: Recordings, samples:
     return all.filter(([code]) => code.endsWith('.changed') && nouns.includes(code.split('.')[0])).slice(0, 1)
   }
 
-  const errorsOf = (id: string, status: string, isIdempotent: boolean): [string, unknown][] => {
+  /** The codes that a description names, as other operations answered them. */
+  const namedIn = (description: unknown, status: string): [string, unknown][] =>
+    Object.values(recordings)
+      .flatMap(({ errors }) => Object.entries(errors[status] ?? {}))
+      .filter(([code]) => String(description).includes(`\`${code}\``))
+      .slice(0, 1)
+
+  const errorsOf = (id: string, status: string, isIdempotent: boolean, description: unknown): [string, unknown][] => {
     const own = recordings[id]?.errors[status]
+    const named = own ? [] : namedIn(description, status)
+    if (named.length > 0) return named
     const others = Object.entries(general[status] ?? {})
     if (!own && status === '409' && !isIdempotent) return overtakenOf(id)
     if (!own) return others.filter(([code]) => status !== '409' || IDEMPOTENT.test(code)).slice(0, 3)
@@ -72,10 +81,10 @@ export function addExamples(document: Document, recordings: Recordings, samples:
     if (sent && nameIn(sent['schema']) && recorded?.request !== undefined) sent['example'] = recorded.request
     if (!Object.keys(responses).some((status) => status.startsWith('4')))
       responses['405'] = { description: 'The path was asked with another method. Allow names those that it has.', ...problem() }
-    for (const [status, { content = {} }] of Object.entries(responses))
+    for (const [status, { content = {}, description }] of Object.entries(responses))
       for (const [type, media] of Object.entries(content)) {
         if (type === 'application/json' && Number(status) >= 400 && nameIn(media['schema']) === 'Problem') {
-          const codes = errorsOf(operationId, status, isIdempotent)
+          const codes = errorsOf(operationId, status, isIdempotent, description)
           if (codes.length > 0) media['examples'] = Object.fromEntries(codes.map(([code, body]) => [code, share(code, body)]))
         } else {
           const body = recorded?.success[type === 'application/json' ? status : `${status} ${type}`] ?? recorded?.errors[status]

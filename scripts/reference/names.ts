@@ -114,7 +114,8 @@ export function nameSchemas(document: Document): Document {
         : inner
     }
     const body = requestBody?.content['application/json']
-    if (body && !nameIn(body['schema'])) body['schema'] = refTo(keep(divided(body['schema'] as Json, own, false), `${own}Request`))
+    if (body && !nameIn(body['schema']) && (body['schema'] as Json)['format'] !== 'binary')
+      body['schema'] = refTo(keep(divided(body['schema'] as Json, own, false), `${own}Request`))
     for (const { content } of Object.values(responses)) {
       const media = content?.['application/json']
       const schema = media?.['schema'] as Json | undefined

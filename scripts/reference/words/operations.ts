@@ -3,7 +3,7 @@ export const OPERATIONS: Record<string, string> = {
   getReference: 'The page loads nothing from other hosts and works on a phone. It needs JavaScript; the guides do not.',
   getReferenceFile: 'A file that the page loads, or a guide.',
   getLlmsText: 'Every operation in one line, and where the documents are.',
-  getOpenApi: 'The document of this environment: that of `live` has no test helpers. It may be cached for five minutes.',
+  getOpenApi: 'The document of this environment. It may be cached for five minutes.',
   listFiscalEntities: 'Every connection that is not unlinked, oldest first, whatever its state is.',
   getFiscalEntity: 'The connection with its state, its logins, which are never shown, and your windows.',
   listStorageConnectors: 'Each with its state and what it copied last. Credentials are never shown.',

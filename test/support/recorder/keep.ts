@@ -50,11 +50,10 @@ const sorted = <T>(record: Record<string, T>): Record<string, T> =>
 /** Keeps a reply as an example when there is none yet, or a worse one. */
 export function keep({ operation, status, content_type, body, request }: Recording): void {
   const kept = read(operation)
-  const isError = status >= 400 && content_type === null
+  const { code } = (body ?? {}) as { code?: string }
+  const isError = status >= 400 && content_type === null && code !== undefined
   if (isError) kept.errors[status] ??= {}
-  const [of, key] = isError
-    ? [kept.errors[status]!, String((body as { code?: string }).code ?? status)]
-    : [kept.success, content_type ? `${status} ${content_type}` : String(status)]
+  const [of, key] = isError ? [kept.errors[status]!, code] : [kept.success, content_type ? `${status} ${content_type}` : String(status)]
   const [told, asked] = normalized([body, request])
   if (!isWorse(of[key], told)) return
   of[key] = told
