@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { buildConsole } from './scripts/console.ts'
 import { CONSUMERS } from './scripts/wrangler.ts'
+import { recorder } from './test/support/recorder/keep.ts'
 
 /** Where there is room in memory, databases lie there: each commit of a database on a disk costs as much as a small query. */
 const MEMORY = '/dev/shm'
@@ -152,6 +153,7 @@ const RULES = [
   'test/pdf/*.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
+  'test/reference/*.test.ts',
   'test/rules/{by-day,dated,defaults,rule-commands,withholding-classes}.test.ts',
   'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
@@ -233,6 +235,7 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
         queueConsumers,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
+        ...(recorder && { serviceBindings: { RECORDER: recorder } }),
         outboundService: noNetwork,
         workers: [egress, surfaces, pdf, destinations],
       },

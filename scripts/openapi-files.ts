@@ -1,6 +1,8 @@
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { typesOf } from './console-types.ts'
+import { readRecordings } from './reference/recordings.ts'
+import { referenceOf } from './reference/reference.ts'
 import { ROOT } from './wrangler.ts'
 
 /** Stands for the module that only the runtime has. Nothing of it is called while the routes are read. */
@@ -15,17 +17,26 @@ registerHooks({
 export async function openApiFiles(): Promise<[file: string, text: string][]> {
   const { fetcherApi, llmsText, openApiOf } = await import('../src/openapi.ts')
   const { listCatalog } = await import('../src/webhooks/catalog/catalog.ts')
+  const { SAMPLES } = await import('../src/webhooks/catalog/samples.ts')
+  const recordings = readRecordings()
+  const inTest = referenceOf(openApiOf('test'), recordings, SAMPLES)
   const documents = {
-    ...{ 'assets/openapi.test': openApiOf('test'), 'assets/openapi.live': openApiOf('live'), 'assets/event-catalog': listCatalog() },
+    'assets/openapi.test': inTest,
+    'assets/openapi.live': referenceOf(openApiOf('live'), recordings, SAMPLES),
+    'assets/event-catalog': listCatalog(),
     'docs/fetcher.openapi': fetcherApi(),
   }
   const written = Object.entries(documents).map(([name, document]): [string, string] => [
     join(ROOT, `${name}.json`),
     `${JSON.stringify(document, null, 1)}\n`,
   ])
+  const { guidePages } = await import('./reference/pages/pages.ts')
+  const { viewerScript } = await import('./reference/viewer.ts')
   return [
     ...written,
-    [join(ROOT, 'assets/llms.txt'), llmsText()],
     [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],
+    ...guidePages(inTest, recordings),
+    [join(ROOT, 'assets/docs/scalar.js'), await viewerScript()],
+    [join(ROOT, 'assets/llms.txt'), llmsText()],
   ]
 }

@@ -56,9 +56,9 @@ export function mountRequests(app: Hono<App>): Hono<App> {
     )
     .get(
       '/docs/:file',
-      publicOperation('getReferenceFile', 'Service', doc('Get a file of the reference page')),
+      publicOperation('getReferenceFile', 'Service', doc('Get a guide, or a file that the pages load')),
       params(z.strictObject({ file: z.string() })),
-      returnsFile(doc('The file'), 'text/javascript', 'text/css', 'image/png'),
+      returnsFile(doc('The file'), 'text/html', 'text/javascript', 'text/css', 'image/svg+xml'),
       refuses(404, doc('There is no file with this name.')),
       (c) => referenceFile(c, c.req.valid('param').file),
     )

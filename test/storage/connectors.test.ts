@@ -535,40 +535,43 @@ describe('lists', () => {
 })
 
 describe('the OpenAPI document', () => {
-  const schemaOf = async (name: string) => {
-    const { components } = (await send('GET', '/v1/openapi.json')).body
-    const { schemas } = components as { schemas: Record<string, Record<string, never>> }
-    return schemas[name] as unknown as { oneOf: Shown[]; properties: { config: { anyOf: Shown[] } } }
-  }
   interface Shown {
-    properties: Record<string, { const?: string; $ref?: string; default?: unknown }>
+    $ref?: string
+    properties: Record<string, Shown & { const?: string; default?: unknown }>
     required?: string[]
+    oneOf?: Shown[]
+    anyOf?: Shown[]
+  }
+  const nameOf = (one: Shown | undefined): string | undefined => one?.$ref?.split('/').at(-1)
+  const schemas = async () => {
+    const { components } = (await send('GET', '/v1/openapi.json')).body as { components: { schemas: Record<string, Shown> } }
+    return components.schemas
   }
 
   it('ties config and credentials of a draft to its provider', async () => {
-    const { oneOf } = await schemaOf('StorageConnectorDraft')
+    const all = await schemas()
+    const drafts = all['StorageConnectorDraft']!.oneOf!.map((one) => all[nameOf(one)!]!)
     expect(
-      oneOf.map(({ properties: { provider, config, credentials } }) =>
-        [provider?.const, config?.$ref, credentials?.$ref].map((of) => of?.split('/').at(-1)),
-      ),
+      drafts.map(({ properties: { provider, config, credentials } }) => [provider?.const, nameOf(config), nameOf(credentials)]),
     ).toEqual([
-      ['s3', 'S3Config', 'S3Credentials'],
-      ['azure_blob', 'AzureBlobConfig', 'AzureBlobCredentials'],
-      ['google_drive', 'GoogleDriveConfig', 'GoogleDriveCredentials'],
-      ['onedrive', 'OneDriveConfig', 'OneDriveCredentials'],
+      ['s3', 'S3ConfigInput', 'S3Credentials'],
+      ['azure_blob', 'AzureBlobConfigInput', 'AzureBlobCredentials'],
+      ['google_drive', 'GoogleDriveConfigInput', 'GoogleDriveCredentials'],
+      ['onedrive', 'OneDriveConfigInput', 'OneDriveCredentials'],
     ])
-    for (const { required } of oneOf) expect(required?.toSorted()).toEqual(['config', 'credentials', 'name', 'provider'])
+    for (const { required } of drafts) expect(required?.toSorted()).toEqual(['config', 'credentials', 'name', 'provider'])
   })
 
   it('needs no member of a changed config, and gives none a default', async () => {
-    const { anyOf } = (await schemaOf('StorageConnectorChanges')).properties.config
-    expect(anyOf.map(({ properties }) => Object.keys(properties).slice(2))).toEqual([
+    const all = await schemas()
+    const configs = all['StorageConnectorChanges']!.properties['config']!.anyOf!.map((one) => all[nameOf(one)!]!)
+    expect(configs.map(({ properties }) => Object.keys(properties).slice(2))).toEqual([
       ['bucket', 'region', 'endpoint', 'path_style'],
       ['account', 'container', 'endpoint'],
       ['folder_id'],
       ['tenant', 'drive_id', 'folder_id'],
     ])
-    for (const { properties, required } of anyOf) {
+    for (const { properties, required } of configs) {
       expect(required ?? []).toEqual([])
       expect(Object.values(properties).filter((one) => 'default' in one)).toEqual([])
     }

@@ -2,8 +2,9 @@ import { exports } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
-import { routesOf } from '../../src/platform/http/route-table.ts'
+import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
 import { app } from '../../src/whole.ts'
+import { record } from './recorder/record.ts'
 
 /** A credential, or what stands for one in a test of authentication. */
 export interface Caller {
@@ -18,6 +19,7 @@ export interface Reply<Body = unknown> {
 }
 
 interface Declared {
+  route: Route
   pattern: RegExp
   method: string
   name: string
@@ -30,6 +32,7 @@ const declared: Declared[] = routesOf(app)
     for (const { status, schema } of route.clauses.flatMap(({ outputs }) => outputs ?? []))
       replies.set(status, status >= 400 ? Problem : schema)
     return {
+      route,
       pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+')}$`),
       method: route.method,
       name: `${route.method} ${route.path}`,
@@ -80,6 +83,7 @@ export async function request(
     if (JSON.stringify(sorted(told.data)) !== JSON.stringify(sorted(body)))
       throw new Error(`${route?.name ?? path} says more than it declares: ${text.slice(0, 500)}`)
   }
+  await record(route?.route, init.body, response, text)
   return { status: response.status, headers: response.headers, body }
 }
 

@@ -5,6 +5,7 @@ import { impliedRefusals } from '../../src/platform/http/refusals.ts'
 import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
 import { app } from '../../src/whole.ts'
 import { costOf } from './meter.ts'
+import { record } from './recorder/record.ts'
 
 export const ROUTES: readonly Route[] = routesOf(app)
 
@@ -77,6 +78,7 @@ export async function send(
   const route = meant(path).find((one) => one.method === method)
   const found = PATTERNS.find((one) => one.route === route)
   if (found && more.env === undefined && !breaks) expect(found.declared, `undeclared: ${what}`).toContain(answer.status)
+  if (!breaks && (more.env === undefined || answer.status < 300)) await record(route, body, answer, text)
   return answer
 }
 

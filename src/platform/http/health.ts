@@ -15,7 +15,7 @@ export const Unhealthy = z
       description: doc(
         'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
       ),
-      examples: ['SPREAD_SECONDS must be an integer from 0 to 86400.'],
+      examples: [['SPREAD_SECONDS must be an integer from 0 to 86400.']],
     }),
   })
   .meta({ id: 'Unhealthy' })

@@ -152,7 +152,7 @@ export function document(routes: readonly Route[], info: Json, notices: readonly
 
   const webhook = ({ key, description, headers, schema }: Notice): Json => ({
     post: {
-      operationId: `on.${key}`,
+      operationId: `on${key.replace(/(?:^|[._])(.)/g, (_, letter: string) => letter.toUpperCase())}`,
       summary: description,
       security: [],
       parameters: Object.entries(headers).map(([name, text]) => ({

@@ -3,13 +3,16 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { App } from '../context.ts'
 import { unknownPath } from './problem.ts'
 
-/** The only files of `assets` that are served, beside the page itself. */
-const VIEWER = new Map([
-  ['start.js', 'text/javascript; charset=utf-8'],
-  ['swagger-ui.css', 'text/css; charset=utf-8'],
-  ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8'],
-  ['favicon-32x32.png', 'image/png'],
-])
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=UTF-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/** The only files of `assets` that are served, beside the page itself: what pages load, and the guides. */
+const FILES = ['start.js', 'scalar.js', 'reference.css', 'guides.css', 'windows.svg', 'favicon.svg']
+const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'sandbox']
 
 const POLICY = [
   "default-src 'none'",
@@ -24,23 +27,26 @@ const POLICY = [
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
 /** Answers with the API reference page, which loads nothing from other hosts. */
-export const referencePage = (c: Context<App>): Promise<Response> =>
-  asset(c, 'reference.html', 'text/html; charset=UTF-8', { 'Content-Security-Policy': POLICY })
+export const referencePage = (c: Context<App>): Promise<Response> => docsFile(c, 'reference.html')
 
 /** Answers with the text for language models, which `npm run openapi` wrote. */
 export const llmsPage = (c: Context<App>): Promise<Response> => asset(c, 'llms.txt', 'text/plain; charset=utf-8')
 
-/** Answers with one of the page's files. Throws Failure 404 for any other name. */
-export function referenceFile(c: Context<App>, file: string): Promise<Response> {
-  const type = VIEWER.get(file)
-  if (!type) throw unknownPath()
-  return asset(c, file, type)
+/** Answers with a guide, or with a file that pages load. Throws Failure 404 for any other name. */
+export function referenceFile(c: Context<App>, name: string): Promise<Response> {
+  if (GUIDES.includes(name)) return docsFile(c, `${name}.html`)
+  if (!FILES.includes(name)) throw unknownPath()
+  return docsFile(c, name)
 }
+
+const docsFile = (c: Context<App>, file: string): Promise<Response> =>
+  asset(c, `docs/${file}`, TYPES[file.split('.')[1]!]!, file.endsWith('.html') ? { 'Content-Security-Policy': POLICY } : {})
 
 /** Answers with the OpenAPI document of this environment, which `npm run openapi` wrote. */
 export async function openApi(c: Context<App>): Promise<Response> {
-  const document = await fetched(c, `openapi.${c.var.system.settings.environment}.json`)
-  return c.json(await document.json(), 200, { 'Cache-Control': 'public, max-age=300' })
+  const { body, status } = await fetched(c, `openapi.${c.var.system.settings.environment}.json`)
+  const headers = { 'Cache-Control': 'public, max-age=300', 'Content-Type': 'application/json' }
+  return c.newResponse(body, status as ContentfulStatusCode, headers)
 }
 
 const fetched = (c: Context<App>, file: string): Promise<Response> => c.env.ASSETS.fetch(new URL(`/${file}`, c.req.url))

@@ -122,7 +122,15 @@ export function documentOf(uuid: string, fecha: string, spec: Spec = {}): Docume
       es_cancelable: null,
     },
     ...{ estatus_cancelacion: null, status_checked_at: null, is_substituted: false, substituted_not_cancelled: false },
-    ...{ payment_status: 'not_applicable', paid_amount: null, credited_amount: null, balance: null, balance_mxn: null, due_date: null, last_payment_at: null },
+    ...{
+      payment_status: 'not_applicable',
+      paid_amount: null,
+      credited_amount: null,
+      balance: null,
+      balance_mxn: null,
+      due_date: null,
+      last_payment_at: null,
+    },
     ...{ fully_paid_at: null, has_xml: true, has_pdf: false, origin: 'authority', updated_at: `${fecha}T18:00:00.000Z` },
     ...{ receptor_residencia_fiscal: null, receptor_num_reg_id_trib: null, no_certificado: null, sello_ultimos_8: null },
     ...{

@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { app } from '../../../src/whole.ts'
 import { Unhealthy } from '../../../src/platform/http/health.ts'
+import { app } from '../../../src/whole.ts'
 import { costOf } from '../../support/meter.ts'
-import { send } from '../../support/wire.ts'
+import { record } from '../../support/recorder/record.ts'
+import { ROUTES, send } from '../../support/wire.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 const error = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -16,7 +17,14 @@ const withEnv = (changed: Record<string, unknown>): Env => ({ ...env, ...changed
 /** What /health answers under these bindings, with the headers of every answer. */
 async function health(bindings: Env = env) {
   const response = await app.fetch(new Request('https://api.test/health'), bindings)
-  const answer = { status: response.status, body: (await response.json()) as { missing: string[] } }
+  const text = await response.text()
+  await record(
+    ROUTES.find(({ path }) => path === '/health'),
+    undefined,
+    response,
+    text,
+  )
+  const answer = { status: response.status, body: JSON.parse(text) as { missing: string[] } }
   expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   expect([response.headers.get('cache-control'), response.headers.get('x-frame-options')]).toEqual(['no-store', 'DENY'])
   if (answer.status === 503) expect(Unhealthy.safeParse(answer.body).error).toBeUndefined()

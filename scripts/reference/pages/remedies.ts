@@ -1,0 +1,61 @@
+/** What to do about a code; for others, what to do about their status. */
+export const REMEDIES: Record<string, string> = {
+  'credential.invalid':
+    'Check that the key and the secret are whole, in this order, and of this environment. A revoked credential is replaced by an owner.',
+  'credential.role': 'Use a credential with one of the roles that the message names, or ask an owner for one.',
+  'cursor.invalid': 'Begin without a cursor. Send a cursor only with the filters of the answer that it came with.',
+  'fiscal_entity.not_found':
+    'Check the identifier with `GET /v1/fiscal-entities`. Those of other organizations are not told apart from those that do not exist.',
+  'fiscal_entity.not_active':
+    'The message says the state and the way out: send a new CIEC or e.firma, resume the connection, or pay. Keep what you have mirrored.',
+  'fiscal_entity.already_linked': 'List the connections with `GET /v1/fiscal-entities` and use the one that there is.',
+  'fiscal_entity.ciec_attempts':
+    'Wait as long as Retry-After says, and ask the taxpayer for the right CIEC first. More attempts would lock the account at the authority.',
+  'idempotency.in_flight': 'The first request is still being carried out. Send the same one again in some seconds.',
+  'idempotency.done': '`resource_id` names what the first request made: read it.',
+  'idempotency.other_credential': 'Send the request with the credential that sent it first, or with a new key.',
+  'request.invalid': '`errors` names every fault with its member or parameter. Mend all of them and send the request again.',
+  'request.malformed_json': 'The body is not JSON: look for a comma too many, or for text that is encoded twice.',
+  'request.malformed_id': 'Identifiers look like `fe_01kabcdefghjkmnpqrstvwxyz0`. Check that the value is of the right kind and not cut.',
+  'request.unknown_path': 'Check the path and the prefix /v1. The reference lists all paths.',
+  'request.method_not_allowed': 'The header Allow names the methods of the path.',
+  'request.rate_limit': 'Wait as long as Retry-After says. Spread requests over the minute, and ask with `limit=100`.',
+  'request.content_type': 'Send `Content-Type: application/json`, or one of the types that the operation names.',
+  'request.too_large': 'Send less in one request: divide the import, or the list.',
+  'authority.sat_unavailable': 'Send the request again after Retry-After. Nothing was changed.',
+  'authority.account_locked': 'The taxpayer unlocks the account at the authority, or you wait; then send the login again.',
+  'billing.overdue': 'Pay the open invoice: `checkout_url`, or `GET /v1/billing/invoices`.',
+  'billing.seats': 'Buy a seat at `checkout_url`, or release one of another RFC.',
+  'billing.trial_ended': 'Choose a plan at `checkout_url`.',
+  'billing.trial_rfcs': 'The trial covers one RFC. Choose a plan at `checkout_url`.',
+  'cfdi.xml_not_available': 'Only metadata is held. `GET …/coverage/lacking` says why, and whether the XML is still to come.',
+  would_notify: 'Reading it counts as being notified. Send `acknowledge_notification=true` if that is what you want.',
+  'rfc.check_digit': 'A character of the RFC is wrong: copy it from the tax status certificate.',
+  'service.unusable_settings': 'The operator of the service has to mend its settings. Send the request again later.',
+  'delivery.pending': 'The delivery is still being tried. Wait for it to end.',
+}
+
+const LIMITED = 'Remove something that is not needed any more, or choose a larger plan: `GET /v1/billing/plan`.'
+
+export function remedyOf(code: string, status: number): string {
+  if (REMEDIES[code]) return REMEDIES[code]
+  if (code.endsWith('.plan_limit')) return LIMITED
+  if (code.endsWith('.changed')) return 'Others were changing the same thing at the same time. Send the request again.'
+  if (code.endsWith('.cooldown')) return 'Wait as long as Retry-After says: it was asked for a short time ago.'
+  if (code.endsWith('.not_found')) return 'Check the identifier, and that it is of your organization.'
+  if (code.startsWith('efirma.')) return 'Send the certificate (.cer), the key (.key) and the password of a valid e.firma of this RFC.'
+  return BY_STATUS[status] ?? 'Read the message: it says what to change.'
+}
+
+const BY_STATUS: Record<number, string> = {
+  400: 'Mend the request: it cannot be understood. Sending it again unchanged does not help.',
+  402: 'Pay, or choose a plan, at `checkout_url`.',
+  403: 'Another credential may do this: the message says which.',
+  404: 'Check the identifier, and that it is of your organization.',
+  409: 'The state does not permit it. The message says what to do first.',
+  413: 'Send less in one request.',
+  415: 'Send one of the content types that the operation names.',
+  422: 'Mend what `errors` names, and send the request again.',
+  429: 'Wait as long as Retry-After says.',
+  503: 'Send the request again after Retry-After.',
+}

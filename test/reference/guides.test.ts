@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { errorCodes } from '../../scripts/reference/pages/codes.ts'
+import { readRecordings } from '../../scripts/reference/recordings.ts'
+
+const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'sandbox']
+const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')
+
+/** Codes as they stand in the source, whatever makes a failure of them. */
+const inSource = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !/^(fetcher|billing\/operator)\//.test(path))
+  .flatMap((path) => [...readFileSync(`src/${path}`, 'utf8').matchAll(/new Failure\(\s*'\w+',\s*'([^']+)'/g)].map(([, code]) => code!))
+
+describe('the page of errors', () => {
+  const page = pageOf('errors')
+  const told = (code: string): boolean => page.includes(`id="${code}"`)
+
+  it('has every code that the code refuses with', () => {
+    expect(inSource.length).toBeGreaterThan(60)
+    expect([...new Set(inSource)].filter((code) => !told(code))).toEqual([])
+  })
+
+  it('has every code that a test was answered with', () => {
+    const recorded = Object.values(readRecordings()).flatMap(({ errors }) => Object.values(errors).flatMap((codes) => Object.keys(codes)))
+    expect([...new Set(recorded)].filter((code) => !told(code) && code !== 'internal')).toEqual([])
+  })
+
+  it('says of each one what to do', () => {
+    for (const { code } of errorCodes(readRecordings())) {
+      const [, cells] = new RegExp(`id="${code.replace('.', '\\.')}">(.*?)</tr>`, 's').exec(page)!
+      expect(/<td>([^<].{20,}?)<\/td>\s*$/s.test(cells!.trim()), code).toBe(true)
+    }
+  })
+})
+
+describe.each(GUIDES)('/docs/%s', (name) => {
+  const page = pageOf(name)
+
+  it('loads nothing from elsewhere, runs nothing, and leads nowhere that is not there', () => {
+    expect(page).not.toMatch(/<script|<link[^>]+https?:|<img[^>]+https?:|style="/)
+    for (const [, file] of page.matchAll(/(?:href|src)="\/docs\/([\w.-]+)/g))
+      expect(readdirSync('assets/docs'), file).toContain(file!.includes('.') ? file : `${file}.html`)
+    for (const [, id] of page.matchAll(/href="#([^"]+)"/g)) expect(page).toContain(`id="${id}"`)
+  })
+
+  it('names only paths of the API', () => {
+    const { paths } = JSON.parse(readFileSync('assets/openapi.test.json', 'utf8')) as { paths: Record<string, object> }
+    const patterns = Object.keys(paths).map((path) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`))
+    const named = [...page.matchAll(/(?:GET|POST|PATCH|DELETE|\$API) ?(\/v1\/[\w{}$/-]+)/g)].map(([, path]) => path!)
+    for (const path of named)
+      expect(
+        patterns.some((pattern) => pattern.test(path.replaceAll('$FE', 'x'))),
+        path,
+      ).toBe(true)
+  })
+})
