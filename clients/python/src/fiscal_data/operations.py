@@ -14,124 +14,12 @@ class Operations(Transport):
         """Check whether the service can be used."""
         return cast(types.Health, self._request('GET', '/health', {}).json())
 
-    def report_repse_suppliers(self, *, fiscal_entity_id: str | None = None, months: int | None = None, limit: int | None = None) -> types.RepseSupplierReport:
-        """Compare suppliers with REPSE."""
-        return cast(types.RepseSupplierReport, self._request('GET', '/v1/cfdi/repse-suppliers', {'fiscal_entity_id': fiscal_entity_id, 'months': months, 'limit': limit}).json())
-
-    def get_concentration(self, *, direction: Literal['issued', 'received'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: Literal['true', 'false'] | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concentration:
-        """Measure the concentration of customers or suppliers."""
-        return cast(types.Concentration, self._request('GET', '/v1/cfdi/concentration', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_concentration_entries(self, *, direction: Literal['issued', 'received'], figure: Literal['total', 'invoice_count', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: Literal['true', 'false'] | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a figure of concentration."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/concentration/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
-
-    def list_risk(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Risk:
-        """List documents by risk."""
-        return cast(types.Risk, self._request('GET', '/v1/cfdi/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_risk_entries(self, *, figure: Literal['missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
-        """List the documents that risk leaves out of amounts."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
-
-    def list_deductions(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: Literal['auto', 'personal', 'business'] | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Deductions:
-        """List deductions."""
-        return cast(types.Deductions, self._request('GET', '/v1/cfdi/deductions', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_deduction_entries(self, *, figure: Literal['gross_amount', 'deductible_amount', 'review_amount', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: Literal['auto', 'personal', 'business'] | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None, year: str | None = None, category: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a total of deductions."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/deductions/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor, 'figure': figure, 'year': year, 'category': category}).json())
-
-    def list_withholdings(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: Literal['withheld_from_us', 'withheld_by_us'] | None = None, impuesto: Literal['ISR', 'IVA', 'IEPS'] | None = None, concept_class: Literal['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios', 'otros', 'sueldos'] | None = None, source: Literal['cfdi', 'pago', 'retencion_cfdi'] | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Withholdings:
-        """List withholdings."""
-        return cast(types.Withholdings, self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_withholding_entries(self, *, figure: Literal['isr_a_favor', 'iva_a_favor', 'isr_por_enterar', 'iva_por_enterar', 'missing_amount', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind the totals of withholdings."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/withholdings/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'period': period, 'figure': figure, 'limit': limit, 'cursor': cursor}).json())
-
-    def get_risk_indicators(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None) -> types.RiskIndicators:
-        """Measure risk by twelve indicators."""
-        return cast(types.RiskIndicators, self._request('GET', '/v1/analytics/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to}).json())
-
-    def list_risk_indicator_entries(self, *, figure: Literal['blacklisted_counterparties', 'intercompany_share', 'foreign_exchange_share', 'cash_share', 'repse_at_risk_share', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind an indicator of risk."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
-
-    def get_vat_position(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> types.VatPosition:
-        """Get the VAT position."""
-        return cast(types.VatPosition, self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}).json())
-
-    def list_vat_entries(self, *, figure: Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.retenido_por_clientes', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties'], fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind the VAT position."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}).json())
-
-    def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, level: Literal['segment', 'family', 'class', 'key', 'description'] | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
-        """Analyze what was bought or sold."""
-        return cast(types.Concepts, self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_concepts_entries(self, *, figure: Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, level: Literal['segment', 'family', 'class', 'key', 'description'] | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a figure of concepts."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}).json())
-
-    def get_efos_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.EfosExposure:
-        """Measure the exposure to counterparties on the list of article 69-B."""
-        return cast(types.EfosExposure, self._request('GET', '/v1/analytics/efos-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_efos_entries(self, *, figure: Literal['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount', 'before_listing_amount', 'after_listing_amount', 'active_amount', 'total_purchases', 'total_sales', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a figure of the exposure."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/efos-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc}).json())
-
-    def get_financing(self, *, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Financing:
-        """Get receivables, payables and what could be lent upon them."""
-        return cast(types.Financing, self._request('GET', '/v1/analytics/financing', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor}).json())
-
-    def list_financing_entries(self, *, figure: Literal['unreconciled_payments', 'other_parties', 'receivables.outstanding', 'receivables.overdue', 'receivables.expected', 'receivables.aging.current', 'receivables.aging.d1_30', 'receivables.aging.d31_60', 'receivables.aging.d61_90', 'receivables.aging.d90_plus', 'payables.outstanding', 'payables.overdue', 'payables.expected', 'payables.aging.current', 'payables.aging.d1_30', 'payables.aging.d31_60', 'payables.aging.d61_90', 'payables.aging.d90_plus', 'pool.eligible_amount', 'pool.too_old', 'pool.overdue_30', 'pool.cancellation_in_process', 'pool.generic_debtor', 'pool.intercompany', 'pool.blacklisted', 'pool.balance_mismatch', 'pool.missing_rate', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a figure of financing."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/financing/entries', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
-
-    def get_fx_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None) -> types.FxExposure:
-        """Measure the exposure to exchange rates."""
-        return cast(types.FxExposure, self._request('GET', '/v1/analytics/fx-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of}).json())
-
-    def list_fx_exposure_entries(self, *, figure: Literal['issued_amount', 'received_amount', 'issued_mxn', 'received_mxn', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss', 'total_sales', 'total_purchases', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted'], fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, currency: str | None = None) -> types.InsightEntriesPage:
-        """List the documents behind a figure of the exposure."""
-        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/fx-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'currency': currency}).json())
-
-    def list_reports(self) -> types.ReportCatalog:
-        """List the reports."""
-        return cast(types.ReportCatalog, self._request('GET', '/v1/reports', {}).json())
-
-    def get_report(self, *, key: Literal['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot', 'compliance', 'payroll'], fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
-        """Get a report on the whole history of an RFC."""
-        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}).json())
-
-    def refresh_report(self, *, key: Literal['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot', 'compliance', 'payroll'], fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.ReportQueued:
-        """Bring a report up to date."""
-        return cast(types.ReportQueued, self._request('POST', f'/v1/reports/{_quoted(key)}/refresh', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
-
-    def list_custom_blacklists(self) -> types.CustomBlacklists:
-        """List your own blacklists."""
-        return cast(types.CustomBlacklists, self._request('GET', '/v1/blacklists/custom', {}).json())
-
-    def create_custom_blacklist(self, *, body: types.CustomBlacklistDraft, idempotency_key: str | None = None) -> types.CustomBlacklist:
-        """Create a blacklist of your own."""
-        return cast(types.CustomBlacklist, self._request('POST', '/v1/blacklists/custom', {}, json=body, idempotency_key=idempotency_key).json())
-
-    def replace_custom_blacklist(self, *, slug: str, body: types.ReplaceCustomBlacklistBody) -> types.CustomBlacklist:
-        """Replace the content of a blacklist of your own."""
-        return cast(types.CustomBlacklist, self._request('PUT', f'/v1/blacklists/custom/{_quoted(slug)}', {}, json=body).json())
-
-    def delete_custom_blacklist(self, *, slug: str) -> Content:
-        """Delete a blacklist of your own."""
-        return self._request('DELETE', f'/v1/blacklists/custom/{_quoted(slug)}', {})
-
     def get_reference(self) -> Content:
         """Read this reference as a page."""
         return self._request('GET', '/docs', {})
 
     def get_reference_file(self, *, file: str) -> Content:
-        """Get a file of the reference page."""
+        """Get a guide, or a file that the pages load."""
         return self._request('GET', f'/docs/{_quoted(file)}', {})
 
     def get_llms_text(self) -> Content:
@@ -150,61 +38,313 @@ class Operations(Transport):
         """Accept an invitation."""
         return cast(types.Signup, self._request('POST', '/v1/auth/invitations/accept', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def get_organization(self) -> types.Organization:
-        """Get the organization."""
-        return cast(types.Organization, self._request('GET', '/v1/organization', {}).json())
+    def list_data_sources(self) -> types.DataSourcePage:
+        """List the data sources."""
+        return cast(types.DataSourcePage, self._request('GET', '/v1/fiscal-entities/data-sources', {}).json())
 
-    def update_organization(self, *, body: types.OrganizationChanges) -> types.Organization:
-        """Update the organization."""
-        return cast(types.Organization, self._request('PATCH', '/v1/organization', {}, json=body).json())
+    def list_fiscal_entities(self, *, limit: int | None = None, cursor: str | None = None, status: types.ConnectionStatus | None = None, rfc: str | None = None, external_id: str | None = None) -> types.FiscalEntityPage:
+        """List the connections of the organization."""
+        return cast(types.FiscalEntityPage, self._request('GET', '/v1/fiscal-entities', {'limit': limit, 'cursor': cursor, 'status': status, 'rfc': rfc, 'external_id': external_id}).json())
 
-    def list_members(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListMembersAnswer:
-        """List the active members, in the order in which they joined."""
-        return cast(types.ListMembersAnswer, self._request('GET', '/v1/team/members', {'limit': limit, 'cursor': cursor}).json())
+    def connect_fiscal_entity(self, *, body: types.FiscalEntityDraft, idempotency_key: str | None = None) -> types.FiscalEntity:
+        """Connect an RFC."""
+        return cast(types.FiscalEntity, self._request('POST', '/v1/fiscal-entities', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def invite_member(self, *, body: types.InvitationDraft, idempotency_key: str | None = None) -> types.NewInvitation:
-        """Invite a person."""
-        return cast(types.NewInvitation, self._request('POST', '/v1/team/members/invite', {}, json=body, idempotency_key=idempotency_key).json())
+    def connect_fiscal_entities(self, *, body: types.FiscalEntityBatch, idempotency_key: str | None = None) -> types.FiscalEntityBatchAnswer:
+        """Connect up to 100 RFCs."""
+        return cast(types.FiscalEntityBatchAnswer, self._request('POST', '/v1/fiscal-entities/batch', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def update_member(self, *, member_id: str, body: types.MemberChanges) -> types.Member:
-        """Update a member."""
-        return cast(types.Member, self._request('PATCH', f'/v1/team/members/{_quoted(member_id)}', {}, json=body).json())
+    def get_fiscal_entity(self, *, fiscal_entity_id: str) -> types.FiscalEntity:
+        """Get a connection."""
+        return cast(types.FiscalEntity, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {}).json())
 
-    def remove_member(self, *, member_id: str, keep_credentials: bool | None = None) -> types.MemberRemoval:
-        """Remove a member."""
-        return cast(types.MemberRemoval, self._request('DELETE', f'/v1/team/members/{_quoted(member_id)}', {'keep_credentials': keep_credentials}).json())
+    def update_fiscal_entity(self, *, fiscal_entity_id: str, body: types.FiscalEntityChanges) -> types.FiscalEntity:
+        """Update a connection."""
+        return cast(types.FiscalEntity, self._request('PATCH', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {}, json=body).json())
 
-    def list_invitations(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListInvitationsAnswer:
-        """List the pending invitations, oldest first."""
-        return cast(types.ListInvitationsAnswer, self._request('GET', '/v1/team/invitations', {'limit': limit, 'cursor': cursor}).json())
+    def unlink_fiscal_entity(self, *, fiscal_entity_id: str) -> Content:
+        """Unlink an RFC."""
+        return self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {})
 
-    def withdraw_invitation(self, *, invitation_id: str) -> Content:
-        """Withdraw an invitation."""
-        return self._request('DELETE', f'/v1/team/invitations/{_quoted(invitation_id)}', {})
+    def list_exports(self, *, limit: int | None = None, cursor: str | None = None) -> types.ExportPage:
+        """List exports, newest first."""
+        return cast(types.ExportPage, self._request('GET', '/v1/exports', {'limit': limit, 'cursor': cursor}).json())
 
-    def list_credentials(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListCredentialsAnswer:
-        """List the credentials that are not revoked, oldest first."""
-        return cast(types.ListCredentialsAnswer, self._request('GET', '/v1/credentials', {'limit': limit, 'cursor': cursor}).json())
+    def create_export(self, *, body: types.CreateExportRequest, idempotency_key: str | None = None) -> types.Export:
+        """Begin an export."""
+        return cast(types.Export, self._request('POST', '/v1/exports', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def create_credential(self, *, body: types.CredentialDraft, idempotency_key: str | None = None) -> types.NewCredential:
-        """Create a credential."""
-        return cast(types.NewCredential, self._request('POST', '/v1/credentials', {}, json=body, idempotency_key=idempotency_key).json())
+    def get_export(self, *, export_id: str) -> types.Export:
+        """Get an export with its progress."""
+        return cast(types.Export, self._request('GET', f'/v1/exports/{_quoted(export_id)}', {}).json())
 
-    def get_organization_stats(self) -> types.OrganizationStats:
-        """Count members and active connections."""
-        return cast(types.OrganizationStats, self._request('GET', '/v1/organization/stats', {}).json())
+    def delete_export(self, *, export_id: str) -> Content:
+        """Delete an export with its content."""
+        return self._request('DELETE', f'/v1/exports/{_quoted(export_id)}', {})
 
-    def revoke_credential(self, *, api_key: str) -> Content:
-        """Revoke a credential."""
-        return self._request('DELETE', f'/v1/credentials/{_quoted(api_key)}', {})
+    def read_export(self, *, export_id: str) -> Content:
+        """Download the content of an export."""
+        return self._request('GET', f'/v1/exports/{_quoted(export_id)}/content', {})
 
-    def list_audit_events(self, *, limit: int | None = None, cursor: str | None = None, resource_id: str | None = None, action: str | None = None) -> types.ListAuditEventsAnswer:
-        """List the changes that were made to resources, newest first."""
-        return cast(types.ListAuditEventsAnswer, self._request('GET', '/v1/audit-events', {'limit': limit, 'cursor': cursor, 'resource_id': resource_id, 'action': action}).json())
+    def list_storage_connectors(self, *, limit: int | None = None, cursor: str | None = None) -> types.StorageConnectorPage:
+        """List the storage connectors, oldest first."""
+        return cast(types.StorageConnectorPage, self._request('GET', '/v1/storage-connectors', {'limit': limit, 'cursor': cursor}).json())
 
-    def list_alerts(self, *, limit: int | None = None, cursor: str | None = None, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, is_read: bool | None = None) -> types.ListAlertsAnswer:
+    def create_storage_connector(self, *, body: types.StorageConnectorDraft, idempotency_key: str | None = None) -> types.StorageConnector:
+        """Create a storage connector."""
+        return cast(types.StorageConnector, self._request('POST', '/v1/storage-connectors', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def get_storage_connector(self, *, connector_id: str) -> types.StorageConnector:
+        """Get a storage connector."""
+        return cast(types.StorageConnector, self._request('GET', f'/v1/storage-connectors/{_quoted(connector_id)}', {}).json())
+
+    def update_storage_connector(self, *, connector_id: str, body: types.StorageConnectorChanges) -> types.StorageConnector:
+        """Update a storage connector."""
+        return cast(types.StorageConnector, self._request('PATCH', f'/v1/storage-connectors/{_quoted(connector_id)}', {}, json=body).json())
+
+    def delete_storage_connector(self, *, connector_id: str) -> Content:
+        """Delete a storage connector."""
+        return self._request('DELETE', f'/v1/storage-connectors/{_quoted(connector_id)}', {})
+
+    def list_refused_documents(self, *, connector_id: str, limit: int | None = None, cursor: str | None = None) -> types.StorageRefusedDocumentPage:
+        """List the documents that the destination refuses."""
+        return cast(types.StorageRefusedDocumentPage, self._request('GET', f'/v1/storage-connectors/{_quoted(connector_id)}/refused-documents', {'limit': limit, 'cursor': cursor}).json())
+
+    def test_storage_connector(self, *, connector_id: str, idempotency_key: str | None = None) -> types.StorageConnectorTest:
+        """Test a storage connector."""
+        return cast(types.StorageConnectorTest, self._request('POST', f'/v1/storage-connectors/{_quoted(connector_id)}/test', {}, idempotency_key=idempotency_key).json())
+
+    def backfill_storage_connector(self, *, connector_id: str, idempotency_key: str | None = None) -> types.StorageBackfill:
+        """Copy what is already held."""
+        return cast(types.StorageBackfill, self._request('POST', f'/v1/storage-connectors/{_quoted(connector_id)}/backfill', {}, idempotency_key=idempotency_key).json())
+
+    def list_extractors(self) -> types.ExtractorList:
+        """List extractors."""
+        return cast(types.ExtractorList, self._request('GET', '/v1/extractors', {}).json())
+
+    def create_extractor(self, *, body: types.ExtractorDraft, idempotency_key: str | None = None) -> types.Extractor:
+        """Create an extractor."""
+        return cast(types.Extractor, self._request('POST', '/v1/extractors', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def get_extractor(self, *, extractor_id: str) -> types.Extractor:
+        """Get an extractor."""
+        return cast(types.Extractor, self._request('GET', f'/v1/extractors/{_quoted(extractor_id)}', {}).json())
+
+    def update_extractor(self, *, extractor_id: str, body: types.ExtractorChanges) -> types.Extractor:
+        """Update an extractor."""
+        return cast(types.Extractor, self._request('PATCH', f'/v1/extractors/{_quoted(extractor_id)}', {}, json=body).json())
+
+    def delete_extractor(self, *, extractor_id: str) -> Content:
+        """Delete an extractor."""
+        return self._request('DELETE', f'/v1/extractors/{_quoted(extractor_id)}', {})
+
+    def run_extractor(self, *, extractor_id: str, idempotency_key: str | None = None) -> types.ExtractorRun:
+        """Run an extractor now."""
+        return cast(types.ExtractorRun, self._request('POST', f'/v1/extractors/{_quoted(extractor_id)}/run', {}, idempotency_key=idempotency_key).json())
+
+    def list_runs(self, *, extractor_id: str, limit: int | None = None, cursor: str | None = None) -> types.RunPage:
+        """List the runs of an extractor."""
+        return cast(types.RunPage, self._request('GET', f'/v1/extractors/{_quoted(extractor_id)}/runs', {'limit': limit, 'cursor': cursor}).json())
+
+    def list_sync(self, *, limit: int | None = None, cursor: str | None = None, state: types.SyncState | None = None, fiscal_entity_id: str | None = None) -> types.SyncStatusPage:
+        """List where the downloads of all RFCs are."""
+        return cast(types.SyncStatusPage, self._request('GET', '/v1/sync', {'limit': limit, 'cursor': cursor, 'state': state, 'fiscal_entity_id': fiscal_entity_id}).json())
+
+    def get_sync(self, *, fiscal_entity_id: str) -> types.SyncStatus:
+        """Get where the downloads of an RFC are."""
+        return cast(types.SyncStatus, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync', {}).json())
+
+    def list_sync_jobs(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.SyncJobStatus | None = None) -> types.SyncJobPage:
+        """List the download jobs of an RFC."""
+        return cast(types.SyncJobPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync-jobs', {'limit': limit, 'cursor': cursor, 'status': status}).json())
+
+    def list_coverage(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, source: types.CfdiSource | None = None, from_: str | None = None, to: str | None = None) -> types.CoverageMonthPage:
+        """List what is held and what is missing of each month."""
+        return cast(types.CoverageMonthPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/coverage', {'limit': limit, 'cursor': cursor, 'source': source, 'from': from_, 'to': to}).json())
+
+    def list_lacking_documents(self, *, fiscal_entity_id: str, source: types.CfdiSource, month: str, limit: int | None = None, cursor: str | None = None) -> types.LackingDocumentPage:
+        """List the documents of a month that are not held whole."""
+        return cast(types.LackingDocumentPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/coverage/{_quoted(source)}/{_quoted(month)}', {'limit': limit, 'cursor': cursor}).json())
+
+    def list_imports(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None) -> types.ImportSummaryPage:
+        """List the imports for an RFC, newest first."""
+        return cast(types.ImportSummaryPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports', {'limit': limit, 'cursor': cursor}).json())
+
+    def import_cfdi(self, *, fiscal_entity_id: str, body: bytes, content_type: str = 'application/octet-stream', idempotency_key: str | None = None) -> types.Import:
+        """Import your own CFDIs."""
+        return cast(types.Import, self._request('POST', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports', {}, content=body, content_type=content_type, idempotency_key=idempotency_key).json())
+
+    def get_import(self, *, fiscal_entity_id: str, import_id: str) -> types.Import:
+        """Get an import with the result of each file."""
+        return cast(types.Import, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports/{_quoted(import_id)}', {}).json())
+
+    def delete_import(self, *, fiscal_entity_id: str, import_id: str) -> types.Import:
+        """Delete an import with its documents."""
+        return cast(types.Import, self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports/{_quoted(import_id)}', {}).json())
+
+    def list_cfdi_changes(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, from_: Literal['now'] | None = None) -> types.CfdiChanges:
+        """Follow changes of CFDIs."""
+        return cast(types.CfdiChanges, self._request('GET', '/v1/cfdi/changes', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'from': from_}).json())
+
+    def get_concentration(self, *, direction: types.Direction, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: bool | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concentration:
+        """Measure the concentration of customers or suppliers."""
+        return cast(types.Concentration, self._request('GET', '/v1/cfdi/concentration', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_concentration_entries(self, *, direction: types.Direction, figure: types.ListConcentrationEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: bool | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a figure of concentration."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/concentration/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
+
+    def list_risk(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Risk:
+        """List documents by risk."""
+        return cast(types.Risk, self._request('GET', '/v1/cfdi/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_risk_entries(self, *, figure: types.ListRiskEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+        """List the documents that risk leaves out of amounts."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
+
+    def list_deductions(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Deductions:
+        """List deductions."""
+        return cast(types.Deductions, self._request('GET', '/v1/cfdi/deductions', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_deduction_entries(self, *, figure: types.ListDeductionEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None, year: str | None = None, category: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a total of deductions."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/deductions/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor, 'figure': figure, 'year': year, 'category': category}).json())
+
+    def list_withholdings(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Withholdings:
+        """List withholdings."""
+        return cast(types.Withholdings, self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_withholding_entries(self, *, figure: types.ListWithholdingEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind the totals of withholdings."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/withholdings/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'period': period, 'figure': figure, 'limit': limit, 'cursor': cursor}).json())
+
+    def get_risk_indicators(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None) -> types.RiskIndicators:
+        """Measure risk by twelve indicators."""
+        return cast(types.RiskIndicators, self._request('GET', '/v1/analytics/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to}).json())
+
+    def list_risk_indicator_entries(self, *, figure: types.ListRiskIndicatorEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind an indicator of risk."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
+
+    def get_vat_position(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> types.VatPosition:
+        """Get the VAT position."""
+        return cast(types.VatPosition, self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}).json())
+
+    def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind the VAT position."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}).json())
+
+    def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
+        """Analyze what was bought or sold."""
+        return cast(types.Concepts, self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_concepts_entries(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a figure of concepts."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}).json())
+
+    def get_efos_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.EfosExposure:
+        """Measure the exposure to counterparties on the list of article 69-B."""
+        return cast(types.EfosExposure, self._request('GET', '/v1/analytics/efos-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_efos_entries(self, *, figure: types.ListEfosEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a figure of the exposure."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/efos-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc}).json())
+
+    def get_financing(self, *, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Financing:
+        """Get receivables, payables and what could be lent upon them."""
+        return cast(types.Financing, self._request('GET', '/v1/analytics/financing', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_financing_entries(self, *, figure: types.ListFinancingEntriesFigure, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a figure of financing."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/financing/entries', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
+
+    def get_fx_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None) -> types.FxExposure:
+        """Measure the exposure to exchange rates."""
+        return cast(types.FxExposure, self._request('GET', '/v1/analytics/fx-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of}).json())
+
+    def list_fx_exposure_entries(self, *, figure: types.ListFxExposureEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, currency: str | None = None) -> types.InsightEntriesPage:
+        """List the documents behind a figure of the exposure."""
+        return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/fx-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'currency': currency}).json())
+
+    def list_reports(self) -> types.ReportCatalog:
+        """List the reports."""
+        return cast(types.ReportCatalog, self._request('GET', '/v1/reports', {}).json())
+
+    def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
+        """Get a report on the whole history of an RFC."""
+        return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}).json())
+
+    def refresh_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.ReportQueued:
+        """Bring a report up to date."""
+        return cast(types.ReportQueued, self._request('POST', f'/v1/reports/{_quoted(key)}/refresh', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
+
+    def list_documents(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, data_source_key: types.ExtractorDataSourceKey | None = None, kind: types.DocumentKind | None = None, from_: str | None = None, to: str | None = None, version: types.ListDocumentsVersion | None = None) -> types.DocumentPage:
+        """List tax documents, newest first."""
+        return cast(types.DocumentPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents', {'limit': limit, 'cursor': cursor, 'data_source_key': data_source_key, 'kind': kind, 'from': from_, 'to': to, 'version': version}).json())
+
+    def get_tax_profile(self, *, fiscal_entity_id: str) -> types.TaxProfile:
+        """Get what the latest tax documents say."""
+        return cast(types.TaxProfile, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/tax-profile', {}).json())
+
+    def get_document(self, *, fiscal_entity_id: str, document_id: str) -> types.Document:
+        """Get a tax document."""
+        return cast(types.Document, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}', {}).json())
+
+    def read_document(self, *, fiscal_entity_id: str, document_id: str) -> types.ReadDocumentAnswer:
+        """Download a document."""
+        return cast(types.ReadDocumentAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}/content', {}).json())
+
+    def list_obligations(self, *, fiscal_entity_id: str) -> types.Obligations:
+        """List the tax obligations of an RFC by period."""
+        return cast(types.Obligations, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/obligations', {}).json())
+
+    def list_notifications(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.NotificationStatus | None = None, kind: types.NotificationKind | None = None, since: str | None = None) -> types.NotificationPage:
+        """List the notifications of the tax mailbox, latest first."""
+        return cast(types.NotificationPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/notifications', {'limit': limit, 'cursor': cursor, 'status': status, 'kind': kind, 'since': since}).json())
+
+    def get_notification(self, *, fiscal_entity_id: str, notification_id: str) -> types.Notification:
+        """Get a notification of the tax mailbox."""
+        return cast(types.Notification, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/notifications/{_quoted(notification_id)}', {}).json())
+
+    def read_notification_document(self, *, fiscal_entity_id: str, notification_id: str, acknowledge_notification: bool | None = None) -> Content:
+        """Download the document of a notification."""
+        return self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/document', {'notification_id': notification_id, 'acknowledge_notification': acknowledge_notification})
+
+    def search_cfdi(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, q: str | None = None, sort: types.SearchCfdiSort | None = None, fields: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None) -> types.CfdiPage:
+        """Search CFDIs."""
+        return cast(types.CfdiPage, self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself}).json())
+
+    def summarize_cfdi_months(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None) -> types.CfdiMonthlySummary:
+        """Sum CFDIs by month."""
+        return cast(types.CfdiMonthlySummary, self._request('GET', '/v1/cfdi/summary/monthly', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction}).json())
+
+    def get_cfdi(self, *, uuid: str, fiscal_entity_id: str | None = None, as_of: str | None = None) -> types.CfdiDetail:
+        """Get a CFDI with its lines, taxes and complements."""
+        return cast(types.CfdiDetail, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of}).json())
+
+    def list_cfdi_payments(self, *, uuid: str, fiscal_entity_id: str | None = None) -> types.CfdiPayments:
+        """List the payments and credit notes of an invoice."""
+        return cast(types.CfdiPayments, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/payments', {'fiscal_entity_id': fiscal_entity_id}).json())
+
+    def get_cfdi_xml(self, *, uuid: str, fiscal_entity_id: str | None = None) -> Content:
+        """Get the XML of a CFDI."""
+        return self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/xml', {'fiscal_entity_id': fiscal_entity_id})
+
+    def list_cfdi_relations(self, *, uuid: str, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.CfdiRelations:
+        """List the documents that a CFDI names, and those that name it."""
+        return cast(types.CfdiRelations, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/relations', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}).json())
+
+    def get_cfdi_history(self, *, uuid: str, fiscal_entity_id: str | None = None) -> types.CfdiHistory:
+        """Get the history of a CFDI."""
+        return cast(types.CfdiHistory, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/history', {'fiscal_entity_id': fiscal_entity_id}).json())
+
+    def check_cfdi_status(self, *, uuid: str, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.Cfdi:
+        """Ask the authority for the status of a CFDI."""
+        return cast(types.Cfdi, self._request('POST', f'/v1/cfdi/{_quoted(uuid)}/status-check', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
+
+    def list_alerts(self, *, limit: int | None = None, cursor: str | None = None, kind: types.AlertKind | None = None, severity: types.AlertSeverity | None = None, resource_id: str | None = None, is_read: bool | None = None) -> types.AlertPage:
         """List the alerts, newest first."""
-        return cast(types.ListAlertsAnswer, self._request('GET', '/v1/alerts', {'limit': limit, 'cursor': cursor, 'kind': kind, 'severity': severity, 'resource_id': resource_id, 'is_read': is_read}).json())
+        return cast(types.AlertPage, self._request('GET', '/v1/alerts', {'limit': limit, 'cursor': cursor, 'kind': kind, 'severity': severity, 'resource_id': resource_id, 'is_read': is_read}).json())
 
     def read_alert(self, *, alert_id: str, idempotency_key: str | None = None) -> types.Alert:
         """Mark an alert as read."""
@@ -214,9 +354,9 @@ class Operations(Transport):
         """List the events that a webhook can subscribe to."""
         return cast(types.EventCatalog, self._request('GET', '/v1/webhooks/event-catalog', {}).json())
 
-    def list_webhooks(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListWebhooksAnswer:
+    def list_webhooks(self, *, limit: int | None = None, cursor: str | None = None) -> types.WebhookPage:
         """List the webhooks, oldest first."""
-        return cast(types.ListWebhooksAnswer, self._request('GET', '/v1/webhooks', {'limit': limit, 'cursor': cursor}).json())
+        return cast(types.WebhookPage, self._request('GET', '/v1/webhooks', {'limit': limit, 'cursor': cursor}).json())
 
     def create_webhook(self, *, body: types.WebhookDraft, idempotency_key: str | None = None) -> types.NewWebhook:
         """Create a webhook."""
@@ -242,13 +382,13 @@ class Operations(Transport):
         """Start signing with the next secret."""
         return cast(types.Webhook, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/rotate-secret/commit', {}, idempotency_key=idempotency_key).json())
 
-    def test_webhook(self, *, webhook_id: str, idempotency_key: str | None = None) -> types.WebhookDelivery:
+    def test_webhook(self, *, webhook_id: str, body: types.WebhookTest | None = None, idempotency_key: str | None = None) -> types.WebhookDelivery:
         """Send a test event."""
-        return cast(types.WebhookDelivery, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/test', {}, idempotency_key=idempotency_key).json())
+        return cast(types.WebhookDelivery, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/test', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def list_deliveries(self, *, webhook_id: str, limit: int | None = None, cursor: str | None = None, status: types.DeliveryStatus | None = None, event_key: Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'webhook.test'] | None = None) -> types.ListDeliveriesAnswer:
+    def list_deliveries(self, *, webhook_id: str, limit: int | None = None, cursor: str | None = None, status: types.DeliveryStatus | None = None, event_key: types.ListDeliveriesEventKey | None = None) -> types.WebhookDeliveryPage:
         """List the deliveries of a webhook, newest event first."""
-        return cast(types.ListDeliveriesAnswer, self._request('GET', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries', {'limit': limit, 'cursor': cursor, 'status': status, 'event_key': event_key}).json())
+        return cast(types.WebhookDeliveryPage, self._request('GET', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries', {'limit': limit, 'cursor': cursor, 'status': status, 'event_key': event_key}).json())
 
     def redeliver_all(self, *, webhook_id: str, body: types.RedeliveryRequest, idempotency_key: str | None = None) -> types.Redelivered:
         """Redeliver all lost events since a time."""
@@ -258,189 +398,21 @@ class Operations(Transport):
         """Redeliver an event."""
         return cast(types.WebhookDelivery, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries/{_quoted(event_id)}/redeliver', {}, idempotency_key=idempotency_key).json())
 
-    def list_events(self, *, limit: int | None = None, cursor: str | None = None, event_key: Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'webhook.test'] | None = None, since: str | None = None, fiscal_entity_id: str | None = None) -> types.ListEventsAnswer:
+    def send_delivery_now(self, *, webhook_id: str, event_id: str, idempotency_key: str | None = None) -> types.WebhookDelivery:
+        """Send a waiting delivery now."""
+        return cast(types.WebhookDelivery, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries/{_quoted(event_id)}/send-now', {}, idempotency_key=idempotency_key).json())
+
+    def list_events(self, *, limit: int | None = None, cursor: str | None = None, event_key: types.ListDeliveriesEventKey | None = None, since: str | None = None, fiscal_entity_id: str | None = None) -> types.EventPage:
         """List the events of the organization, oldest first."""
-        return cast(types.ListEventsAnswer, self._request('GET', '/v1/events', {'limit': limit, 'cursor': cursor, 'event_key': event_key, 'since': since, 'fiscal_entity_id': fiscal_entity_id}).json())
+        return cast(types.EventPage, self._request('GET', '/v1/events', {'limit': limit, 'cursor': cursor, 'event_key': event_key, 'since': since, 'fiscal_entity_id': fiscal_entity_id}).json())
 
-    def get_event(self, *, event_id: str) -> types.GetEventAnswer:
+    def get_event(self, *, event_id: str) -> types.Event:
         """Get an event."""
-        return cast(types.GetEventAnswer, self._request('GET', f'/v1/events/{_quoted(event_id)}', {}).json())
+        return cast(types.Event, self._request('GET', f'/v1/events/{_quoted(event_id)}', {}).json())
 
-    def list_storage_connectors(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListStorageConnectorsAnswer:
-        """List the storage connectors, oldest first."""
-        return cast(types.ListStorageConnectorsAnswer, self._request('GET', '/v1/storage-connectors', {'limit': limit, 'cursor': cursor}).json())
-
-    def create_storage_connector(self, *, body: types.StorageConnectorDraft, idempotency_key: str | None = None) -> types.StorageConnector:
-        """Create a storage connector."""
-        return cast(types.StorageConnector, self._request('POST', '/v1/storage-connectors', {}, json=body, idempotency_key=idempotency_key).json())
-
-    def get_storage_connector(self, *, connector_id: str) -> types.StorageConnector:
-        """Get a storage connector."""
-        return cast(types.StorageConnector, self._request('GET', f'/v1/storage-connectors/{_quoted(connector_id)}', {}).json())
-
-    def update_storage_connector(self, *, connector_id: str, body: types.StorageConnectorChanges) -> types.StorageConnector:
-        """Update a storage connector."""
-        return cast(types.StorageConnector, self._request('PATCH', f'/v1/storage-connectors/{_quoted(connector_id)}', {}, json=body).json())
-
-    def delete_storage_connector(self, *, connector_id: str) -> Content:
-        """Delete a storage connector."""
-        return self._request('DELETE', f'/v1/storage-connectors/{_quoted(connector_id)}', {})
-
-    def list_refused_documents(self, *, connector_id: str, limit: int | None = None, cursor: str | None = None) -> types.ListRefusedDocumentsAnswer:
-        """List the documents that the destination refuses."""
-        return cast(types.ListRefusedDocumentsAnswer, self._request('GET', f'/v1/storage-connectors/{_quoted(connector_id)}/refused-documents', {'limit': limit, 'cursor': cursor}).json())
-
-    def test_storage_connector(self, *, connector_id: str, idempotency_key: str | None = None) -> types.StorageConnectorTest:
-        """Test a storage connector."""
-        return cast(types.StorageConnectorTest, self._request('POST', f'/v1/storage-connectors/{_quoted(connector_id)}/test', {}, idempotency_key=idempotency_key).json())
-
-    def backfill_storage_connector(self, *, connector_id: str, idempotency_key: str | None = None) -> types.StorageBackfill:
-        """Copy what is already held."""
-        return cast(types.StorageBackfill, self._request('POST', f'/v1/storage-connectors/{_quoted(connector_id)}/backfill', {}, idempotency_key=idempotency_key).json())
-
-    def get_billing(self) -> types.Billing:
-        """Get the subscription status and the amount due."""
-        return cast(types.Billing, self._request('GET', '/v1/billing', {}).json())
-
-    def get_billing_plan(self) -> types.BillingPlan:
-        """Get the plan with its limits, seats and prices."""
-        return cast(types.BillingPlan, self._request('GET', '/v1/billing/plan', {}).json())
-
-    def get_billing_usage(self) -> types.BillingUsage:
-        """Get the current usage of the plan."""
-        return cast(types.BillingUsage, self._request('GET', '/v1/billing/usage', {}).json())
-
-    def list_invoices(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListInvoicesAnswer:
-        """List the invoices, newest first."""
-        return cast(types.ListInvoicesAnswer, self._request('GET', '/v1/billing/invoices', {'limit': limit, 'cursor': cursor}).json())
-
-    def receive_stripe_event(self, *, body: types.ReceiveStripeEventBody, idempotency_key: str | None = None) -> types.ReceiveStripeEventAnswer:
-        """Receive a Stripe event."""
-        return cast(types.ReceiveStripeEventAnswer, self._request('POST', '/v1/billing/stripe/webhook', {}, json=body, idempotency_key=idempotency_key).json())
-
-    def list_billing_rfcs(self, *, limit: int | None = None, cursor: str | None = None) -> types.ListBillingRfcsAnswer:
-        """List the RFCs with their seats."""
-        return cast(types.ListBillingRfcsAnswer, self._request('GET', '/v1/billing/rfcs', {'limit': limit, 'cursor': cursor}).json())
-
-    def change_billing_rfc(self, *, fiscal_entity_id: str, body: types.BillingRfcChanges) -> types.BillingRfc:
-        """Pause or resume an RFC."""
-        return cast(types.BillingRfc, self._request('PATCH', f'/v1/billing/rfcs/{_quoted(fiscal_entity_id)}', {}, json=body).json())
-
-    def list_extractors(self) -> types.ListExtractorsAnswer:
-        """List extractors."""
-        return cast(types.ListExtractorsAnswer, self._request('GET', '/v1/extractors', {}).json())
-
-    def create_extractor(self, *, body: types.ExtractorDraft, idempotency_key: str | None = None) -> types.Extractor:
-        """Create an extractor."""
-        return cast(types.Extractor, self._request('POST', '/v1/extractors', {}, json=body, idempotency_key=idempotency_key).json())
-
-    def get_extractor(self, *, extractor_id: str) -> types.Extractor:
-        """Get an extractor."""
-        return cast(types.Extractor, self._request('GET', f'/v1/extractors/{_quoted(extractor_id)}', {}).json())
-
-    def update_extractor(self, *, extractor_id: str, body: types.ExtractorChanges) -> types.Extractor:
-        """Update an extractor."""
-        return cast(types.Extractor, self._request('PATCH', f'/v1/extractors/{_quoted(extractor_id)}', {}, json=body).json())
-
-    def delete_extractor(self, *, extractor_id: str) -> Content:
-        """Delete an extractor."""
-        return self._request('DELETE', f'/v1/extractors/{_quoted(extractor_id)}', {})
-
-    def run_extractor(self, *, extractor_id: str, idempotency_key: str | None = None) -> types.ExtractorRun:
-        """Run an extractor now."""
-        return cast(types.ExtractorRun, self._request('POST', f'/v1/extractors/{_quoted(extractor_id)}/run', {}, idempotency_key=idempotency_key).json())
-
-    def list_runs(self, *, extractor_id: str, limit: int | None = None, cursor: str | None = None) -> types.ListRunsAnswer:
-        """List the runs of an extractor."""
-        return cast(types.ListRunsAnswer, self._request('GET', f'/v1/extractors/{_quoted(extractor_id)}/runs', {'limit': limit, 'cursor': cursor}).json())
-
-    def list_data_sources(self) -> types.ListDataSourcesAnswer:
-        """List the data sources."""
-        return cast(types.ListDataSourcesAnswer, self._request('GET', '/v1/fiscal-entities/data-sources', {}).json())
-
-    def list_fiscal_entities(self, *, limit: int | None = None, cursor: str | None = None, status: types.ConnectionStatus | None = None) -> types.ListFiscalEntitiesAnswer:
-        """List the connections of the organization."""
-        return cast(types.ListFiscalEntitiesAnswer, self._request('GET', '/v1/fiscal-entities', {'limit': limit, 'cursor': cursor, 'status': status}).json())
-
-    def connect_fiscal_entity(self, *, body: types.FiscalEntityDraft, idempotency_key: str | None = None) -> types.FiscalEntity:
-        """Connect an RFC."""
-        return cast(types.FiscalEntity, self._request('POST', '/v1/fiscal-entities', {}, json=body, idempotency_key=idempotency_key).json())
-
-    def get_fiscal_entity(self, *, fiscal_entity_id: str) -> types.FiscalEntity:
-        """Get a connection."""
-        return cast(types.FiscalEntity, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {}).json())
-
-    def update_fiscal_entity(self, *, fiscal_entity_id: str, body: types.FiscalEntityChanges) -> types.FiscalEntity:
-        """Update a connection."""
-        return cast(types.FiscalEntity, self._request('PATCH', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {}, json=body).json())
-
-    def unlink_fiscal_entity(self, *, fiscal_entity_id: str) -> Content:
-        """Unlink an RFC."""
-        return self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}', {})
-
-    def get_sync(self, *, fiscal_entity_id: str) -> types.SyncStatus:
-        """Get the download progress of an RFC."""
-        return cast(types.SyncStatus, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync', {}).json())
-
-    def list_sync_jobs(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: Literal['queued', 'running', 'succeeded', 'failed'] | None = None) -> types.ListSyncJobsAnswer:
-        """List the download jobs of an RFC."""
-        return cast(types.ListSyncJobsAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync-jobs', {'limit': limit, 'cursor': cursor, 'status': status}).json())
-
-    def list_coverage(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, source: Literal['sat_cfdi_issued', 'sat_cfdi_received'] | None = None, from_: str | None = None, to: str | None = None) -> types.ListCoverageAnswer:
-        """List what is held and what is missing of each month."""
-        return cast(types.ListCoverageAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/coverage', {'limit': limit, 'cursor': cursor, 'source': source, 'from': from_, 'to': to}).json())
-
-    def list_lacking_documents(self, *, fiscal_entity_id: str, source: Literal['sat_cfdi_issued', 'sat_cfdi_received'], month: str, limit: int | None = None, cursor: str | None = None) -> types.ListLackingDocumentsAnswer:
-        """List the documents of a month that are not held whole."""
-        return cast(types.ListLackingDocumentsAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/coverage/{_quoted(source)}/{_quoted(month)}', {'limit': limit, 'cursor': cursor}).json())
-
-    def list_documents(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, data_source_key: Literal['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug'] | None = None, kind: types.DocumentKind | None = None, from_: str | None = None, to: str | None = None, version: Literal['all', 'latest'] | None = None) -> types.ListDocumentsAnswer:
-        """List tax documents, newest first."""
-        return cast(types.ListDocumentsAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents', {'limit': limit, 'cursor': cursor, 'data_source_key': data_source_key, 'kind': kind, 'from': from_, 'to': to, 'version': version}).json())
-
-    def get_tax_profile(self, *, fiscal_entity_id: str) -> types.TaxProfile:
-        """Get what the latest tax documents say."""
-        return cast(types.TaxProfile, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/tax-profile', {}).json())
-
-    def get_document(self, *, fiscal_entity_id: str, document_id: str) -> types.Document:
-        """Get a tax document."""
-        return cast(types.Document, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}', {}).json())
-
-    def read_document(self, *, fiscal_entity_id: str, document_id: str) -> types.ReadDocumentAnswer:
-        """Download a document."""
-        return cast(types.ReadDocumentAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}/content', {}).json())
-
-    def list_obligations(self, *, fiscal_entity_id: str) -> types.Obligations:
-        """List the tax obligations of an RFC by period."""
-        return cast(types.Obligations, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/obligations', {}).json())
-
-    def list_notifications(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.NotificationStatus | None = None, kind: types.NotificationKind | None = None, since: str | None = None) -> types.ListNotificationsAnswer:
-        """List the notifications of the tax mailbox, latest first."""
-        return cast(types.ListNotificationsAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/notifications', {'limit': limit, 'cursor': cursor, 'status': status, 'kind': kind, 'since': since}).json())
-
-    def get_notification(self, *, fiscal_entity_id: str, notification_id: str) -> types.Notification:
-        """Get a notification of the tax mailbox."""
-        return cast(types.Notification, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/notifications/{_quoted(notification_id)}', {}).json())
-
-    def read_notification_document(self, *, fiscal_entity_id: str, notification_id: str, acknowledge_notification: bool | None = None) -> Content:
-        """Download the document of a notification."""
-        return self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/document', {'notification_id': notification_id, 'acknowledge_notification': acknowledge_notification})
-
-    def list_imports(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None) -> types.ListImportsAnswer:
-        """List the imports for an RFC, newest first."""
-        return cast(types.ListImportsAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports', {'limit': limit, 'cursor': cursor}).json())
-
-    def import_cfdi(self, *, fiscal_entity_id: str, body: bytes, content_type: str = 'application/octet-stream', idempotency_key: str | None = None) -> types.Import:
-        """Import your own CFDIs."""
-        return cast(types.Import, self._request('POST', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports', {}, content=body, content_type=content_type, idempotency_key=idempotency_key).json())
-
-    def get_import(self, *, fiscal_entity_id: str, import_id: str) -> types.Import:
-        """Get an import with the result of each file."""
-        return cast(types.Import, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports/{_quoted(import_id)}', {}).json())
-
-    def delete_import(self, *, fiscal_entity_id: str, import_id: str) -> types.Import:
-        """Delete an import with its documents."""
-        return cast(types.Import, self._request('DELETE', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/cfdi/imports/{_quoted(import_id)}', {}).json())
+    def report_repse_suppliers(self, *, fiscal_entity_id: str | None = None, months: int | None = None, limit: int | None = None) -> types.RepseSupplierReport:
+        """Compare suppliers with REPSE."""
+        return cast(types.RepseSupplierReport, self._request('GET', '/v1/cfdi/repse-suppliers', {'fiscal_entity_id': fiscal_entity_id, 'months': months, 'limit': limit}).json())
 
     def get_repse(self, *, fiscal_entity_id: str) -> types.RepseStatus:
         """Get the REPSE status of an RFC."""
@@ -450,33 +422,21 @@ class Operations(Transport):
         """Refresh the REPSE status of an RFC."""
         return cast(types.RepseQueued, self._request('POST', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/repse/refresh', {}, idempotency_key=idempotency_key).json())
 
-    def search_cfdi(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, direction: Literal['issued', 'received'] | None = None, estatus: Literal['vigente', 'cancelado'] | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: Literal['PUE', 'PPD'] | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: Literal['3.2', '3.3', '4.0', '1.0', '2.0'] | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: Literal['true', 'false'] | None = None, has_pdf: Literal['true', 'false'] | None = None, kind: Literal['cfdi', 'retenciones'] | None = None, is_substituted: Literal['true', 'false'] | None = None, to_itself: Literal['true', 'false'] | None = None) -> types.CfdiPage:
-        """Search CFDIs."""
-        return cast(types.CfdiPage, self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself}).json())
+    def list_custom_blacklists(self) -> types.CustomBlacklists:
+        """List your own blacklists."""
+        return cast(types.CustomBlacklists, self._request('GET', '/v1/blacklists/custom', {}).json())
 
-    def summarize_cfdi_months(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: Literal['issued', 'received'] | None = None) -> types.CfdiMonthlySummary:
-        """Sum CFDIs by month."""
-        return cast(types.CfdiMonthlySummary, self._request('GET', '/v1/cfdi/summary/monthly', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction}).json())
+    def create_custom_blacklist(self, *, body: types.CustomBlacklistDraft, idempotency_key: str | None = None) -> types.CustomBlacklist:
+        """Create a blacklist of your own."""
+        return cast(types.CustomBlacklist, self._request('POST', '/v1/blacklists/custom', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def list_cfdi_changes(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, from_: Literal['now'] | None = None) -> types.CfdiChanges:
-        """Follow changes of CFDIs."""
-        return cast(types.CfdiChanges, self._request('GET', '/v1/cfdi/changes', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'from': from_}).json())
+    def replace_custom_blacklist(self, *, slug: str, body: types.ReplaceCustomBlacklistBody) -> types.CustomBlacklist:
+        """Replace the content of a blacklist of your own."""
+        return cast(types.CustomBlacklist, self._request('PUT', f'/v1/blacklists/custom/{_quoted(slug)}', {}, json=body).json())
 
-    def get_cfdi(self, *, uuid: str, fiscal_entity_id: str | None = None, as_of: str | None = None) -> types.CfdiDetail:
-        """Get a CFDI with its lines, taxes and complements."""
-        return cast(types.CfdiDetail, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of}).json())
-
-    def list_cfdi_payments(self, *, uuid: str, fiscal_entity_id: str | None = None) -> types.CfdiPayments:
-        """List the payments and credit notes of an invoice."""
-        return cast(types.CfdiPayments, self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/payments', {'fiscal_entity_id': fiscal_entity_id}).json())
-
-    def get_cfdi_xml(self, *, uuid: str, fiscal_entity_id: str | None = None) -> Content:
-        """Get the XML of a CFDI."""
-        return self._request('GET', f'/v1/cfdi/{_quoted(uuid)}/xml', {'fiscal_entity_id': fiscal_entity_id})
-
-    def check_cfdi_status(self, *, uuid: str, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.Cfdi:
-        """Ask the authority for the status of a CFDI."""
-        return cast(types.Cfdi, self._request('POST', f'/v1/cfdi/{_quoted(uuid)}/status-check', {'fiscal_entity_id': fiscal_entity_id}, idempotency_key=idempotency_key).json())
+    def delete_custom_blacklist(self, *, slug: str) -> Content:
+        """Delete a blacklist of your own."""
+        return self._request('DELETE', f'/v1/blacklists/custom/{_quoted(slug)}', {})
 
     def look_up_blacklists(self, *, rfc: str, as_of: str | None = None) -> types.BlacklistLookup:
         """Look an RFC up on blacklists."""
@@ -486,9 +446,93 @@ class Operations(Transport):
         """Look up to 500 RFCs up on blacklists."""
         return cast(types.BlacklistBatch, self._request('POST', '/v1/blacklists/lookup', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None) -> types.WatchBlacklistsAnswer:
+    def watch_blacklists(self, *, limit: int | None = None, cursor: str | None = None) -> types.EventPage:
         """List what changed on blacklists about your counterparties, oldest first."""
-        return cast(types.WatchBlacklistsAnswer, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor}).json())
+        return cast(types.EventPage, self._request('GET', '/v1/blacklists/watch', {'limit': limit, 'cursor': cursor}).json())
+
+    def get_organization(self) -> types.Organization:
+        """Get the organization."""
+        return cast(types.Organization, self._request('GET', '/v1/organization', {}).json())
+
+    def update_organization(self, *, body: types.OrganizationChanges) -> types.Organization:
+        """Update the organization."""
+        return cast(types.Organization, self._request('PATCH', '/v1/organization', {}, json=body).json())
+
+    def list_members(self, *, limit: int | None = None, cursor: str | None = None) -> types.MemberPage:
+        """List the active members, in the order in which they joined."""
+        return cast(types.MemberPage, self._request('GET', '/v1/team/members', {'limit': limit, 'cursor': cursor}).json())
+
+    def invite_member(self, *, body: types.InvitationDraft, idempotency_key: str | None = None) -> types.NewInvitation:
+        """Invite a person."""
+        return cast(types.NewInvitation, self._request('POST', '/v1/team/members/invite', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def update_member(self, *, member_id: str, body: types.MemberChanges) -> types.Member:
+        """Update a member."""
+        return cast(types.Member, self._request('PATCH', f'/v1/team/members/{_quoted(member_id)}', {}, json=body).json())
+
+    def remove_member(self, *, member_id: str, keep_credentials: bool | None = None) -> types.MemberRemoval:
+        """Remove a member."""
+        return cast(types.MemberRemoval, self._request('DELETE', f'/v1/team/members/{_quoted(member_id)}', {'keep_credentials': keep_credentials}).json())
+
+    def list_invitations(self, *, limit: int | None = None, cursor: str | None = None) -> types.InvitationPage:
+        """List the pending invitations, oldest first."""
+        return cast(types.InvitationPage, self._request('GET', '/v1/team/invitations', {'limit': limit, 'cursor': cursor}).json())
+
+    def withdraw_invitation(self, *, invitation_id: str) -> Content:
+        """Withdraw an invitation."""
+        return self._request('DELETE', f'/v1/team/invitations/{_quoted(invitation_id)}', {})
+
+    def list_credentials(self, *, limit: int | None = None, cursor: str | None = None) -> types.CredentialPage:
+        """List the credentials that are not revoked, oldest first."""
+        return cast(types.CredentialPage, self._request('GET', '/v1/credentials', {'limit': limit, 'cursor': cursor}).json())
+
+    def create_credential(self, *, body: types.CredentialDraft, idempotency_key: str | None = None) -> types.NewCredential:
+        """Create a credential."""
+        return cast(types.NewCredential, self._request('POST', '/v1/credentials', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def get_organization_stats(self) -> types.OrganizationStats:
+        """Count members and active connections."""
+        return cast(types.OrganizationStats, self._request('GET', '/v1/organization/stats', {}).json())
+
+    def revoke_credential(self, *, api_key: str) -> Content:
+        """Revoke a credential."""
+        return self._request('DELETE', f'/v1/credentials/{_quoted(api_key)}', {})
+
+    def list_audit_events(self, *, limit: int | None = None, cursor: str | None = None, resource_id: str | None = None, action: str | None = None, actor: str | None = None, since: str | None = None, until: str | None = None) -> types.AuditEventPage:
+        """List the changes that were made to resources, newest first."""
+        return cast(types.AuditEventPage, self._request('GET', '/v1/audit-events', {'limit': limit, 'cursor': cursor, 'resource_id': resource_id, 'action': action, 'actor': actor, 'since': since, 'until': until}).json())
+
+    def get_billing(self) -> types.Billing:
+        """Get the subscription status and the amount due."""
+        return cast(types.Billing, self._request('GET', '/v1/billing', {}).json())
+
+    def get_billing_plan(self) -> types.BillingPlan:
+        """Get the plan with its limits, seats and prices."""
+        return cast(types.BillingPlan, self._request('GET', '/v1/billing/plan', {}).json())
+
+    def list_billing_plans(self) -> types.OfferedPlanList:
+        """List all plans with their prices."""
+        return cast(types.OfferedPlanList, self._request('GET', '/v1/billing/plans', {}).json())
+
+    def get_billing_usage(self) -> types.BillingUsage:
+        """Get the current usage of the plan."""
+        return cast(types.BillingUsage, self._request('GET', '/v1/billing/usage', {}).json())
+
+    def list_invoices(self, *, limit: int | None = None, cursor: str | None = None) -> types.InvoicePage:
+        """List the invoices, newest first."""
+        return cast(types.InvoicePage, self._request('GET', '/v1/billing/invoices', {'limit': limit, 'cursor': cursor}).json())
+
+    def receive_stripe_event(self, *, body: types.ReceiveStripeEventBody, idempotency_key: str | None = None) -> types.ReceiveStripeEventAnswer:
+        """Receive a Stripe event."""
+        return cast(types.ReceiveStripeEventAnswer, self._request('POST', '/v1/billing/stripe/webhook', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def list_billing_rfcs(self, *, limit: int | None = None, cursor: str | None = None) -> types.BillingRfcPage:
+        """List the RFCs with their seats."""
+        return cast(types.BillingRfcPage, self._request('GET', '/v1/billing/rfcs', {'limit': limit, 'cursor': cursor}).json())
+
+    def change_billing_rfc(self, *, fiscal_entity_id: str, body: types.BillingRfcChanges) -> types.BillingRfc:
+        """Pause or resume an RFC."""
+        return cast(types.BillingRfc, self._request('PATCH', f'/v1/billing/rfcs/{_quoted(fiscal_entity_id)}', {}, json=body).json())
 
     def arrange_organization(self, *, body: types.OrganizationScenario, idempotency_key: str | None = None) -> types.ScenarioOrganization:
         """Set the organization’s plan, seats or end of trial."""

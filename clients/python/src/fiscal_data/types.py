@@ -8,65 +8,9 @@ from typing import Any, Literal, Optional, TypeAlias, TypedDict, Union
 from typing_extensions import NotRequired
 
 
-class Health(TypedDict):
-    status: Literal['ok']
-    environment: Literal['test', 'live']
-    tax_authority: str
-
-
 class Unhealthy(TypedDict):
     status: Literal['unavailable']
     missing: list[str]
-
-
-class Detail(TypedDict):
-    """
-    What went wrong and what to do about it. An object on 429, text otherwise.
-    """
-
-    message: str
-    retry_after_seconds: int
-
-
-class Error(TypedDict):
-    path: str
-    message: str
-
-
-class Problem(TypedDict):
-    detail: str | Detail
-    code: str
-    errors: NotRequired[list[Error]]
-    checkout_url: NotRequired[str]
-    resource_id: NotRequired[str]
-    open_deadline: NotRequired[str]
-    request_id: str
-
-
-class Basis(TypedDict):
-    population: str
-    amounts: str
-    currency: str
-    month: str
-
-
-class SatCfdiIssued(TypedDict):
-    visible_from: str | None
-    visible_to: str | None
-
-
-class SatCfdiReceived(TypedDict):
-    visible_from: str | None
-    visible_to: str | None
-
-
-class CfdiWindows(TypedDict):
-    """
-    The visibility window on the CFDIs of each source.
-    """
-
-    sat_cfdi_issued: SatCfdiIssued
-    sat_cfdi_received: SatCfdiReceived
 
 
 WindowState: TypeAlias = Literal['empty', 'bounded', 'open']
@@ -84,88 +28,10 @@ class DataQuality(TypedDict):
 RepseSupplierStatus: TypeAlias = Literal['registered', 'not_registered', 'expired', 'unknown']
 
 
-class Rule(TypedDict):
-    key: str
-    value: Any
-    rule_ref: str
-    valid_from: str
-    valid_to: str | None
-    source: str
-    confidence: Literal['verified', 'from_memory', 'proposed']
-
-
-class InsightBasis(TypedDict):
-    rules: list[Rule]
-    formulas: dict[str, str]
-    notes: list[str]
-
-
-class MissingMonths(TypedDict):
-    """
-    These months.
-    """
-
-    issued: list[str]
-    received: list[str]
-
-
-class InsightQuality(TypedDict):
-    cfdi_total: int
-    with_xml: int
-    without_xml: int
-    missing_rate: int
-    dof_rate: int
-    unreconciled_payments: int | None
-    other_parties: int | None
-    substituted: int
-    not_counted: int
-    months_missing: int
-    missing_months: MissingMonths
-    months_downloading: int
-    drilldown: dict[str, str]
-
-
-class ByMonthItem(TypedDict):
-    month: str
-    total: str
-
-
-class Listed1(TypedDict):
-    source: str
-    situacion: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] | None
-
-
-Listed: TypeAlias = Listed1 | None
-
-
 class InsightEntry(TypedDict):
     uuid: str
     amount: str
     applies_to: str | None
-
-
-class Flag(TypedDict):
-    code: Literal['counterparty_69b_definitivo', 'counterparty_69b_presunto', 'counterparty_69b_bis', 'csd_sin_efectos', 'counterparty_69', 'cancelled_after_payment', 'cancellation_in_process', 'sat_not_found', 'ppd_missing_complement', 'complement_late', 'complement_cancelled', 'pue_forma_99', 'ppd_forma_not_99', 'cash_over_2000', 'withholding_missing', 'repse_not_valid_at_payment', 'duplicate_suspected', 'substituted_not_cancelled', 'receptor_regimen_uso_invalid', 'metadata_only']
-    weight: int
-    severity: Literal['low', 'medium', 'high', 'critical']
-    message: str
-    rule_ref: str
-    evidence: dict[str, Any]
-
-
-class RiskRow(TypedDict):
-    uuid: str
-    direction: Literal['issued', 'received']
-    tipo_comprobante: str | None
-    issued_at: str
-    counterparty_rfc: str
-    counterparty_name: str | None
-    total: str | None
-    currency: str | None
-    total_mxn: str | None
-    score: int
-    level: Literal['low', 'medium', 'high', 'critical']
-    flags: list[Flag]
 
 
 class DeductionTotals(TypedDict):
@@ -182,40 +48,6 @@ class DeductionTotals(TypedDict):
     drilldown: dict[str, str]
 
 
-class DeductionRow(TypedDict):
-    uuid: str
-    issued_at: str
-    counterparty_rfc: str
-    uso_cfdi: str | None
-    category: str | None
-    cap_group: str | None
-    gross_amount: str | None
-    deductible_amount: str
-    annual_rate: str | None
-    status: Literal['eligible', 'capped', 'not_deductible', 'review']
-    reasons: list[Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport']]
-
-
-class Withholding(TypedDict):
-    uuid: str
-    applies_to: str | None
-    source: Literal['cfdi', 'pago', 'retencion_cfdi']
-    role: Literal['withheld_from_us', 'withheld_by_us']
-    impuesto: Literal['ISR', 'IVA', 'IEPS']
-    concept_class: Literal['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios', 'otros', 'sueldos'] | None
-    date: str
-    period: str
-    due_date: str | None
-    base: str
-    rate: str | None
-    amount: str
-    expected_rate: str | None
-    expected_amount: str | None
-    difference: str | None
-    missing: bool
-    counterparty_rfc: str
-
-
 class WithholdingTotals(TypedDict):
     period: str
     isr_a_favor: str
@@ -227,277 +59,7 @@ class WithholdingTotals(TypedDict):
     drilldown: dict[str, str]
 
 
-class RiskIndicator(TypedDict):
-    key: Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
-    value: str | int | None
-    threshold: str | int
-    risky: bool
-    sample_size: int
-    formula: str
-    drilldown: dict[str, str]
-
-
-class Cobrado(TypedDict):
-    """
-    What was collected in the month: bases and IVA by rate, and IVA that customers withheld.
-    """
-
-    base_16: str
-    iva_16: str
-    base_8: str
-    iva_8: str
-    base_0: str
-    base_exento: str
-    base_otras: str
-    iva_otras: str
-    retenido_por_clientes: str
-
-
-class Pagado(TypedDict):
-    """
-    The same of what was paid.
-    """
-
-    base_16: str
-    iva_16: str
-    base_8: str
-    iva_8: str
-    base_0: str
-    base_exento: str
-    base_otras: str
-    iva_otras: str
-    retenido_a_terceros: str
-
-
-class Devengado(TypedDict):
-    """
-    IVA of what was issued and received in the month, whenever it is paid.
-    """
-
-    trasladado: str
-    acreditable: str
-
-
-class PagosSinConciliar(TypedDict):
-    """
-    Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.
-    """
-
-    count: int
-    iva: str
-    iva_cobrado: str
-    iva_pagado: str
-
-
-class Declarado(TypedDict):
-    """
-    What the latest visible return of the month declares. Null without one.
-    """
-
-    iva_a_cargo: str
-    iva_a_favor: str
-    operation_number: str | None
-
-
 DataStatus: TypeAlias = Literal['complete', 'downloading', 'missing']
-
-
-class TopCounterparty(TypedDict):
-    rfc: str
-    nombre: str | None
-    amount: str
-
-
-IvaMix = TypedDict(
-    'IvaMix',
-    {
-        '0': str,
-        '8': str,
-        '16': str,
-        'exento': str,
-        'otras': str,
-        'no_objeto': str,
-    },
-)
-
-
-class ByMonthItem1(TypedDict):
-    month: str
-    amount: str
-
-
-class ConceptRow(TypedDict):
-    key: str | None
-    label: str | None
-    amount: str
-    share: str | None
-    quantity: str | None
-    unit: str | None
-    avg_unit_price: str | None
-    min_unit_price: str | None
-    max_unit_price: str | None
-    price_change_pct: str | None
-    invoice_count: int
-    counterparty_count: int
-    top_counterparty: TopCounterparty | None
-    iva_mix: IvaMix | None
-    outlier_count: int | None
-    by_month: list[ByMonthItem1]
-    drilldown: dict[str, str]
-
-
-class BySituacionItem(TypedDict):
-    situacion: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable']
-    counterparty_count: int
-    invoice_count: int
-    amount: str
-    iva_acreditado: str
-    isr_effect: str | None
-
-
-class EfosRow(TypedDict):
-    rfc: str
-    name: str | None
-    situacion: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable']
-    presunto_dof_at: str | None
-    definitivo_dof_at: str | None
-    resolved_at: str | None
-    invoice_count: int
-    amount: str
-    iva_acreditado: str
-    isr_effect: str | None
-    paid_amount: str
-    unpaid_amount: str
-    before_listing_amount: str
-    after_listing_amount: str
-    correction_deadline: str | None
-    deadline_basis: Literal['published', 'estimated'] | None
-    is_active: bool
-    drilldown: dict[str, str]
-
-
-class Aging(TypedDict):
-    current: str
-    d1_30: str
-    d31_60: str
-    d61_90: str
-    d90_plus: str
-
-
-class DueSources(TypedDict):
-    """
-    How many invoices state when they are due (CondicionesDePago), and how many do not.
-    """
-
-    parsed: int
-    default: int
-
-
-class ExpectedInflow(TypedDict):
-    month: str
-    amount: str
-
-
-class Receivables(TypedDict):
-    outstanding: str
-    overdue: str
-    invoice_count: int
-    aging: Aging
-    weighted_days_to_pay: str | None
-    on_time_rate: str | None
-    due_sources: DueSources
-    drilldown: dict[str, str]
-    dso: str | None
-    expected_inflows: list[ExpectedInflow]
-
-
-class ExpectedOutflow(TypedDict):
-    month: str
-    amount: str
-
-
-class Payables(TypedDict):
-    outstanding: str
-    overdue: str
-    invoice_count: int
-    aging: Aging
-    weighted_days_to_pay: str | None
-    on_time_rate: str | None
-    due_sources: DueSources
-    drilldown: dict[str, str]
-    dpo: str | None
-    expected_outflows: list[ExpectedOutflow]
-
-
-class IneligibleItem(TypedDict):
-    reason: Literal['too_old', 'overdue_30', 'cancellation_in_process', 'generic_debtor', 'intercompany', 'blacklisted', 'balance_mismatch', 'missing_rate']
-    count: int
-    amount: str
-    drilldown: dict[str, str]
-
-
-class FactoringPool(TypedDict):
-    """
-    The issued invoices that could be sold or lent upon.
-    """
-
-    eligible_amount: str
-    eligible_count: int
-    ineligible: list[IneligibleItem]
-    advance_rate: str
-    max_age_days: int
-    debtor_cap: str
-    haircut: str
-    fundable: str
-    drilldown: dict[str, str]
-
-
-class Debtor(TypedDict):
-    rfc: str
-    name: str | None
-    outstanding: str
-    overdue: str
-    invoice_count: int
-    aging: Aging
-    oldest_due_date: str
-    weighted_days_to_pay: str | None
-    on_time_rate: str | None
-    eligible_amount: str
-    capped_amount: str
-    blacklist: Listed
-    drilldown: dict[str, str]
-
-
-class Sensitivity(TypedDict):
-    """
-    What current_mxn gains when the currency rises.
-    """
-
-    plus_1pct: str
-    plus_5pct: str
-    plus_10pct: str
-
-
-class FxExposureRow(TypedDict):
-    currency: str
-    issued_amount: str
-    received_amount: str
-    issued_mxn: str
-    received_mxn: str
-    share_of_sales: str | None
-    share_of_purchases: str | None
-    open_receivable: str
-    open_payable: str
-    net_open: str
-    booked_mxn: str
-    current_rate: str | None
-    rate_date: str | None
-    rate_source: str | None
-    current_mxn: str | None
-    unrealized_gain_loss: str | None
-    realized_gain_loss: str
-    sensitivity: Sensitivity | None
-    drilldown: dict[str, str]
 
 
 ReportKey: TypeAlias = Literal['fiscal-summary', 'revenue-expenses', 'annual-comparison', 'counterparty-network', 'cancellations', 'payment-behavior', 'diot', 'compliance', 'payroll']
@@ -555,51 +117,6 @@ class ReportAnnualComparisonRow(TypedDict):
     drilldown: dict[str, str]
 
 
-class ReportCounterpartyNetworkRow(TypedDict):
-    rfc: str
-    name: str | None
-    relation: Literal['customer', 'supplier', 'both']
-    issued: str
-    received: str
-    issued_share: str | None
-    received_share: str | None
-    invoice_count: int
-    credit_note_count: int
-    cancelled_count: int
-    first_day: str
-    last_day: str
-    active_months: int
-    blacklist: Listed
-    drilldown: dict[str, str]
-
-
-class ReportCancellationsRow(TypedDict):
-    direction: Literal['issued', 'received']
-    reason: Literal['01', '02', '03', '04', 'unknown']
-    count: int
-    amount: str | None
-    without_amount: int
-    share: str | None
-    lag_days: str | None
-    after_month_close: int
-    drilldown: dict[str, str]
-
-
-class ReportPaymentBehaviorRow(TypedDict):
-    direction: Literal['issued', 'received']
-    rfc: str
-    name: str | None
-    paid: str
-    payment_count: int
-    invoice_count: int
-    weighted_days_to_pay: str | None
-    on_time_rate: str | None
-    average_installments: str | None
-    outstanding: str
-    overdue: str
-    drilldown: dict[str, str]
-
-
 class ReportDiotRow(TypedDict):
     period: str
     is_partial: bool
@@ -622,31 +139,7 @@ class ReportDiotRow(TypedDict):
 OpinionSense: TypeAlias = Literal['positivo', 'negativo', 'en_suspension', 'inscrito_sin_obligaciones', 'no_inscrito']
 
 
-FieldSchema0: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema0"], dict[str, "FieldSchema0"]]]
-
-
-FieldSchema1: TypeAlias = Optional[Union[str, float, bool, list["FieldSchema1"], dict[str, "FieldSchema1"]]]
-
-
-class ReportReturnRow(TypedDict):
-    kind: Literal['return']
-    description: str
-    periodicity: Literal['monthly', 'annual', 'unknown']
-    period: str
-    due_date: str
-    status: Literal['pending', 'filed', 'overdue', 'unknown']
-    declaration_id: str | None
-    drilldown: dict[str, str]
-
-
-class ReportCertificateRow(TypedDict):
-    kind: Literal['certificate']
-    serial: str
-    certificate_kind: Literal['efirma', 'csd']
-    valid_to: str
-    status: Literal['active', 'revoked', 'expired']
-    days_to_expiry: int
-    drilldown: dict[str, str]
+JsonValue: TypeAlias = Optional[Union[str, float, bool, list["JsonValue"], dict[str, "JsonValue"]]]
 
 
 class ReportPayrollRow(TypedDict):
@@ -676,6 +169,15 @@ class ReportQueued(TypedDict):
     status: Literal['queued']
     key: ReportKey
     fiscal_entity_id: str
+
+
+ExportKind: TypeAlias = Literal['cfdi', 'conceptos', 'pagos', 'xml']
+
+
+ExportFormat: TypeAlias = Literal['csv', 'xlsx', 'ndjson', 'zip']
+
+
+ExportStatus: TypeAlias = Literal['queued', 'running', 'ready', 'failed', 'expired']
 
 
 class CustomBlacklist(TypedDict):
@@ -821,46 +323,6 @@ class Alert(TypedDict):
 EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed']
 
 
-class Webhook(TypedDict):
-    webhook_id: str
-    name: str
-    type: Literal['custom'] | None
-    url: str
-    event_keys: list[EventKey]
-    is_enabled: bool
-    secret_hint: str
-    created_at: str
-    updated_at: str
-
-
-class WebhookDraft(TypedDict):
-    name: str
-    type: NotRequired[Literal['custom'] | None]
-    url: str
-    event_keys: list[EventKey]
-
-
-class NewWebhook(TypedDict):
-    webhook_id: str
-    name: str
-    type: Literal['custom'] | None
-    url: str
-    event_keys: list[EventKey]
-    is_enabled: bool
-    secret_hint: str
-    created_at: str
-    updated_at: str
-    signing_secret: str
-
-
-class WebhookChanges(TypedDict):
-    name: NotRequired[str]
-    type: NotRequired[Literal['custom'] | None]
-    url: NotRequired[str]
-    event_keys: NotRequired[list[EventKey]]
-    is_enabled: NotRequired[bool]
-
-
 class RotatedSecret(TypedDict):
     """
     A new signing secret, which signs nothing until it is committed.
@@ -869,6 +331,10 @@ class RotatedSecret(TypedDict):
     webhook_id: str
     signing_secret: str
     secret_hint: str
+
+
+class WebhookTest(TypedDict):
+    event_key: NotRequired[EventKey]
 
 
 DeliveryStatus: TypeAlias = Literal['pending', 'delivered', 'failed', 'lost']
@@ -883,96 +349,9 @@ class WebhookAttempt(TypedDict):
     response_body: str | None
 
 
-class RedeliveryRequest(TypedDict):
-    since: str
-    statuses: NotRequired[list[Literal['lost', 'failed']]]
-
-
 class Redelivered(TypedDict):
     redelivered_count: int
     has_more: bool
-
-
-class CfdiCancelledEvent(TypedDict):
-    event: Literal['cfdi.cancelled']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    cfdi_uuid: str
-    cancelled_at: str
-    cancellation_reason: Literal['01', '02', '03', '04', 'unknown']
-    severity: Literal['critical', 'warning']
-    direction: Literal['issued', 'received']
-    cfdi_type: str
-    payment_status: Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
-    total: str
-    currency: str
-    emisor_rfc: str
-    receptor_rfc: str
-    issued_at: str
-
-
-class CfdiCancelledAfterPaymentEvent(TypedDict):
-    event: Literal['cfdi.cancelled_after_payment']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    cfdi_uuid: str
-    cancelled_at: str
-    cancellation_reason: Literal['01', '02', '03', '04', 'unknown']
-    severity: Literal['critical', 'warning']
-    direction: Literal['issued', 'received']
-    cfdi_type: str
-    payment_status: Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
-    total: str
-    currency: str
-    emisor_rfc: str
-    receptor_rfc: str
-    issued_at: str
-
-
-class SyncCompletedEvent(TypedDict):
-    event: Literal['sync.completed']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    job_id: str
-    data_source_key: str
-    period: str | None
-    document_type: str
-    direction: Literal['issued', 'received'] | None
-    created_count: int
-    updated_count: int
-    cancelled_count: int
-    first_issued_at: str | None
-    last_issued_at: str | None
-    completed_at: str
-
-
-class SyncFailedEvent(TypedDict):
-    event: Literal['sync.failed']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    job_id: str
-    data_source_key: str
-    period: str | None
-    document_type: str
-    direction: Literal['issued', 'received'] | None
-    created_count: int
-    updated_count: int
-    cancelled_count: int
-    first_issued_at: str | None
-    last_issued_at: str | None
-    completed_at: str
-    error_class: Literal['invalid_credentials', 'login_failed', 'sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error', 'undefined']
-    last_code: str
-    will_retry: bool
-    next_attempt_at: str | None
 
 
 class ConnectionCiecInvalidEvent(TypedDict):
@@ -982,29 +361,6 @@ class ConnectionCiecInvalidEvent(TypedDict):
     fiscal_entity_id: str
     rfc: str
     rejected_at: str
-
-
-Change = TypedDict(
-    'Change',
-    {
-        'field': str,
-        'from': FieldSchema0,
-        'to': FieldSchema1,
-    },
-)
-
-
-class DocumentCsfUpdatedEvent(TypedDict):
-    event: Literal['document.csf.updated']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    document_id: str
-    document_date: str
-    version: int
-    fields_status: Literal['read', 'unreadable']
-    changes: list[Change]
 
 
 DocumentOpinion32dChangedEvent = TypedDict(
@@ -1019,70 +375,10 @@ DocumentOpinion32dChangedEvent = TypedDict(
         'document_date': str,
         'version': int,
         'folio': str,
-        'from': Literal['positivo', 'negativo', 'en_suspension', 'inscrito_sin_obligaciones', 'no_inscrito'],
-        'to': Literal['positivo', 'negativo', 'en_suspension', 'inscrito_sin_obligaciones', 'no_inscrito'],
+        'from': OpinionSense,
+        'to': OpinionSense,
     },
 )
-
-
-class ObligationDueSoonEvent(TypedDict):
-    event: Literal['obligation.due_soon']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    description: str
-    periodicity: Literal['monthly', 'annual']
-    period: str
-    due_date: str
-    extended_due_date: str | None
-    days_left: int
-
-
-class StorageFailedEvent(TypedDict):
-    event: Literal['storage.failed']
-    event_id: str
-    occurred_at: str
-    connector_id: str
-    connector_name: str
-    provider: Literal['s3', 'azure_blob', 'google_drive', 'onedrive']
-    error_code: str
-    error_message: str
-
-
-class MailboxNotificationReceivedEvent(TypedDict):
-    event: Literal['mailbox.notification_received']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    notification_id: str
-    kind: Literal['notificacion', 'requerimiento', 'mensaje_interes', 'comunicado', 'aviso']
-    title: str
-    authority: str
-    document_number: str | None
-    sent_at: str
-    status: Literal['pending', 'opened', 'notified_by_expiry', 'informational']
-    severity: Literal['info', 'warning', 'critical']
-    open_deadline: str | None
-    deadline_basis: Literal['published', 'estimated'] | None
-    effective_at: str | None
-
-
-class BlacklistChangedEvent(TypedDict):
-    event: Literal['blacklist.changed']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    counterparty_rfc: str
-    counterparty_name: str
-    source: str
-    list_label: str
-    change: Literal['listed', 'situacion_changed', 'removed']
-    situacion_before: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] | None
-    situacion: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] | None
-    severity: Literal['info', 'low', 'medium', 'high', 'critical'] | None
 
 
 class WebhookTestEvent(TypedDict):
@@ -1090,9 +386,19 @@ class WebhookTestEvent(TypedDict):
     event_id: str
     occurred_at: str
     webhook_id: str
+    sample_of: NotRequired[str]
 
 
 class S3Config(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    bucket: str
+    region: NotRequired[str]
+    endpoint: NotRequired[str | None]
+    path_style: NotRequired[bool | None]
+
+
+class S3ConfigInput(TypedDict):
     prefix: NotRequired[str]
     path_template: NotRequired[str]
     bucket: str
@@ -1109,7 +415,21 @@ class AzureBlobConfig(TypedDict):
     endpoint: NotRequired[str | None]
 
 
+class AzureBlobConfigInput(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    account: str
+    container: str
+    endpoint: NotRequired[str | None]
+
+
 class GoogleDriveConfig(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    folder_id: str
+
+
+class GoogleDriveConfigInput(TypedDict):
     prefix: NotRequired[str]
     path_template: NotRequired[str]
     folder_id: str
@@ -1123,37 +443,18 @@ class OneDriveConfig(TypedDict):
     folder_id: NotRequired[str | None]
 
 
-class Scope(TypedDict):
-    fiscal_entity_ids: list[str] | None
-    kinds: list[Literal['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse']]
-
-
-class LastManifest(TypedDict):
-    """
-    The last manifest at the present place. Each names the one before it. Null before the first one.
-    """
-
-    path: str
-    sha256: str
+class OneDriveConfigInput(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    tenant: NotRequired[str]
+    drive_id: NotRequired[str | None]
+    folder_id: NotRequired[str | None]
 
 
 class StorageError(TypedDict):
     code: str
     message: str
     at: str
-
-
-class StorageBackfill(TypedDict):
-    """
-    The latest backfill.
-    """
-
-    status: Literal['queued', 'running', 'paused', 'completed']
-    total: int | None
-    copied: int
-    failed: int
-    requested_at: str
-    completed_at: str | None
 
 
 class S3Credentials(TypedDict):
@@ -1174,70 +475,10 @@ class AzureBlobCredentials(TypedDict):
     sas_token: NotRequired[str]
 
 
-class ServiceAccount(TypedDict):
-    """
-    The key file of a service account. Its other members are accepted and not stored.
-    """
-
-    client_email: str
-    private_key: str
-
-
-class GoogleDriveCredentials(TypedDict):
-    """
-    A service account, or the other three.
-    """
-
-    service_account: NotRequired[ServiceAccount]
-    client_id: NotRequired[str]
-    client_secret: NotRequired[str]
-    refresh_token: NotRequired[str]
-
-
 class OneDriveCredentials(TypedDict):
     client_id: str
     client_secret: NotRequired[str]
     refresh_token: str
-
-
-class Scope1(TypedDict):
-    fiscal_entity_ids: NotRequired[list[str] | None]
-    kinds: NotRequired[list[Literal['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse']] | None]
-
-
-class StorageConnectorDraft1(TypedDict):
-    name: str
-    provider: Literal['s3']
-    config: S3Config
-    credentials: S3Credentials
-    scope: NotRequired[Scope1]
-
-
-class StorageConnectorDraft2(TypedDict):
-    name: str
-    provider: Literal['azure_blob']
-    config: AzureBlobConfig
-    credentials: AzureBlobCredentials
-    scope: NotRequired[Scope1]
-
-
-class StorageConnectorDraft3(TypedDict):
-    name: str
-    provider: Literal['google_drive']
-    config: GoogleDriveConfig
-    credentials: GoogleDriveCredentials
-    scope: NotRequired[Scope1]
-
-
-class StorageConnectorDraft4(TypedDict):
-    name: str
-    provider: Literal['onedrive']
-    config: OneDriveConfig
-    credentials: OneDriveCredentials
-    scope: NotRequired[Scope1]
-
-
-StorageConnectorDraft: TypeAlias = StorageConnectorDraft1 | StorageConnectorDraft2 | StorageConnectorDraft3 | StorageConnectorDraft4
 
 
 class StorageRefusedDocument(TypedDict):
@@ -1252,181 +493,11 @@ class StorageRefusedDocument(TypedDict):
     path: str
 
 
-class Config(TypedDict):
-    """
-    The members of the place that change. The others stay as they are.
-    """
-
-    prefix: NotRequired[str]
-    path_template: NotRequired[str]
-    bucket: NotRequired[str]
-    region: NotRequired[str]
-    endpoint: NotRequired[str | None]
-    path_style: NotRequired[bool | None]
-
-
-class Config1(TypedDict):
-    """
-    The members of the place that change. The others stay as they are.
-    """
-
-    prefix: NotRequired[str]
-    path_template: NotRequired[str]
-    account: NotRequired[str]
-    container: NotRequired[str]
-    endpoint: NotRequired[str | None]
-
-
-class Config2(TypedDict):
-    """
-    The members of the place that change. The others stay as they are.
-    """
-
-    prefix: NotRequired[str]
-    path_template: NotRequired[str]
-    folder_id: NotRequired[str]
-
-
-class Config3(TypedDict):
-    """
-    The members of the place that change. The others stay as they are.
-    """
-
-    prefix: NotRequired[str]
-    path_template: NotRequired[str]
-    tenant: NotRequired[str]
-    drive_id: NotRequired[str | None]
-    folder_id: NotRequired[str | None]
-
-
-class StorageConnectorChanges(TypedDict):
-    name: NotRequired[str]
-    config: NotRequired[Config | Config1 | Config2 | Config3]
-    credentials: NotRequired[S3Credentials | AzureBlobCredentials | GoogleDriveCredentials | OneDriveCredentials]
-    scope: NotRequired[Scope1]
-    connector_status: NotRequired[Literal['active', 'paused']]
-
-
-class Step(TypedDict):
-    step: Literal['write', 'read', 'delete']
-    ok: bool
-    ms: int
-
-
-class Error1(TypedDict):
-    """
-    Why the last step failed; null when all succeeded.
-    """
-
-    code: str
-    message: str
-
-
-class StorageConnectorTest(TypedDict):
-    ok: bool
-    steps: list[Step]
-    error: Error1 | None
-
-
-class Seats(TypedDict):
-    allowance: int | None
-    used: int
-
-
-class Billing(TypedDict):
-    state: Literal['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired']
-    plan: Literal['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold']
-    seats: Seats
-    trial_ends_at: str | None
-    open_invoices: int
-    amount_due: str
-    currency: str
-    grace_until: str | None
-
-
-class Limits(TypedDict):
-    extractors: int | None
-    rfcs: int | None
-
-
-class Prices(TypedDict):
-    """
-    Null when the plan is free.
-    """
-
-    rule_ref: str
-    currency: str
-    month: str
-    rfc: str
-
-
-class BillingPlan(TypedDict):
-    plan: Literal['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold']
-    name: str
-    limits: Limits
-    seats_included: int | None
-    rfc_allowance: int | None
-    trial_ends_at: str | None
-    prices: Prices | None
-
-
-class Seats1(TypedDict):
-    used: int
-    limit: int | None
-
-
-class Extractors(TypedDict):
-    used: int
-    limit: int | None
-
-
-class QuotaUsage(TypedDict):
-    used: int
-    limit: int | None
-    unit: Literal['items', 'bytes', 'documents']
-    resets_at: str | None
-
-
-class Invoice(TypedDict):
-    invoice_id: str
-    number: str
-    period: str
-    subtotal: str
-    tax: str
-    total: str
-    currency: str
-    status: Literal['open', 'paid', 'void']
-    issued_at: str
-    due_at: str
-    grace_until: str
-    is_overdue: bool
-    paid_at: str | None
-    pdf_url: str | None
-    rule_ref: str | None
-
-
 ConnectionStatus: TypeAlias = Literal['draft', 'active', 'paused', 'invalid_ciec']
 
 
 class BillingRfcChanges(TypedDict):
     active: bool
-
-
-class ScheduleSpec(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    n: int
-
-
-class ScheduleSpec1(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    weekday: int
-    nth: int
 
 
 TriggerKind: TypeAlias = Literal['connection_created', 'connection_reactivated', 'schedule']
@@ -1435,130 +506,7 @@ TriggerKind: TypeAlias = Literal['connection_created', 'connection_reactivated',
 ScheduleKind: TypeAlias = Literal['daily', 'every_n_days', 'nth_weekday_monthly']
 
 
-ScopeModel: TypeAlias = Literal['full_history', 'last_n_months', 'since_watermark']
-
-
-class ScheduleSpec2(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    n: int
-
-
-class ScheduleSpec3(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    weekday: int
-    nth: int
-
-
-class ExtractorDraft(TypedDict):
-    name: str
-    trigger_kind: TriggerKind
-    scope: ScopeModel
-    data_source_keys: list[str]
-    schedule_kind: NotRequired[ScheduleKind | None]
-    schedule_spec: NotRequired[dict[str, Any] | ScheduleSpec2 | ScheduleSpec3 | None]
-    scope_months: NotRequired[int | None]
-    timezone: NotRequired[str]
-    is_enabled: NotRequired[bool]
-
-
-class ScheduleSpec4(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    n: int
-
-
-class ScheduleSpec5(TypedDict):
-    """
-    `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
-    """
-
-    weekday: int
-    nth: int
-
-
-class ExtractorChanges(TypedDict):
-    name: NotRequired[str]
-    trigger_kind: NotRequired[TriggerKind]
-    scope: NotRequired[ScopeModel]
-    data_source_keys: NotRequired[list[str]]
-    schedule_kind: NotRequired[ScheduleKind | None]
-    schedule_spec: NotRequired[dict[str, Any] | ScheduleSpec4 | ScheduleSpec5 | None]
-    scope_months: NotRequired[int | None]
-    timezone: NotRequired[str]
-    is_enabled: NotRequired[bool]
-
-
-class ExtractorRun(TypedDict):
-    status: Literal['dispatched', 'no_connections']
-    connections: int
-    dispatched: int
-
-
-class Run(TypedDict):
-    run_id: str
-    extractor_id: str
-    trigger: Literal['manual', 'connection_created', 'connection_reactivated', 'schedule']
-    local_date: str | None
-    fiscal_entity_id: str | None
-    started_at: str
-    status: Literal['planned', 'dispatched', 'no_connections']
-    connections: int
-    dispatched: int
-    gap_jobs: int
-
-
-class DataSource(TypedDict):
-    key: Literal['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug']
-    label: str
-    description: str
-    kind: Literal['cfdi', 'document']
-    is_mandatory: bool
-    is_premium: bool
-    is_active: bool
-
-
-class Efirma(TypedDict):
-    """
-    The certificate of the stored e.firma. Null without one. The key is never shown.
-    """
-
-    certificate_number: str
-    valid_from: str
-    valid_to: str
-    days_to_expiry: int
-
-
-class Warning(TypedDict):
-    code: str
-    message: str
-
-
-class FiscalEntity(TypedDict):
-    fiscal_entity_id: str
-    fiscal_entity_uuid: str
-    rfc: str
-    name: str | None
-    status: ConnectionStatus
-    data_source_keys: list[str]
-    invalid_reason: Literal['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired'] | None
-    ciec_set: bool
-    credential_kind: Literal['ciec', 'efirma', 'both'] | None
-    efirma: Efirma | None
-    visible_from: str | None
-    visible_to: str | None
-    windows: CfdiWindows
-    window_state: WindowState
-    warnings: list[Warning]
-    linked_at: str
-    updated_at: str
+Scope: TypeAlias = Literal['full_history', 'last_n_months', 'since_watermark']
 
 
 DataSourceKey: TypeAlias = str
@@ -1575,27 +523,24 @@ class FiscalEntityChanges(TypedDict):
     efirma: NotRequired[EfirmaFiles | None]
     data_source_keys: NotRequired[list[DataSourceKey] | None]
     name: NotRequired[str | None]
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | None]]
 
 
-class Jobs(TypedDict):
+SyncState: TypeAlias = Literal['idle', 'running', 'waiting', 'blocked']
+
+
+class SyncJobCounts(TypedDict):
     """
-    Counts the latest job of each data source and month that the organization’s runs created or joined.
+    Counts the latest job of each data source and month that the organization’s last 60 runs created or joined.
     """
 
     queued: int
     running: int
+    waiting: int
     succeeded: int
     failed: int
     total: int
-
-
-class SyncStatus(TypedDict):
-    fiscal_entity_id: str
-    status: Literal['idle', 'running']
-    jobs: Jobs
-    percent: int
-    last_success_at: str | None
-    last_failure_at: str | None
 
 
 class RejectedFile(TypedDict):
@@ -1607,41 +552,7 @@ class RejectedFile(TypedDict):
 MonthStatus: TypeAlias = Literal['complete', 'partial', 'requested', 'missing', 'unobtainable']
 
 
-class LackingDocument(TypedDict):
-    uuid: str
-    issued_at: str | None
-    estatus: Literal['vigente', 'cancelado'] | None
-    kind: Literal['cfdi', 'retenciones'] | None
-    why: Literal['xml_not_delivered_yet', 'requested', 'cancelled_received', 'rejected', 'unobtainable']
-    code: str | None
-
-
 DocumentKind: TypeAlias = Literal['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug']
-
-
-class Address(TypedDict):
-    postal_code: str | None
-    street_type: str | None
-    street: str | None
-    exterior_number: str | None
-    interior_number: str | None
-    neighborhood: str | None
-    locality: str | None
-    municipality: str | None
-    state: str | None
-    between_street: str | None
-    and_street: str | None
-
-
-EconomicActivity = TypedDict(
-    'EconomicActivity',
-    {
-        'description': str,
-        'percentage': str | None,
-        'from': str | None,
-        'to': str | None,
-    },
-)
 
 
 TaxRegime = TypedDict(
@@ -1678,61 +589,18 @@ class ComplianceOpinion(TypedDict):
     date: str
 
 
-class Certificate(TypedDict):
-    serial: str
-    kind: Literal['efirma', 'csd']
-    status: Literal['active', 'revoked', 'expired']
-    valid_from: str
-    valid_to: str
-
-
 class ObligationList(TypedDict):
     obligations: list[TaxObligation]
-
-
-class Source(TypedDict):
-    document_id: str
-    data_source_key: str
-    version: int
-    is_latest: bool
-    document_date: str
-    created_at: str
 
 
 FieldChange = TypedDict(
     'FieldChange',
     {
         'field': str,
-        'from': FieldSchema0,
-        'to': FieldSchema1,
+        'from': JsonValue,
+        'to': JsonValue,
     },
 )
-
-
-class Source4(TypedDict):
-    """
-    The document that names the obligations. Null while you can read none: then there are no rows.
-    """
-
-    document_id: str
-    data_source_key: str
-    document_date: str
-
-
-class Basis1(TypedDict):
-    rules: list[Rule]
-    notes: list[str]
-
-
-class Obligation(TypedDict):
-    description: str
-    periodicity: Literal['monthly', 'annual', 'unknown']
-    due_rule: str | None
-    period: str | None
-    due_date: str | None
-    extended_due_date: str | None
-    status: Literal['pending', 'filed', 'overdue', 'unknown']
-    declaration_id: str | None
 
 
 NotificationStatus: TypeAlias = Literal['pending', 'opened', 'notified_by_expiry', 'informational']
@@ -1753,62 +621,6 @@ class NotificationFetching(TypedDict):
     retry_after_seconds: int
 
 
-class Counts(TypedDict):
-    """
-    How many files have each status.
-    """
-
-    created: int
-    updated: int
-    unchanged: int
-    rejected: int
-
-
-class RejectedRow(TypedDict):
-    line: int
-    code: str
-
-
-class ImportedFile(TypedDict):
-    name: str
-    status: Literal['created', 'updated', 'unchanged', 'rejected']
-    uuid: str | None
-    code: str | None
-    detail: str | None
-    rejected_rows: list[RejectedRow]
-
-
-class ImportSummary(TypedDict):
-    import_id: str
-    status: Literal['queued', 'running', 'completed', 'deleting']
-    bytes: int
-    documents: int
-    created_at: str
-    completed_at: str | None
-
-
-class Actividade(TypedDict):
-    descripcion: str
-    folio: str
-
-
-class RepseStatus(TypedDict):
-    rfc: str
-    is_registered: bool
-    is_stale: bool
-    checked_at: str | None
-    folio: str | None
-    razon_social: str | None
-    entidad: str | None
-    municipio: str | None
-    num_aviso: str | None
-    fecha_aviso: str | None
-    vigencia_hasta: str | None
-    is_expired: bool
-    days_to_expiry: int | None
-    actividades: list[Actividade]
-
-
 class RepseChecking(TypedDict):
     """
     The registry has not answered yet. Do not take this for “not registered”.
@@ -1824,356 +636,10 @@ class RepseQueued(TypedDict):
     rfc: str
 
 
-class Blacklist(TypedDict):
-    """
-    The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.
-    """
-
-    source: str
-    situacion: Literal['presunto', 'definitivo', 'desvirtuado', 'sentencia_favorable'] | None
-
-
-class Counterparty(TypedDict):
-    """
-    The receiver of an issued document, the issuer of a received one.
-    """
-
-    rfc: str
-    nombre: str | None
-    blacklist: Blacklist | None
-
-
-class Cfdi(TypedDict):
-    uuid: str
-    fiscal_entity_id: str
-    direction: Literal['issued', 'received']
-    kind: Literal['cfdi', 'retenciones']
-    version: str | None
-    tipo_comprobante: str | None
-    serie: str | None
-    folio: str | None
-    issued_at: str
-    fecha: str
-    certified_at: str | None
-    pac_rfc: str | None
-    emisor_rfc: str
-    emisor_nombre: str | None
-    emisor_regimen_fiscal: str | None
-    receptor_rfc: str
-    receptor_nombre: str | None
-    receptor_regimen_fiscal: str | None
-    receptor_domicilio_fiscal: str | None
-    counterparty: Counterparty
-    uso_cfdi: str | None
-    tipo_relacion: str | None
-    metodo_pago: str | None
-    forma_pago: str | None
-    condiciones_pago: str | None
-    currency: str | None
-    moneda: str | None
-    tipo_cambio: str | None
-    subtotal: str | None
-    descuento: str | None
-    total: str | None
-    total_mxn: str | None
-    iva_trasladado: str | None
-    iva_retenido: str | None
-    isr_retenido: str | None
-    ieps_trasladado: str | None
-    exportacion: str | None
-    lugar_expedicion: str | None
-    estatus: Literal['vigente', 'cancelado']
-    cancelled_at: str | None
-    cancellation_reason: str | None
-    folio_sustitucion: str | None
-    status_answer: Literal['vigente', 'cancelado', 'no_encontrado', 'unknown'] | None
-    es_cancelable: Literal['cancelable_sin_aceptacion', 'cancelable_con_aceptacion', 'no_cancelable'] | None
-    estatus_cancelacion: Literal['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido'] | None
-    status_checked_at: str | None
-    is_substituted: bool
-    substituted_not_cancelled: bool
-    payment_status: Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
-    paid_amount: str | None
-    credited_amount: str | None
-    balance: str | None
-    last_payment_at: str | None
-    fully_paid_at: str | None
-    has_xml: bool
-    has_pdf: bool
-    origin: Literal['authority', 'import']
-    updated_at: str
-
-
-class Basis2(TypedDict):
-    population: str
-    substitution: str
-    amounts: str
-    currency: str
-    month: str
-
-
-class ByTipo(TypedDict):
-    """
-    `count` by tipo_comprobante.
-    """
-
-    I: int
-    E: int
-    P: int
-    N: int
-    T: int
-
-
-class CfdiMonth(TypedDict):
-    month: str
-    direction: Literal['issued', 'received']
-    count: int
-    cancelled_count: int
-    substituted_count: int
-    by_tipo: ByTipo
-    subtotal: str
-    descuento: str
-    iva_trasladado: str
-    iva_retenido: str
-    isr_retenido: str
-    ieps: str
-    total: str
-    credit_notes: str
-    credit_notes_iva: str
-    net: str
-    pue_total: str
-    ppd_total: str
-    is_partial: bool
-    data_status: DataStatus
-    drilldown: str
-    through_date: str | None
-
-
 CfdiChangeReason: TypeAlias = Literal['appeared', 'xml', 'cancelled', 'status', 'payment', 'substituted', 'removed']
 
 
-class Counterparty1(TypedDict):
-    """
-    The receiver of an issued document, the issuer of a received one.
-    """
-
-    rfc: str
-    nombre: str | None
-    blacklist: Blacklist | None
-
-
-class InformacionGlobal(TypedDict):
-    periodicidad: str | None
-    meses: str | None
-    anio: str | None
-
-
-class Traslado(TypedDict):
-    impuesto: str
-    tipo_factor: str | None
-    tasa_o_cuota: str | None
-    base: str | None
-    importe: str | None
-
-
-class Retencione(TypedDict):
-    impuesto: str
-    tipo_factor: str | None
-    tasa_o_cuota: str | None
-    base: str | None
-    importe: str | None
-
-
-class Impuestos(TypedDict):
-    """
-    Of the whole document. Null while only metadata is known.
-    """
-
-    traslados: list[Traslado]
-    retenciones: list[Retencione]
-    total_trasladados: str | None
-    total_retenidos: str | None
-
-
-class Traslado1(TypedDict):
-    nombre: str
-    tasa: str | None
-    importe: str
-
-
-class Retencione1(TypedDict):
-    nombre: str
-    tasa: str | None
-    importe: str
-
-
-class ImpuestosLocales(TypedDict):
-    traslados: list[Traslado1]
-    retenciones: list[Retencione1]
-
-
-class Relacionado(TypedDict):
-    tipo_relacion: str
-    uuid: str
-
-
-class Traslado2(TypedDict):
-    impuesto: str
-    tipo_factor: str | None
-    tasa_o_cuota: str | None
-    base: str | None
-    importe: str | None
-
-
-class Retencione2(TypedDict):
-    impuesto: str
-    tipo_factor: str | None
-    tasa_o_cuota: str | None
-    base: str | None
-    importe: str | None
-
-
-class Impuestos1(TypedDict):
-    traslados: list[Traslado2]
-    retenciones: list[Retencione2]
-
-
-class Iedu(TypedDict):
-    """
-    Whose tuition the line is (complement iedu, instEducativas). Null without it.
-    """
-
-    nombre_alumno: str | None
-    curp: str | None
-    nivel_educativo: str | None
-    aut_rvoe: str | None
-    rfc_pago: str | None
-
-
-class Concepto(TypedDict):
-    """
-    A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces are one.
-    """
-
-    clave_prod_serv: str | None
-    no_identificacion: str | None
-    cantidad: str | None
-    clave_unidad: str | None
-    unidad: str | None
-    descripcion: str | None
-    valor_unitario: str | None
-    importe: str | None
-    descuento: str | None
-    objeto_imp: str | None
-    impuestos: Impuestos1
-    a_cuenta_terceros_rfc: str | None
-    cuenta_predial: list[str]
-    pedimentos: list[str]
-    iedu: Iedu | None
-
-
-class ImpuestosDr(TypedDict):
-    traslados: list[Traslado2]
-    retenciones: list[Retencione2]
-
-
-class Documento(TypedDict):
-    uuid: str
-    serie: str | None
-    folio: str | None
-    moneda_dr: str | None
-    equivalencia_dr: str | None
-    metodo_pago_dr: str | None
-    num_parcialidad: str | None
-    imp_saldo_ant: str | None
-    imp_pagado: str | None
-    imp_saldo_insoluto: str | None
-    objeto_imp_dr: str | None
-    impuestos_dr: ImpuestosDr
-
-
-class Pago(TypedDict):
-    fecha_pago: str
-    forma_pago_p: str | None
-    moneda_p: str | None
-    tipo_cambio_p: str | None
-    monto: str | None
-    num_operacion: str | None
-    documentos: list[Documento]
-
-
-class Nomina(TypedDict):
-    version: str | None
-    tipo_nomina: str | None
-    fecha_pago: str | None
-    fecha_inicial_pago: str | None
-    fecha_final_pago: str | None
-    num_dias_pagados: str | None
-    total_percepciones: str | None
-    total_deducciones: str | None
-    total_otros_pagos: str | None
-    total_gravado: str | None
-    total_exento: str | None
-    isr_retenido: str | None
-    num_empleado: str | None
-    curp: str | None
-    num_seguridad_social: str | None
-    tipo_contrato: str | None
-    tipo_regimen: str | None
-    periodicidad_pago: str | None
-    salario_diario_integrado: str | None
-    antiguedad: str | None
-
-
-class Impuesto(TypedDict):
-    base: str | None
-    impuesto: str | None
-    monto: str | None
-    tipo_pago: str | None
-
-
-class Retencion(TypedDict):
-    clave: str
-    descripcion: str | None
-    mes_inicial: str | None
-    mes_final: str | None
-    ejercicio: str | None
-    nacionalidad_receptor: str | None
-    monto_total_operacion: str | None
-    monto_total_gravado: str | None
-    monto_total_exento: str | None
-    monto_total_retenido: str | None
-    impuestos: list[Impuesto]
-
-
-class CfdiApplication(TypedDict):
-    source_uuid: str
-    kind: Literal['P', 'E']
-    fecha_pago: str
-    forma_pago: str | None
-    num_parcialidad: str | None
-    imp_saldo_ant: str | None
-    imp_pagado: str | None
-    imp_saldo_insoluto: str | None
-    amount: str
-    currency: str | None
-    estatus: Literal['vigente', 'cancelado']
-    counts: bool
-    not_counted_reason: Literal['cancelled', 'other_parties', 'currency_mismatch', 'missing_rate', 'substituted'] | None
-    warnings: list[Literal['receiver_differs']]
-
-
-class CfdiPayments(TypedDict):
-    invoice_uuid: str
-    total: str | None
-    currency: str | None
-    paid_amount: str | None
-    credited_amount: str | None
-    balance: str | None
-    payment_status: Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
-    reported_balance: str | None
-    balance_mismatch: bool
-    data: list[CfdiApplication]
+CfdiHistoryEventName: TypeAlias = Literal['issued', 'certified', 'stored', 'xml', 'substituted', 'cancelled', 'status_check']
 
 
 BlacklistSeverity: TypeAlias = Literal['info', 'low', 'medium', 'high', 'critical']
@@ -2201,21 +667,6 @@ class BlacklistLookupBatch(TypedDict):
     sources: NotRequired[list[str]]
 
 
-class Error2(TypedDict):
-    """
-    Why this RFC was not looked up. In that case `rfc` is the text of the request.
-    """
-
-    code: Literal['rfc.invalid']
-    detail: str
-
-
-class OrganizationScenario(TypedDict):
-    plan: NotRequired[Literal['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold']]
-    rfc_allowance: NotRequired[int | None]
-    trial_ends_at: NotRequired[str | None]
-
-
 class ScenarioOrganization(TypedDict):
     id: str
     plan: str
@@ -2223,32 +674,13 @@ class ScenarioOrganization(TypedDict):
     trial_ends_at: str | None
 
 
-class CancellationScenario(TypedDict):
-    fiscal_entity_id: str
-    cancellation_reason: NotRequired[Literal['01', '02', '03', '04']]
-    cancelled_at: NotRequired[str]
-
-
 class Accepted(TypedDict):
     status: Literal['accepted']
 
 
-class RepseScenario(TypedDict):
-    rfc: str
-    is_registered: bool
-    folio: NotRequired[str | None]
-    razon_social: NotRequired[str | None]
-    entidad: NotRequired[str | None]
-    municipio: NotRequired[str | None]
-    num_aviso: NotRequired[str | None]
-    fecha_aviso: NotRequired[str | None]
-    vigencia_hasta: NotRequired[str | None]
-    actividades: NotRequired[list[Actividade]]
-
-
 class MailboxScenario(TypedDict):
     fiscal_entity_id: str
-    kind: Literal['notificacion', 'requerimiento', 'mensaje_interes', 'comunicado', 'aviso']
+    kind: NotificationKind
     title: NotRequired[str]
     authority: NotRequired[str]
     document_number: NotRequired[str | None]
@@ -2261,107 +693,980 @@ class InvoiceScenario(TypedDict):
     amount: NotRequired[str | float]
 
 
-ReplaceCustomBlacklistBody: TypeAlias = bytes
+Environment: TypeAlias = Literal['test', 'live']
+
+
+class ProblemDetail(TypedDict):
+    message: str
+    retry_after_seconds: int
+
+
+class ProblemError(TypedDict):
+    path: str
+    message: str
+
+
+class RepseSupplierReportBasis(TypedDict):
+    population: str
+    amounts: str
+    currency: str
+    month: str
+
+
+class CfdiWindowsSatCfdiIssued(TypedDict):
+    visible_from: str | None
+    visible_to: str | None
+
+
+Direction: TypeAlias = Literal['issued', 'received']
+
+
+ConcentrationLevel: TypeAlias = Literal['low', 'moderate', 'high']
+
+
+RuleConfidence: TypeAlias = Literal['verified', 'from_memory', 'proposed']
+
+
+class InsightBasisRule(TypedDict):
+    key: str
+    value: Any
+    rule_ref: str
+    valid_from: str
+    valid_to: str | None
+    source: str
+    confidence: RuleConfidence
+
+
+class InsightQualityMissingMonths(TypedDict):
+    issued: list[str]
+    received: list[str]
+
+
+InsightQualityCutMonthsIssued = TypedDict(
+    'InsightQualityCutMonthsIssued',
+    {
+        'month': str,
+        'from': str,
+        'to': str,
+    },
+)
+
+
+class InsightQualityCutMonths(TypedDict):
+    issued: list[InsightQualityCutMonthsIssued]
+    received: list[InsightQualityCutMonthsIssued]
+
+
+class ConcentrationRowByMonth(TypedDict):
+    month: str
+    total: str
+
+
+class Listed2(TypedDict):
+    source: str
+    situacion: BlacklistSituacion | None
+
+
+RiskLevel: TypeAlias = Literal['low', 'medium', 'high', 'critical']
+
+
+RiskRowFlagCode: TypeAlias = Literal['counterparty_69b_definitivo', 'counterparty_69b_presunto', 'counterparty_69b_bis', 'csd_sin_efectos', 'counterparty_69', 'cancelled_after_payment', 'cancellation_in_process', 'sat_not_found', 'ppd_missing_complement', 'complement_late', 'complement_cancelled', 'pue_forma_99', 'ppd_forma_not_99', 'cash_over_2000', 'withholding_missing', 'repse_not_valid_at_payment', 'duplicate_suspected', 'substituted_not_cancelled', 'receptor_regimen_uso_invalid', 'metadata_only']
+
+
+class RiskRowFlag(TypedDict):
+    code: RiskRowFlagCode
+    weight: int
+    severity: RiskLevel
+    message: str
+    rule_ref: str
+    evidence: dict[str, Any]
+
+
+DeductionRowStatus: TypeAlias = Literal['eligible', 'capped', 'not_deductible', 'review']
+
+
+DeductionRowReason: TypeAlias = Literal['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo', 'repse_missing_at_payment', 'wrong_receptor_regimen', 'not_electronic', 'not_paid', 'missing_rate', 'payment_form_review', 'mortgage_loan', 'tuition_without_iedu', 'uso_undefined', 'cap_unknown', 'cap_global', 'cap_donations', 'cap_retirement_voluntary', 'cap_retirement_185', 'cap_tuition', 'cap_health', 'cap_funeral', 'cap_mortgage', 'cap_insurance', 'cap_school_transport']
+
+
+WithholdingSource: TypeAlias = Literal['cfdi', 'pago', 'retencion_cfdi']
+
+
+WithholdingRole: TypeAlias = Literal['withheld_from_us', 'withheld_by_us']
+
+
+Impuesto: TypeAlias = Literal['ISR', 'IVA', 'IEPS']
+
+
+WithholdingClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios', 'otros', 'sueldos']
+
+
+RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
+
+
+class VatMonthCobrado(TypedDict):
+    base_16: str
+    iva_16: str
+    base_8: str
+    iva_8: str
+    base_0: str
+    base_exento: str
+    base_otras: str
+    iva_otras: str
+    retenido_por_clientes: str
+
+
+class VatMonthPagado(TypedDict):
+    base_16: str
+    iva_16: str
+    base_8: str
+    iva_8: str
+    base_0: str
+    base_exento: str
+    base_otras: str
+    iva_otras: str
+    retenido_a_terceros: str
+
+
+class VatMonthDevengado(TypedDict):
+    trasladado: str
+    acreditable: str
+
+
+VatMonthResultado: TypeAlias = Literal['a_cargo', 'a_favor']
+
+
+class VatMonthPagosSinConciliar(TypedDict):
+    count: int
+    iva: str
+    iva_cobrado: str
+    iva_pagado: str
+
+
+class VatMonthDeclarado(TypedDict):
+    iva_a_cargo: str
+    iva_a_favor: str
+    operation_number: str | None
+
+
+class VatMonthDataStatus(TypedDict):
+    issued: DataStatus
+    received: DataStatus
+
+
+ConceptLevel: TypeAlias = Literal['segment', 'family', 'class', 'key', 'description']
+
+
+class ConceptRowTopCounterparty(TypedDict):
+    rfc: str
+    nombre: str | None
+    amount: str
+
+
+ConceptRowIvaMix = TypedDict(
+    'ConceptRowIvaMix',
+    {
+        '0': str,
+        '8': str,
+        '16': str,
+        'exento': str,
+        'otras': str,
+        'no_objeto': str,
+    },
+)
+
+
+class ConceptRowByMonth(TypedDict):
+    month: str
+    amount: str
+
+
+class EfosExposureBySituacion(TypedDict):
+    situacion: BlacklistSituacion
+    counterparty_count: int
+    invoice_count: int
+    amount: str
+    iva_acreditado: str
+    isr_effect: str | None
+
+
+DeadlineBasis: TypeAlias = Literal['published', 'estimated']
+
+
+class ReceivablesAging(TypedDict):
+    current: str
+    d1_30: str
+    d31_60: str
+    d61_90: str
+    d90_plus: str
+
+
+class ReceivablesDueSources(TypedDict):
+    parsed: int
+    default: int
+
+
+FactoringPoolIneligibleReason: TypeAlias = Literal['too_old', 'overdue_30', 'cancellation_in_process', 'generic_debtor', 'intercompany', 'blacklisted', 'balance_mismatch', 'missing_rate']
+
+
+class FactoringPoolIneligible(TypedDict):
+    reason: FactoringPoolIneligibleReason
+    count: int
+    amount: str
+    drilldown: dict[str, str]
+
+
+class FxExposureRowSensitivity(TypedDict):
+    plus_1pct: str
+    plus_5pct: str
+    plus_10pct: str
+
+
+ReportCounterpartyNetworkRowRelation: TypeAlias = Literal['customer', 'supplier', 'both']
+
+
+CancellationReason: TypeAlias = Literal['01', '02', '03', '04', 'unknown']
+
+
+PeriodicityOrUnknown: TypeAlias = Literal['monthly', 'annual', 'unknown']
+
+
+ObligationStatus: TypeAlias = Literal['pending', 'filed', 'overdue', 'unknown']
+
+
+CertificateKind: TypeAlias = Literal['efirma', 'csd']
+
+
+CertificateStatus: TypeAlias = Literal['active', 'revoked', 'expired']
+
+
+Estatus: TypeAlias = Literal['vigente', 'cancelado']
+
+
+MetodoPago: TypeAlias = Literal['PUE', 'PPD']
+
+
+CfdiVersion: TypeAlias = Literal['3.2', '3.3', '4.0', '1.0', '2.0']
+
+
+CfdiKind: TypeAlias = Literal['cfdi', 'retenciones']
+
+
+class WebhookCustomHeader(TypedDict):
+    name: str
+
+
+class WebhookDraftCustomHeader(TypedDict):
+    name: str
+    value: str
+
+
+RedeliveryRequestStatuse: TypeAlias = Literal['lost', 'failed']
+
+
+CancellationSeverity: TypeAlias = Literal['critical', 'warning']
+
+
+PaymentStatus: TypeAlias = Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
+
+
+SyncFailedEventErrorClass: TypeAlias = Literal['invalid_credentials', 'login_failed', 'sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error', 'undefined']
+
+
+DocumentCsfUpdatedEventFieldsStatus: TypeAlias = Literal['read', 'unreadable']
+
+
+DocumentCsfUpdatedEventChange = TypedDict(
+    'DocumentCsfUpdatedEventChange',
+    {
+        'field': str,
+        'from': JsonValue,
+        'to': JsonValue,
+    },
+)
+
+
+Periodicity: TypeAlias = Literal['monthly', 'annual']
+
+
+StorageProvider: TypeAlias = Literal['s3', 'azure_blob', 'google_drive', 'onedrive']
+
+
+BlacklistChangedEventChange: TypeAlias = Literal['listed', 'situacion_changed', 'removed']
+
+
+StorageConnectorConnectorStatus: TypeAlias = Literal['active', 'paused', 'error']
+
+
+Config: TypeAlias = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig
+
+
+StorageKind: TypeAlias = Literal['cfdi_xml', 'csf', 'opinion_32d', 'declaracion', 'buzon', 'acuse']
+
+
+class StorageConnectorScope(TypedDict):
+    fiscal_entity_ids: list[str] | None
+    kinds: list[StorageKind]
+
+
+class StorageConnectorLastManifest(TypedDict):
+    path: str
+    sha256: str
+
+
+StorageBackfillStatus: TypeAlias = Literal['queued', 'running', 'paused', 'completed']
+
+
+class GoogleDriveCredentialsServiceAccount(TypedDict):
+    client_email: str
+    private_key: str
+
+
+class StorageConnectorDraftScope(TypedDict):
+    fiscal_entity_ids: NotRequired[list[str] | None]
+    kinds: NotRequired[list[StorageKind] | None]
+
+
+class StorageConnectorDraftS3(TypedDict):
+    name: str
+    provider: Literal['s3']
+    config: S3ConfigInput
+    credentials: S3Credentials
+    scope: NotRequired[StorageConnectorDraftScope]
+
+
+class StorageConnectorDraftAzureBlob(TypedDict):
+    name: str
+    provider: Literal['azure_blob']
+    config: AzureBlobConfigInput
+    credentials: AzureBlobCredentials
+    scope: NotRequired[StorageConnectorDraftScope]
+
+
+class StorageConnectorDraftOnedrive(TypedDict):
+    name: str
+    provider: Literal['onedrive']
+    config: OneDriveConfigInput
+    credentials: OneDriveCredentials
+    scope: NotRequired[StorageConnectorDraftScope]
+
+
+class StorageConnectorChangesConfig(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    bucket: NotRequired[str]
+    region: NotRequired[str]
+    endpoint: NotRequired[str | None]
+    path_style: NotRequired[bool | None]
+
+
+class StorageConnectorChangesConfig2(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    account: NotRequired[str]
+    container: NotRequired[str]
+    endpoint: NotRequired[str | None]
+
+
+class StorageConnectorChangesConfig3(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    folder_id: NotRequired[str]
+
+
+class StorageConnectorChangesConfig4(TypedDict):
+    prefix: NotRequired[str]
+    path_template: NotRequired[str]
+    tenant: NotRequired[str]
+    drive_id: NotRequired[str | None]
+    folder_id: NotRequired[str | None]
+
+
+StorageConnectorChangesConnectorStatus: TypeAlias = Literal['active', 'paused']
+
+
+StorageConnectorTestStepStep: TypeAlias = Literal['write', 'read', 'delete']
+
+
+class StorageConnectorTestStep(TypedDict):
+    step: StorageConnectorTestStepStep
+    ok: bool
+    ms: int
+
+
+class StorageConnectorTestError(TypedDict):
+    code: str
+    message: str
+
+
+SubscriptionState: TypeAlias = Literal['trialing', 'active', 'past_due', 'suspended', 'diagnostic_expired']
+
+
+Plan: TypeAlias = Literal['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold']
+
+
+class BillingSeats(TypedDict):
+    allowance: int | None
+    used: int
+
+
+class BillingPlanLimits(TypedDict):
+    extractors: int | None
+    rfcs: int | None
+
+
+class BillingPlanPrices(TypedDict):
+    rule_ref: str
+    currency: str
+    month: str
+    rfc: str
+
+
+class OfferedPlanLimits(TypedDict):
+    extractors: int | None
+    webhooks: int | None
+    storage_connectors: int | None
+    exports: int | None
+    blacklists: int | None
+    blacklist_entries: int | None
+    drafts: int | None
+    credentials: int | None
+    invitations: int | None
+    import_bytes_per_day: int | None
+    import_bytes: int | None
+    import_documents_per_day: int | None
+    import_documents: int | None
+
+
+OfferedPlanCheckoutItem: TypeAlias = Literal['plan', 'seat']
+
+
+class OfferedPlanCheckout(TypedDict):
+    item: OfferedPlanCheckoutItem
+    total: str
+    currency: str
+    url: str
+
+
+class BillingUsageSeats(TypedDict):
+    used: int
+    limit: int | None
+
+
+QuotaUsageUnit: TypeAlias = Literal['items', 'bytes', 'documents']
+
+
+InvoiceStatus: TypeAlias = Literal['open', 'paid', 'void']
+
+
+BillingRfcSeatSource: TypeAlias = Literal['trial', 'plan', 'allowance']
+
+
+class ExtractorScheduleSpec(TypedDict):
+    pass
+
+
+class ExtractorScheduleSpec2(TypedDict):
+    n: int
+
+
+class ExtractorScheduleSpec3(TypedDict):
+    weekday: int
+    nth: int
+
+
+ExtractorDataSourceKey: TypeAlias = Literal['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug']
+
+
+class ExtractorDraftScheduleSpec(TypedDict):
+    pass
+
+
+class ExtractorDraftScheduleSpec2(TypedDict):
+    n: int
+
+
+class ExtractorDraftScheduleSpec3(TypedDict):
+    weekday: int
+    nth: int
+
+
+ExtractorRunStatus: TypeAlias = Literal['dispatched', 'no_connections']
+
+
+RunTrigger: TypeAlias = Literal['manual', 'connection_created', 'connection_reactivated', 'schedule']
+
+
+RunStatus: TypeAlias = Literal['planned', 'dispatched', 'no_connections']
+
+
+DataSourceKind: TypeAlias = Literal['cfdi', 'document']
+
+
+FiscalEntityInvalidReason: TypeAlias = Literal['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired']
+
+
+FiscalEntityCredentialKind: TypeAlias = Literal['ciec', 'efirma', 'both']
+
+
+class FiscalEntityEfirma(TypedDict):
+    certificate_number: str
+    valid_from: str
+    valid_to: str
+    days_to_expiry: int
+
+
+class FiscalEntityWarning(TypedDict):
+    code: str
+    message: str
+
+
+class FiscalEntityBatchAnswerCounts(TypedDict):
+    connected: int
+    already_connected: int
+    refused: int
+    not_attempted: int
+
+
+BatchResultResult: TypeAlias = Literal['connected', 'already_connected', 'refused', 'not_attempted']
+
+
+class BatchResultRefusalDetail(TypedDict):
+    message: str
+    retry_after_seconds: int
+
+
+class BatchResultRefusalError(TypedDict):
+    path: str
+    message: str
+
+
+class BatchResultRefusal(TypedDict):
+    status: int
+    detail: str | BatchResultRefusalDetail
+    code: str
+    errors: NotRequired[list[BatchResultRefusalError]]
+    checkout_url: NotRequired[str]
+    resource_id: NotRequired[str]
+    open_deadline: NotRequired[str]
+
+
+SyncStatusStatus: TypeAlias = Literal['idle', 'running']
+
+
+SyncJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', 'failed']
+
+
+CfdiSource: TypeAlias = Literal['sat_cfdi_issued', 'sat_cfdi_received']
+
+
+LackingDocumentWhy: TypeAlias = Literal['xml_not_delivered_yet', 'requested', 'cancelled_received', 'rejected', 'unobtainable']
+
+
+DocumentFieldsStatus: TypeAlias = Literal['none', 'pending', 'read', 'unreadable']
+
+
+class TaxStatusAddress(TypedDict):
+    postal_code: str | None
+    street_type: str | None
+    street: str | None
+    exterior_number: str | None
+    interior_number: str | None
+    neighborhood: str | None
+    locality: str | None
+    municipality: str | None
+    state: str | None
+    between_street: str | None
+    and_street: str | None
+
+
+TaxStatusEconomicActivity = TypedDict(
+    'TaxStatusEconomicActivity',
+    {
+        'description': str,
+        'percentage': str | None,
+        'from': str | None,
+        'to': str | None,
+    },
+)
+
+
+class TaxProfileTaxStatusSource(TypedDict):
+    document_id: str
+    data_source_key: str
+    version: int
+    is_latest: bool
+    document_date: str
+    created_at: str
+
+
+class TaxProfileOpinion(TypedDict):
+    source: TaxProfileTaxStatusSource
+    fields: ComplianceOpinion
+    changes: list[FieldChange]
+
+
+class TaxProfileObligations(TypedDict):
+    source: TaxProfileTaxStatusSource
+    fields: ObligationList
+    changes: list[FieldChange]
+
+
+class ObligationsSource(TypedDict):
+    document_id: str
+    data_source_key: str
+    document_date: str
+
+
+class ObligationsBasisRule(TypedDict):
+    key: str
+    value: Any
+    rule_ref: str
+    valid_from: str
+    valid_to: str | None
+    source: str
+    confidence: RuleConfidence
+
+
+class ObligationsBasis(TypedDict):
+    rules: list[ObligationsBasisRule]
+    notes: list[str]
+
+
+ImportStatus: TypeAlias = Literal['queued', 'running', 'completed', 'deleting']
+
+
+class ImportCounts(TypedDict):
+    created: int
+    updated: int
+    unchanged: int
+    rejected: int
+
+
+ImportedFileStatus: TypeAlias = Literal['created', 'updated', 'unchanged', 'rejected']
+
+
+class ImportedFileRejectedRow(TypedDict):
+    line: int
+    code: str
+
+
+class RepseStatusActividade(TypedDict):
+    descripcion: str
+    folio: str
+
+
+class CfdiCounterpartyBlacklist(TypedDict):
+    source: str
+    situacion: BlacklistSituacion | None
+
+
+class CfdiCounterparty(TypedDict):
+    rfc: str
+    nombre: str | None
+    blacklist: CfdiCounterpartyBlacklist | None
+
+
+StatusAnswer: TypeAlias = Literal['vigente', 'cancelado', 'no_encontrado', 'unknown']
+
+
+EsCancelable: TypeAlias = Literal['cancelable_sin_aceptacion', 'cancelable_con_aceptacion', 'no_cancelable']
+
+
+EstatusCancelacion: TypeAlias = Literal['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido']
+
+
+CfdiOrigin: TypeAlias = Literal['authority', 'import']
+
+
+class CfdiMonthlySummaryBasis(TypedDict):
+    population: str
+    substitution: str
+    amounts: str
+    currency: str
+    month: str
+
+
+class CfdiMonthByTipo(TypedDict):
+    I: int
+    E: int
+    P: int
+    N: int
+    T: int
+
+
+class CfdiDetailInformacionGlobal(TypedDict):
+    periodicidad: str | None
+    meses: str | None
+    anio: str | None
+
+
+class CfdiDetailImpuestosTraslado(TypedDict):
+    impuesto: str
+    tipo_factor: str | None
+    tasa_o_cuota: str | None
+    base: str | None
+    importe: str | None
+
+
+class CfdiDetailImpuestos(TypedDict):
+    traslados: list[CfdiDetailImpuestosTraslado]
+    retenciones: list[CfdiDetailImpuestosTraslado]
+    total_trasladados: str | None
+    total_retenidos: str | None
+
+
+class CfdiDetailImpuestosLocalesTraslado(TypedDict):
+    nombre: str
+    tasa: str | None
+    importe: str
+
+
+class CfdiDetailImpuestosLocales(TypedDict):
+    traslados: list[CfdiDetailImpuestosLocalesTraslado]
+    retenciones: list[CfdiDetailImpuestosLocalesTraslado]
+
+
+class CfdiDetailRelacionado(TypedDict):
+    tipo_relacion: str
+    uuid: str
+
+
+class CfdiDetailConceptoImpuestos(TypedDict):
+    traslados: list[CfdiDetailImpuestosTraslado]
+    retenciones: list[CfdiDetailImpuestosTraslado]
+
+
+class CfdiDetailConceptoIedu(TypedDict):
+    nombre_alumno: str | None
+    curp: str | None
+    nivel_educativo: str | None
+    aut_rvoe: str | None
+    rfc_pago: str | None
+
+
+class CfdiDetailConcepto(TypedDict):
+    clave_prod_serv: str | None
+    no_identificacion: str | None
+    cantidad: str | None
+    clave_unidad: str | None
+    unidad: str | None
+    descripcion: str | None
+    valor_unitario: str | None
+    importe: str | None
+    descuento: str | None
+    objeto_imp: str | None
+    impuestos: CfdiDetailConceptoImpuestos
+    a_cuenta_terceros_rfc: str | None
+    cuenta_predial: list[str]
+    pedimentos: list[str]
+    iedu: CfdiDetailConceptoIedu | None
+
+
+class CfdiDetailPagoDocumento(TypedDict):
+    uuid: str
+    serie: str | None
+    folio: str | None
+    moneda_dr: str | None
+    equivalencia_dr: str | None
+    metodo_pago_dr: str | None
+    num_parcialidad: str | None
+    imp_saldo_ant: str | None
+    imp_pagado: str | None
+    imp_saldo_insoluto: str | None
+    objeto_imp_dr: str | None
+    impuestos_dr: CfdiDetailConceptoImpuestos
+
+
+class CfdiDetailPago(TypedDict):
+    fecha_pago: str
+    forma_pago_p: str | None
+    moneda_p: str | None
+    tipo_cambio_p: str | None
+    monto: str | None
+    num_operacion: str | None
+    documentos: list[CfdiDetailPagoDocumento]
+
+
+class CfdiDetailNomina(TypedDict):
+    version: str | None
+    tipo_nomina: str | None
+    fecha_pago: str | None
+    fecha_inicial_pago: str | None
+    fecha_final_pago: str | None
+    num_dias_pagados: str | None
+    total_percepciones: str | None
+    total_deducciones: str | None
+    total_otros_pagos: str | None
+    total_gravado: str | None
+    total_exento: str | None
+    isr_retenido: str | None
+    num_empleado: str | None
+    curp: str | None
+    num_seguridad_social: str | None
+    tipo_contrato: str | None
+    tipo_regimen: str | None
+    periodicidad_pago: str | None
+    salario_diario_integrado: str | None
+    antiguedad: str | None
+
+
+class CfdiDetailRetencionImpuesto(TypedDict):
+    base: str | None
+    impuesto: str | None
+    monto: str | None
+    tipo_pago: str | None
+
+
+class CfdiDetailRetencion(TypedDict):
+    clave: str
+    descripcion: str | None
+    mes_inicial: str | None
+    mes_final: str | None
+    ejercicio: str | None
+    nacionalidad_receptor: str | None
+    monto_total_operacion: str | None
+    monto_total_gravado: str | None
+    monto_total_exento: str | None
+    monto_total_retenido: str | None
+    impuestos: list[CfdiDetailRetencionImpuesto]
+
+
+CfdiDetailRepair: TypeAlias = Literal['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres', 'negative_total', 'unknown_version']
+
+
+ApplicationKind: TypeAlias = Literal['P', 'E']
+
+
+CfdiApplicationNotCountedReason: TypeAlias = Literal['cancelled', 'other_parties', 'currency_mismatch', 'missing_rate', 'substituted']
+
+
+CfdiRelationSide: TypeAlias = Literal['refers_to', 'referred_by']
+
+
+class BlacklistItemErrorRfcInvalid(TypedDict):
+    code: Literal['rfc.invalid']
+    detail: str
+
+
+KnownCancellationReason: TypeAlias = Literal['01', '02', '03', '04']
+
+
+class RepseScenarioActividade(TypedDict):
+    descripcion: str
+    folio: str
+
+
+ListConcentrationEntriesFigure: TypeAlias = Literal['total', 'invoice_count', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListRiskEntriesFigure: TypeAlias = Literal['missing_rate', 'dof_rate', 'not_counted']
+
+
+DeductionProfile: TypeAlias = Literal['auto', 'personal', 'business']
+
+
+ListDeductionEntriesFigure: TypeAlias = Literal['gross_amount', 'deductible_amount', 'review_amount', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListWithholdingEntriesFigure: TypeAlias = Literal['isr_a_favor', 'iva_a_favor', 'isr_por_enterar', 'iva_por_enterar', 'missing_amount', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
+
+
+ListRiskIndicatorEntriesFigure: TypeAlias = Literal['blacklisted_counterparties', 'intercompany_share', 'foreign_exchange_share', 'cash_share', 'repse_at_risk_share', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.retenido_por_clientes', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
+
+
+ListConceptsEntriesFigure: TypeAlias = Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListEfosEntriesFigure: TypeAlias = Literal['amount', 'invoice_count', 'iva_acreditado', 'paid_amount', 'unpaid_amount', 'before_listing_amount', 'after_listing_amount', 'active_amount', 'total_purchases', 'total_sales', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListFinancingEntriesFigure: TypeAlias = Literal['unreconciled_payments', 'other_parties', 'receivables.outstanding', 'receivables.overdue', 'receivables.expected', 'receivables.aging.current', 'receivables.aging.d1_30', 'receivables.aging.d31_60', 'receivables.aging.d61_90', 'receivables.aging.d90_plus', 'payables.outstanding', 'payables.overdue', 'payables.expected', 'payables.aging.current', 'payables.aging.d1_30', 'payables.aging.d31_60', 'payables.aging.d61_90', 'payables.aging.d90_plus', 'pool.eligible_amount', 'pool.too_old', 'pool.overdue_30', 'pool.cancellation_in_process', 'pool.generic_debtor', 'pool.intercompany', 'pool.blacklisted', 'pool.balance_mismatch', 'pool.missing_rate', 'missing_rate', 'dof_rate', 'not_counted']
+
+
+ListFxExposureEntriesFigure: TypeAlias = Literal['issued_amount', 'received_amount', 'issued_mxn', 'received_mxn', 'open_receivable', 'open_payable', 'booked_mxn', 'realized_gain_loss', 'total_sales', 'total_purchases', 'unreconciled_payments', 'other_parties', 'missing_rate', 'dof_rate', 'not_counted']
 
 
 GetOpenApiAnswer: TypeAlias = dict[str, Any]
 
 
-class ListInvitationsAnswer(TypedDict):
+class InvitationPage(TypedDict):
     data: list[Invitation]
     has_more: bool
     next_cursor: str | None
 
 
-class ListCredentialsAnswer(TypedDict):
+class CredentialPage(TypedDict):
     data: list[Credential]
     has_more: bool
     next_cursor: str | None
 
 
-class ListAuditEventsAnswer(TypedDict):
+class AuditEventPage(TypedDict):
     data: list[AuditEvent]
     has_more: bool
     next_cursor: str | None
 
 
-class ListAlertsAnswer(TypedDict):
+class AlertPage(TypedDict):
     data: list[Alert]
     has_more: bool
     next_cursor: str | None
 
 
-class ListWebhooksAnswer(TypedDict):
-    data: list[Webhook]
-    has_more: bool
-    next_cursor: str | None
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'webhook.test']
 
 
-class ListEventsAnswer(TypedDict):
-    data: list[CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent]
-    has_more: bool
-    next_cursor: str | None
-
-
-GetEventAnswer: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent
-
-
-class ListRefusedDocumentsAnswer(TypedDict):
+class StorageRefusedDocumentPage(TypedDict):
     data: list[StorageRefusedDocument]
     has_more: bool
     next_cursor: str | None
-
-
-class ListInvoicesAnswer(TypedDict):
-    data: list[Invoice]
-    has_more: bool
-    next_cursor: str | None
-
-
-ReceiveStripeEventBody: TypeAlias = bytes
 
 
 class ReceiveStripeEventAnswer(TypedDict):
     received: Literal[True]
 
 
-class ListRunsAnswer(TypedDict):
-    data: list[Run]
-    has_more: bool
-    next_cursor: str | None
+ListDocumentsVersion: TypeAlias = Literal['all', 'latest']
 
 
-class ListDataSourcesAnswer(TypedDict):
-    data: list[DataSource]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListFiscalEntitiesAnswer(TypedDict):
-    data: list[FiscalEntity]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListLackingDocumentsAnswer(TypedDict):
-    data: list[LackingDocument]
-    has_more: bool
-    next_cursor: str | None
+SearchCfdiSort: TypeAlias = Literal['-issued_at', 'issued_at', '-total', 'total']
 
 
 ReadDocumentAnswer: TypeAlias = bytes
 
 
-class ListImportsAnswer(TypedDict):
-    data: list[ImportSummary]
-    has_more: bool
-    next_cursor: str | None
+ReplaceCustomBlacklistBody: TypeAlias = bytes
 
 
-class WatchBlacklistsAnswer(TypedDict):
-    data: list[CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent]
-    has_more: bool
-    next_cursor: str | None
+ReceiveStripeEventBody: TypeAlias = bytes
+
+
+class Health(TypedDict):
+    status: Literal['ok']
+    environment: Environment
+    tax_authority: str
+
+
+class Problem(TypedDict):
+    detail: str | ProblemDetail
+    code: str
+    errors: NotRequired[list[ProblemError]]
+    checkout_url: NotRequired[str]
+    resource_id: NotRequired[str]
+    open_deadline: NotRequired[str]
+    request_id: str
+
+
+class CfdiWindows(TypedDict):
+    """
+    The visibility window on the CFDIs of each source.
+    """
+
+    sat_cfdi_issued: CfdiWindowsSatCfdiIssued
+    sat_cfdi_received: CfdiWindowsSatCfdiIssued
 
 
 class RepseSupplier(TypedDict):
@@ -2379,6 +1684,1446 @@ class RepseSupplier(TypedDict):
     drilldown: str
 
 
+class InsightBasis(TypedDict):
+    rules: list[InsightBasisRule]
+    formulas: dict[str, str]
+    notes: list[str]
+
+
+class InsightQuality(TypedDict):
+    cfdi_total: int
+    with_xml: int
+    without_xml: int
+    missing_rate: int
+    dof_rate: int
+    unreconciled_payments: int | None
+    other_parties: int | None
+    substituted: int
+    not_counted: int
+    months_missing: int
+    missing_months: InsightQualityMissingMonths
+    cut_months: InsightQualityCutMonths
+    months_downloading: int
+    drilldown: dict[str, str]
+
+
+Listed: TypeAlias = Listed2 | None
+
+
+class InsightEntriesPage(TypedDict):
+    data: list[InsightEntry]
+    has_more: bool
+    next_cursor: str | None
+
+
+class RiskRow(TypedDict):
+    uuid: str
+    direction: Direction
+    tipo_comprobante: str | None
+    issued_at: str
+    counterparty_rfc: str
+    counterparty_name: str | None
+    total: str | None
+    currency: str | None
+    total_mxn: str | None
+    score: int
+    level: RiskLevel
+    flags: list[RiskRowFlag]
+
+
+class DeductionRow(TypedDict):
+    uuid: str
+    issued_at: str
+    counterparty_rfc: str
+    uso_cfdi: str | None
+    category: str | None
+    cap_group: str | None
+    gross_amount: str | None
+    deductible_amount: str
+    annual_rate: str | None
+    status: DeductionRowStatus
+    reasons: list[DeductionRowReason]
+
+
+class Withholding(TypedDict):
+    uuid: str
+    applies_to: str | None
+    source: WithholdingSource
+    role: WithholdingRole
+    impuesto: Impuesto
+    concept_class: WithholdingClass | None
+    date: str
+    period: str
+    due_date: str | None
+    base: str
+    rate: str | None
+    amount: str
+    expected_rate: str | None
+    expected_amount: str | None
+    difference: str | None
+    missing: bool
+    counterparty_rfc: str
+
+
+class RiskIndicator(TypedDict):
+    key: RiskIndicatorKey
+    value: str | int | None
+    threshold: str | int
+    risky: bool
+    sample_size: int
+    formula: str
+    drilldown: dict[str, str]
+
+
+class VatMonth(TypedDict):
+    period: str
+    cobrado: VatMonthCobrado
+    pagado: VatMonthPagado
+    devengado: VatMonthDevengado
+    no_deducible_excluded: str
+    at_risk_69b: str
+    at_risk_repse: str
+    prorrateo: str | None
+    acreditable: str | None
+    saldo: str | None
+    resultado: VatMonthResultado | None
+    pendiente_por_cobrar_iva: str
+    pendiente_por_acreditar_iva: str
+    pagos_sin_conciliar: VatMonthPagosSinConciliar
+    declarado: VatMonthDeclarado | None
+    diferencia: str | None
+    data_status: VatMonthDataStatus
+    is_partial: bool
+    through_date: str | None
+    drilldown: dict[str, str]
+
+
+class ConceptRow(TypedDict):
+    key: str | None
+    label: str | None
+    amount: str
+    share: str | None
+    quantity: str | None
+    unit: str | None
+    avg_unit_price: str | None
+    min_unit_price: str | None
+    max_unit_price: str | None
+    price_change_pct: str | None
+    invoice_count: int
+    counterparty_count: int
+    top_counterparty: ConceptRowTopCounterparty | None
+    iva_mix: ConceptRowIvaMix | None
+    outlier_count: int | None
+    by_month: list[ConceptRowByMonth]
+    drilldown: dict[str, str]
+
+
+class EfosRow(TypedDict):
+    rfc: str
+    name: str | None
+    situacion: BlacklistSituacion
+    presunto_dof_at: str | None
+    definitivo_dof_at: str | None
+    resolved_at: str | None
+    invoice_count: int
+    amount: str
+    iva_acreditado: str
+    isr_effect: str | None
+    paid_amount: str
+    unpaid_amount: str
+    before_listing_amount: str
+    after_listing_amount: str
+    correction_deadline: str | None
+    deadline_basis: DeadlineBasis | None
+    is_active: bool
+    drilldown: dict[str, str]
+
+
+class Receivables(TypedDict):
+    outstanding: str
+    overdue: str
+    invoice_count: int
+    aging: ReceivablesAging
+    weighted_days_to_pay: str | None
+    on_time_rate: str | None
+    due_sources: ReceivablesDueSources
+    drilldown: dict[str, str]
+    dso: str | None
+    expected_inflows: list[ConceptRowByMonth]
+
+
+class Payables(TypedDict):
+    outstanding: str
+    overdue: str
+    invoice_count: int
+    aging: ReceivablesAging
+    weighted_days_to_pay: str | None
+    on_time_rate: str | None
+    due_sources: ReceivablesDueSources
+    drilldown: dict[str, str]
+    dpo: str | None
+    expected_outflows: list[ConceptRowByMonth]
+
+
+class FactoringPool(TypedDict):
+    """
+    The issued invoices that could be sold or lent upon.
+    """
+
+    eligible_amount: str
+    eligible_count: int
+    ineligible: list[FactoringPoolIneligible]
+    advance_rate: str
+    max_age_days: int
+    debtor_cap: str
+    haircut: str
+    fundable: str
+    drilldown: dict[str, str]
+
+
+class Debtor(TypedDict):
+    rfc: str
+    name: str | None
+    outstanding: str
+    overdue: str
+    invoice_count: int
+    aging: ReceivablesAging
+    oldest_due_date: str
+    weighted_days_to_pay: str | None
+    on_time_rate: str | None
+    eligible_amount: str
+    capped_amount: str
+    blacklist: Listed
+    drilldown: dict[str, str]
+
+
+class FxExposureRow(TypedDict):
+    currency: str
+    issued_amount: str
+    received_amount: str
+    issued_mxn: str
+    received_mxn: str
+    share_of_sales: str | None
+    share_of_purchases: str | None
+    open_receivable: str
+    open_payable: str
+    net_open: str
+    booked_mxn: str
+    current_rate: str | None
+    rate_date: str | None
+    rate_source: str | None
+    current_mxn: str | None
+    unrealized_gain_loss: str | None
+    realized_gain_loss: str
+    sensitivity: FxExposureRowSensitivity | None
+    drilldown: dict[str, str]
+
+
+class ReportCatalogItem(TypedDict):
+    key: ReportKey
+    title: str
+    description: str
+    inputs: list[str]
+
+
+class ReportCounterpartyNetworkRow(TypedDict):
+    rfc: str
+    name: str | None
+    relation: ReportCounterpartyNetworkRowRelation
+    issued: str
+    received: str
+    issued_share: str | None
+    received_share: str | None
+    invoice_count: int
+    credit_note_count: int
+    cancelled_count: int
+    first_day: str
+    last_day: str
+    active_months: int
+    blacklist: Listed
+    drilldown: dict[str, str]
+
+
+class ReportCancellationsRow(TypedDict):
+    direction: Direction
+    reason: CancellationReason
+    count: int
+    amount: str | None
+    without_amount: int
+    share: str | None
+    lag_days: str | None
+    after_month_close: int
+    drilldown: dict[str, str]
+
+
+class ReportPaymentBehaviorRow(TypedDict):
+    direction: Direction
+    rfc: str
+    name: str | None
+    paid: str
+    payment_count: int
+    invoice_count: int
+    weighted_days_to_pay: str | None
+    on_time_rate: str | None
+    average_installments: str | None
+    outstanding: str
+    overdue: str
+    drilldown: dict[str, str]
+
+
+class ReportOpinionRow(TypedDict):
+    kind: Literal['opinion']
+    date: str
+    sense: OpinionSense
+    drilldown: dict[str, str]
+
+
+ReportCsfChangeRow = TypedDict(
+    'ReportCsfChangeRow',
+    {
+        'kind': Literal['csf_change'],
+        'date': str,
+        'field': str,
+        'from': JsonValue,
+        'to': JsonValue,
+        'drilldown': dict[str, str],
+    },
+)
+
+
+class ReportReturnRow(TypedDict):
+    kind: Literal['return']
+    description: str
+    periodicity: PeriodicityOrUnknown
+    period: str
+    due_date: str
+    status: ObligationStatus
+    declaration_id: str | None
+    drilldown: dict[str, str]
+
+
+class ReportCertificateRow(TypedDict):
+    kind: Literal['certificate']
+    serial: str
+    certificate_kind: CertificateKind
+    valid_to: str
+    status: CertificateStatus
+    days_to_expiry: int
+    drilldown: dict[str, str]
+
+
+class CfdiFilters(TypedDict):
+    q: NotRequired[str]
+    direction: NotRequired[Direction]
+    estatus: NotRequired[Estatus]
+    tipo_comprobante: NotRequired[str]
+    payment_status: NotRequired[str]
+    counterparty_rfc: NotRequired[str]
+    emisor_rfc: NotRequired[str]
+    receptor_rfc: NotRequired[str]
+    uuid: NotRequired[str]
+    issued_from: NotRequired[str]
+    issued_to: NotRequired[str]
+    metodo_pago: NotRequired[MetodoPago]
+    forma_pago: NotRequired[str]
+    uso_cfdi: NotRequired[str]
+    currency: NotRequired[str]
+    serie: NotRequired[str]
+    folio: NotRequired[str]
+    version: NotRequired[CfdiVersion]
+    cancelled_from: NotRequired[str]
+    cancelled_to: NotRequired[str]
+    paid_from: NotRequired[str]
+    paid_to: NotRequired[str]
+    total_min: NotRequired[str]
+    total_max: NotRequired[str]
+    balance_min: NotRequired[str]
+    as_of: NotRequired[str]
+    blacklist: NotRequired[str]
+    tipo_relacion: NotRequired[str]
+    has_xml: NotRequired[bool]
+    has_pdf: NotRequired[bool]
+    kind: NotRequired[CfdiKind]
+    is_substituted: NotRequired[bool]
+    to_itself: NotRequired[bool]
+
+
+class Export(TypedDict):
+    export_id: str
+    fiscal_entity_id: str
+    kind: ExportKind
+    format: ExportFormat
+    filters: dict[str, str]
+    status: ExportStatus
+    rows: int
+    documents: int
+    documents_without_xml: int
+    scanned_through: str | None
+    bytes: int
+    error_code: str | None
+    created_at: str
+    completed_at: str | None
+    expires_at: str | None
+
+
+class ExportPage(TypedDict):
+    data: list[Export]
+    has_more: bool
+    next_cursor: str | None
+
+
+class CustomBlacklists(TypedDict):
+    data: list[CustomBlacklist]
+
+
+class Member(TypedDict):
+    member_id: str
+    name: str
+    email: str
+    role: Role
+    created_at: str
+
+
+class EventCatalogItem(TypedDict):
+    key: EventKey
+    description: str
+    available: bool
+    schema: dict[str, Any] | None
+    sample: dict[str, Any] | None
+
+
+class Webhook(TypedDict):
+    webhook_id: str
+    name: str
+    type: Literal['custom'] | None
+    url: str
+    event_keys: list[EventKey]
+    fiscal_entity_ids: list[str] | None
+    custom_header: WebhookCustomHeader | None
+    is_enabled: bool
+    secret_hint: str
+    created_at: str
+    updated_at: str
+
+
+class WebhookDraft(TypedDict):
+    name: str
+    type: NotRequired[Literal['custom'] | None]
+    url: str
+    event_keys: list[EventKey]
+    fiscal_entity_ids: NotRequired[list[str] | None]
+    custom_header: NotRequired[WebhookDraftCustomHeader | None]
+
+
+class NewWebhook(TypedDict):
+    webhook_id: str
+    name: str
+    type: Literal['custom'] | None
+    url: str
+    event_keys: list[EventKey]
+    fiscal_entity_ids: list[str] | None
+    custom_header: WebhookCustomHeader | None
+    is_enabled: bool
+    secret_hint: str
+    created_at: str
+    updated_at: str
+    signing_secret: str
+
+
+class WebhookChanges(TypedDict):
+    name: NotRequired[str]
+    type: NotRequired[Literal['custom'] | None]
+    url: NotRequired[str]
+    event_keys: NotRequired[list[EventKey]]
+    fiscal_entity_ids: NotRequired[list[str] | None]
+    custom_header: NotRequired[WebhookDraftCustomHeader | None]
+    is_enabled: NotRequired[bool]
+
+
+class WebhookDelivery(TypedDict):
+    event_id: str
+    event_key: str
+    redelivery: int
+    status: DeliveryStatus
+    attempts: list[WebhookAttempt]
+    next_attempt_at: str | None
+    created_at: str
+
+
+class RedeliveryRequest(TypedDict):
+    since: str
+    statuses: NotRequired[list[RedeliveryRequestStatuse]]
+
+
+class CfdiCancelledEvent(TypedDict):
+    event: Literal['cfdi.cancelled']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    cfdi_uuid: str
+    cancelled_at: str
+    cancellation_reason: CancellationReason
+    severity: CancellationSeverity
+    direction: Direction
+    cfdi_type: str
+    payment_status: PaymentStatus
+    total: str
+    currency: str
+    emisor_rfc: str
+    receptor_rfc: str
+    issued_at: str
+
+
+class CfdiCancelledAfterPaymentEvent(TypedDict):
+    event: Literal['cfdi.cancelled_after_payment']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    cfdi_uuid: str
+    cancelled_at: str
+    cancellation_reason: CancellationReason
+    severity: CancellationSeverity
+    direction: Direction
+    cfdi_type: str
+    payment_status: PaymentStatus
+    total: str
+    currency: str
+    emisor_rfc: str
+    receptor_rfc: str
+    issued_at: str
+
+
+class SyncCompletedEvent(TypedDict):
+    event: Literal['sync.completed']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    job_id: str
+    data_source_key: str
+    period: str | None
+    document_type: str
+    direction: Direction | None
+    created_count: int
+    updated_count: int
+    cancelled_count: int
+    first_issued_at: str | None
+    last_issued_at: str | None
+    completed_at: str
+
+
+class SyncFailedEvent(TypedDict):
+    event: Literal['sync.failed']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    job_id: str
+    data_source_key: str
+    period: str | None
+    document_type: str
+    direction: Direction | None
+    created_count: int
+    updated_count: int
+    cancelled_count: int
+    first_issued_at: str | None
+    last_issued_at: str | None
+    completed_at: str
+    error_class: SyncFailedEventErrorClass
+    last_code: str
+    will_retry: bool
+    next_attempt_at: str | None
+
+
+class DocumentCsfUpdatedEvent(TypedDict):
+    event: Literal['document.csf.updated']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    document_id: str
+    document_date: str
+    version: int
+    fields_status: DocumentCsfUpdatedEventFieldsStatus
+    changes: list[DocumentCsfUpdatedEventChange]
+
+
+class ObligationDueSoonEvent(TypedDict):
+    event: Literal['obligation.due_soon']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    description: str
+    periodicity: Periodicity
+    period: str
+    due_date: str
+    extended_due_date: str | None
+    days_left: int
+
+
+class StorageFailedEvent(TypedDict):
+    event: Literal['storage.failed']
+    event_id: str
+    occurred_at: str
+    connector_id: str
+    connector_name: str
+    provider: StorageProvider
+    error_code: str
+    error_message: str
+
+
+class MailboxNotificationReceivedEvent(TypedDict):
+    event: Literal['mailbox.notification_received']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    notification_id: str
+    kind: NotificationKind
+    title: str
+    authority: str
+    document_number: str | None
+    sent_at: str
+    status: NotificationStatus
+    severity: NotificationSeverity
+    open_deadline: str | None
+    deadline_basis: DeadlineBasis | None
+    effective_at: str | None
+
+
+class BlacklistChangedEvent(TypedDict):
+    event: Literal['blacklist.changed']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    counterparty_rfc: str
+    counterparty_name: str
+    source: str
+    list_label: str
+    change: BlacklistChangedEventChange
+    situacion_before: BlacklistSituacion | None
+    situacion: BlacklistSituacion | None
+    severity: BlacklistSeverity | None
+
+
+class StorageBackfill(TypedDict):
+    """
+    The latest backfill.
+    """
+
+    status: StorageBackfillStatus
+    total: int | None
+    copied: int
+    failed: int
+    requested_at: str
+    completed_at: str | None
+
+
+class GoogleDriveCredentials(TypedDict):
+    """
+    A service account, or the other three.
+    """
+
+    service_account: NotRequired[GoogleDriveCredentialsServiceAccount]
+    client_id: NotRequired[str]
+    client_secret: NotRequired[str]
+    refresh_token: NotRequired[str]
+
+
+class StorageConnectorTest(TypedDict):
+    ok: bool
+    steps: list[StorageConnectorTestStep]
+    error: StorageConnectorTestError | None
+
+
+class Billing(TypedDict):
+    state: SubscriptionState
+    plan: Plan
+    seats: BillingSeats
+    trial_ends_at: str | None
+    open_invoices: int
+    amount_due: str
+    currency: str
+    grace_until: str | None
+
+
+class BillingPlan(TypedDict):
+    plan: Plan
+    name: str
+    limits: BillingPlanLimits
+    seats_included: int | None
+    rfc_allowance: int | None
+    trial_ends_at: str | None
+    prices: BillingPlanPrices | None
+
+
+class OfferedPlan(TypedDict):
+    plan: Plan
+    name: str
+    is_current: bool
+    seats_included: int | None
+    limits: OfferedPlanLimits
+    prices: BillingPlanPrices | None
+    checkout: OfferedPlanCheckout | None
+
+
+class QuotaUsage(TypedDict):
+    used: int
+    limit: int | None
+    unit: QuotaUsageUnit
+    resets_at: str | None
+
+
+class Invoice(TypedDict):
+    invoice_id: str
+    number: str
+    period: str
+    subtotal: str
+    tax: str
+    total: str
+    currency: str
+    status: InvoiceStatus
+    issued_at: str
+    due_at: str
+    grace_until: str
+    is_overdue: bool
+    paid_at: str | None
+    pdf_url: str | None
+    rule_ref: str | None
+
+
+class BillingRfc(TypedDict):
+    id: str
+    rfc: str
+    active: bool
+    connection_status: ConnectionStatus
+    seat_source: BillingRfcSeatSource | None
+    active_since: str | None
+
+
+class Extractor(TypedDict):
+    extractor_id: str
+    name: str
+    is_enabled: bool
+    trigger_kind: TriggerKind
+    schedule_kind: ScheduleKind | None
+    schedule_spec: ExtractorScheduleSpec | ExtractorScheduleSpec2 | ExtractorScheduleSpec3
+    timezone: str
+    scope: Scope
+    scope_months: int | None
+    data_source_keys: list[ExtractorDataSourceKey]
+    created_at: str
+    last_run_at: str | None
+    next_run_at: str | None
+
+
+class ExtractorDraft(TypedDict):
+    name: str
+    trigger_kind: TriggerKind
+    scope: Scope
+    data_source_keys: list[str]
+    schedule_kind: NotRequired[ScheduleKind | None]
+    schedule_spec: NotRequired[ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | None]
+    scope_months: NotRequired[int | None]
+    timezone: NotRequired[str]
+    is_enabled: NotRequired[bool]
+
+
+class ExtractorChanges(TypedDict):
+    name: NotRequired[str]
+    trigger_kind: NotRequired[TriggerKind]
+    scope: NotRequired[Scope]
+    data_source_keys: NotRequired[list[str]]
+    schedule_kind: NotRequired[ScheduleKind | None]
+    schedule_spec: NotRequired[ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | None]
+    scope_months: NotRequired[int | None]
+    timezone: NotRequired[str]
+    is_enabled: NotRequired[bool]
+
+
+class ExtractorRun(TypedDict):
+    status: ExtractorRunStatus
+    connections: int
+    dispatched: int
+
+
+class Run(TypedDict):
+    run_id: str
+    extractor_id: str
+    trigger: RunTrigger
+    local_date: str | None
+    fiscal_entity_id: str | None
+    started_at: str
+    status: RunStatus
+    connections: int
+    dispatched: int
+    gap_jobs: int
+
+
+class DataSource(TypedDict):
+    key: ExtractorDataSourceKey
+    label: str
+    description: str
+    kind: DataSourceKind
+    is_mandatory: bool
+    is_premium: bool
+    is_active: bool
+
+
+class FiscalEntity(TypedDict):
+    fiscal_entity_id: str
+    fiscal_entity_uuid: str
+    rfc: str
+    name: str | None
+    external_id: str | None
+    metadata: dict[str, str]
+    status: ConnectionStatus
+    data_source_keys: list[str]
+    invalid_reason: FiscalEntityInvalidReason | None
+    ciec_set: bool
+    credential_kind: FiscalEntityCredentialKind | None
+    efirma: FiscalEntityEfirma | None
+    visible_from: str | None
+    visible_to: str | None
+    windows: CfdiWindows
+    window_state: WindowState
+    warnings: list[FiscalEntityWarning]
+    linked_at: str
+    updated_at: str
+
+
+class FiscalEntityDraft(TypedDict):
+    rfc: str
+    ciec: NotRequired[str]
+    efirma: NotRequired[EfirmaFiles]
+    data_source_keys: NotRequired[list[DataSourceKey] | None]
+    name: NotRequired[str | None]
+    external_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, str | None]]
+
+
+class FiscalEntityBatch(TypedDict):
+    fiscal_entities: list[FiscalEntityDraft]
+
+
+class BatchResult(TypedDict):
+    rfc: str | None
+    result: BatchResultResult
+    fiscal_entity: FiscalEntity | None
+    refusal: BatchResultRefusal | None
+
+
+class SyncStatus(TypedDict):
+    fiscal_entity_id: str
+    rfc: str
+    connection_status: ConnectionStatus
+    state: SyncState
+    status: SyncStatusStatus
+    error_class: str | None
+    attempts: int
+    next_attempt_at: str | None
+    next_run_at: str | None
+    summary: str
+    message_es: str
+    jobs: SyncJobCounts
+    percent: int
+    latest_change_at: str | None
+    last_success_at: str | None
+    last_failure_at: str | None
+    downloaded_to: str | None
+
+
+class SyncJob(TypedDict):
+    job_id: str
+    data_source_key: str
+    period: str | None
+    status: SyncJobStatus
+    attempts: int
+    created_count: int
+    updated_count: int
+    cancelled_count: int
+    rejected_count: int
+    rejected_files: list[RejectedFile]
+    error_class: str | None
+    last_code: str | None
+    next_attempt_at: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+
+
+class CoverageMonth(TypedDict):
+    source: CfdiSource
+    month: str
+    status: MonthStatus
+    visible_from: str
+    visible_to: str | None
+    announced_count: int
+    held_count: int
+    with_xml_count: int
+    metadata_only_count: int
+    rejected_count: int
+    last_code: str | None
+    attempts: int
+    next_check_at: str | None
+    last_success_at: str | None
+
+
+class LackingDocument(TypedDict):
+    uuid: str
+    issued_at: str | None
+    estatus: Estatus | None
+    kind: CfdiKind | None
+    why: LackingDocumentWhy
+    code: str | None
+
+
+class TaxStatus(TypedDict):
+    """
+    What a tax status certificate (constancia de situación fiscal) says.
+    """
+
+    rfc: str
+    name: str
+    capital_regime: str | None
+    commercial_name: str | None
+    curp: str | None
+    id_cif: str | None
+    status: str | None
+    status_changed_on: str | None
+    operations_started_on: str | None
+    issued_on: str | None
+    address: TaxStatusAddress
+    economic_activities: list[TaxStatusEconomicActivity]
+    regimes: list[TaxRegime]
+    obligations: list[TaxObligation]
+
+
+class Certificate(TypedDict):
+    serial: str
+    kind: CertificateKind
+    status: CertificateStatus
+    valid_from: str
+    valid_to: str
+
+
+class Obligation(TypedDict):
+    description: str
+    periodicity: PeriodicityOrUnknown
+    due_rule: str | None
+    period: str | None
+    due_date: str | None
+    extended_due_date: str | None
+    status: ObligationStatus
+    declaration_id: str | None
+
+
+class Notification(TypedDict):
+    notification_id: str
+    kind: NotificationKind
+    title: str
+    authority: str
+    document_number: str | None
+    sent_at: str
+    open_deadline: str | None
+    deadline_basis: DeadlineBasis | None
+    effective_at: str | None
+    opened_at: str | None
+    status: NotificationStatus
+    severity: NotificationSeverity
+    days_left: int | None
+    has_document: bool
+    document_kind: str | None
+
+
+class ImportedFile(TypedDict):
+    name: str
+    status: ImportedFileStatus
+    uuid: str | None
+    code: str | None
+    detail: str | None
+    rejected_rows: list[ImportedFileRejectedRow]
+
+
+class ImportSummary(TypedDict):
+    import_id: str
+    status: ImportStatus
+    bytes: int
+    documents: int
+    created_at: str
+    completed_at: str | None
+
+
+class RepseStatus(TypedDict):
+    rfc: str
+    is_registered: bool
+    is_stale: bool
+    checked_at: str | None
+    folio: str | None
+    razon_social: str | None
+    entidad: str | None
+    municipio: str | None
+    num_aviso: str | None
+    fecha_aviso: str | None
+    vigencia_hasta: str | None
+    is_expired: bool
+    days_to_expiry: int | None
+    actividades: list[RepseStatusActividade]
+
+
+class Cfdi(TypedDict):
+    uuid: str
+    fiscal_entity_id: str
+    direction: Direction
+    kind: CfdiKind
+    version: str | None
+    tipo_comprobante: str | None
+    serie: str | None
+    folio: str | None
+    issued_at: str
+    fecha: str
+    certified_at: str | None
+    pac_rfc: str | None
+    emisor_rfc: str
+    emisor_nombre: str | None
+    emisor_regimen_fiscal: str | None
+    receptor_rfc: str
+    receptor_nombre: str | None
+    receptor_regimen_fiscal: str | None
+    receptor_domicilio_fiscal: str | None
+    counterparty: CfdiCounterparty
+    uso_cfdi: str | None
+    tipo_relacion: str | None
+    metodo_pago: str | None
+    forma_pago: str | None
+    condiciones_pago: str | None
+    currency: str | None
+    moneda: str | None
+    tipo_cambio: str | None
+    subtotal: str | None
+    descuento: str | None
+    total: str | None
+    total_mxn: str | None
+    iva_trasladado: str | None
+    iva_retenido: str | None
+    isr_retenido: str | None
+    ieps_trasladado: str | None
+    exportacion: str | None
+    lugar_expedicion: str | None
+    estatus: Estatus
+    cancelled_at: str | None
+    cancellation_reason: str | None
+    folio_sustitucion: str | None
+    status_answer: StatusAnswer | None
+    es_cancelable: EsCancelable | None
+    estatus_cancelacion: EstatusCancelacion | None
+    status_checked_at: str | None
+    is_substituted: bool
+    substituted_not_cancelled: bool
+    payment_status: PaymentStatus
+    paid_amount: str | None
+    credited_amount: str | None
+    balance: str | None
+    balance_mxn: str | None
+    due_date: str | None
+    last_payment_at: str | None
+    fully_paid_at: str | None
+    has_xml: bool
+    has_pdf: bool
+    origin: CfdiOrigin
+    updated_at: str
+
+
+class CfdiFields(TypedDict):
+    """
+    The members of a CFDI that `fields` asks for.
+    """
+
+    uuid: NotRequired[str]
+    fiscal_entity_id: NotRequired[str]
+    direction: NotRequired[Direction]
+    kind: NotRequired[CfdiKind]
+    version: NotRequired[str | None]
+    tipo_comprobante: NotRequired[str | None]
+    serie: NotRequired[str | None]
+    folio: NotRequired[str | None]
+    issued_at: NotRequired[str]
+    fecha: NotRequired[str]
+    certified_at: NotRequired[str | None]
+    pac_rfc: NotRequired[str | None]
+    emisor_rfc: NotRequired[str]
+    emisor_nombre: NotRequired[str | None]
+    emisor_regimen_fiscal: NotRequired[str | None]
+    receptor_rfc: NotRequired[str]
+    receptor_nombre: NotRequired[str | None]
+    receptor_regimen_fiscal: NotRequired[str | None]
+    receptor_domicilio_fiscal: NotRequired[str | None]
+    counterparty: NotRequired[CfdiCounterparty]
+    uso_cfdi: NotRequired[str | None]
+    tipo_relacion: NotRequired[str | None]
+    metodo_pago: NotRequired[str | None]
+    forma_pago: NotRequired[str | None]
+    condiciones_pago: NotRequired[str | None]
+    currency: NotRequired[str | None]
+    moneda: NotRequired[str | None]
+    tipo_cambio: NotRequired[str | None]
+    subtotal: NotRequired[str | None]
+    descuento: NotRequired[str | None]
+    total: NotRequired[str | None]
+    total_mxn: NotRequired[str | None]
+    iva_trasladado: NotRequired[str | None]
+    iva_retenido: NotRequired[str | None]
+    isr_retenido: NotRequired[str | None]
+    ieps_trasladado: NotRequired[str | None]
+    exportacion: NotRequired[str | None]
+    lugar_expedicion: NotRequired[str | None]
+    estatus: NotRequired[Estatus]
+    cancelled_at: NotRequired[str | None]
+    cancellation_reason: NotRequired[str | None]
+    folio_sustitucion: NotRequired[str | None]
+    status_answer: NotRequired[StatusAnswer | None]
+    es_cancelable: NotRequired[EsCancelable | None]
+    estatus_cancelacion: NotRequired[EstatusCancelacion | None]
+    status_checked_at: NotRequired[str | None]
+    is_substituted: NotRequired[bool]
+    substituted_not_cancelled: NotRequired[bool]
+    payment_status: NotRequired[PaymentStatus]
+    paid_amount: NotRequired[str | None]
+    credited_amount: NotRequired[str | None]
+    balance: NotRequired[str | None]
+    balance_mxn: NotRequired[str | None]
+    due_date: NotRequired[str | None]
+    last_payment_at: NotRequired[str | None]
+    fully_paid_at: NotRequired[str | None]
+    has_xml: NotRequired[bool]
+    has_pdf: NotRequired[bool]
+    origin: NotRequired[CfdiOrigin]
+    updated_at: NotRequired[str]
+
+
+class CfdiMonth(TypedDict):
+    month: str
+    direction: Direction
+    count: int
+    cancelled_count: int
+    substituted_count: int
+    by_tipo: CfdiMonthByTipo
+    subtotal: str
+    descuento: str
+    iva_trasladado: str
+    iva_retenido: str
+    isr_retenido: str
+    ieps: str
+    total: str
+    credit_notes: str
+    credit_notes_iva: str
+    net: str
+    pue_total: str
+    ppd_total: str
+    is_partial: bool
+    data_status: DataStatus
+    drilldown: str
+    through_date: str | None
+
+
+class CfdiChange(TypedDict):
+    uuid: str
+    reasons: list[CfdiChangeReason]
+    cfdi: Cfdi | None
+
+
+class CfdiApplication(TypedDict):
+    source_uuid: str
+    kind: ApplicationKind
+    fecha_pago: str
+    forma_pago: str | None
+    num_parcialidad: str | None
+    imp_saldo_ant: str | None
+    imp_pagado: str | None
+    imp_saldo_insoluto: str | None
+    amount: str
+    currency: str | None
+    estatus: Estatus
+    counts: bool
+    not_counted_reason: CfdiApplicationNotCountedReason | None
+    warnings: list[Literal['receiver_differs']]
+
+
+class CfdiPayments(TypedDict):
+    invoice_uuid: str
+    total: str | None
+    currency: str | None
+    paid_amount: str | None
+    credited_amount: str | None
+    balance: str | None
+    payment_status: PaymentStatus
+    reported_balance: str | None
+    balance_mismatch: bool
+    data: list[CfdiApplication]
+
+
+class CfdiRelation(TypedDict):
+    side: CfdiRelationSide
+    relation: str
+    uuid: str
+    cfdi: Cfdi | None
+
+
+class CfdiHistoryEvent(TypedDict):
+    event: CfdiHistoryEventName
+    at: str | None
+    known_at: str | None
+    uuid: str | None
+    status_answer: StatusAnswer | None
+
+
+class CfdiKnownDay(TypedDict):
+    day: str
+    estatus: Estatus
+    has_xml: bool
+    is_substituted: bool
+
+
+class BlacklistHit(TypedDict):
+    rfc: str
+    source: str
+    list_label: str
+    situacion: BlacklistSituacion | None
+    severity: BlacklistSeverity
+    name: str
+    is_active: bool
+    published_sat_at: str | None
+    published_dof_at: str | None
+    since: str | None
+    until: str | None
+    oficio: str | None
+    history: list[BlacklistHistoryItem]
+
+
+class BlacklistCheckedSource(TypedDict):
+    source: str
+    list_label: str
+    list_updated_at: str | None
+    fetched_at: str | None
+    row_count: int
+    is_stale: bool
+    refused: BlacklistRefusal | None
+
+
+class BlacklistItem(TypedDict):
+    rfc: str
+    is_listed: bool | None
+    severity: BlacklistSeverity | None
+    hits: list[BlacklistHit]
+    checked_sources: list[BlacklistCheckedSource]
+    error: BlacklistItemErrorRfcInvalid | None
+
+
+class OrganizationScenario(TypedDict):
+    plan: NotRequired[Plan]
+    rfc_allowance: NotRequired[int | None]
+    trial_ends_at: NotRequired[str | None]
+
+
+class CancellationScenario(TypedDict):
+    fiscal_entity_id: str
+    cancellation_reason: NotRequired[KnownCancellationReason]
+    cancelled_at: NotRequired[str]
+
+
+class RepseScenario(TypedDict):
+    rfc: str
+    is_registered: bool
+    folio: NotRequired[str | None]
+    razon_social: NotRequired[str | None]
+    entidad: NotRequired[str | None]
+    municipio: NotRequired[str | None]
+    num_aviso: NotRequired[str | None]
+    fecha_aviso: NotRequired[str | None]
+    vigencia_hasta: NotRequired[str | None]
+    actividades: NotRequired[list[RepseScenarioActividade]]
+
+
+Row: TypeAlias = ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow
+
+
+class ReportData(TypedDict):
+    basis: InsightBasis
+    data_quality: InsightQuality
+    rows: list[Row]
+
+
+class StorageConnectorDraftGoogleDrive(TypedDict):
+    name: str
+    provider: Literal['google_drive']
+    config: GoogleDriveConfigInput
+    credentials: GoogleDriveCredentials
+    scope: NotRequired[StorageConnectorDraftScope]
+
+
+Credentials: TypeAlias = S3Credentials | AzureBlobCredentials | GoogleDriveCredentials | OneDriveCredentials
+
+
+class BillingUsageQuotas(TypedDict):
+    extractors: QuotaUsage
+    webhooks: QuotaUsage
+    storage_connectors: QuotaUsage
+    exports: QuotaUsage
+    blacklists: QuotaUsage
+    blacklist_entries: QuotaUsage
+    drafts: QuotaUsage
+    credentials: QuotaUsage
+    invitations: QuotaUsage
+    import_bytes_per_day: QuotaUsage
+    import_bytes: QuotaUsage
+    import_documents_per_day: QuotaUsage
+    import_documents: QuotaUsage
+
+
+class TaxProfileTaxStatus(TypedDict):
+    source: TaxProfileTaxStatusSource
+    fields: TaxStatus
+    changes: list[FieldChange]
+
+
+class CreateExportRequest(TypedDict):
+    fiscal_entity_id: str
+    kind: ExportKind
+    format: ExportFormat
+    filters: NotRequired[CfdiFilters]
+
+
+class MemberPage(TypedDict):
+    data: list[Member]
+    has_more: bool
+    next_cursor: str | None
+
+
+class WebhookPage(TypedDict):
+    data: list[Webhook]
+    has_more: bool
+    next_cursor: str | None
+
+
+class WebhookDeliveryPage(TypedDict):
+    data: list[WebhookDelivery]
+    has_more: bool
+    next_cursor: str | None
+
+
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent
+
+
+class EventPage(TypedDict):
+    data: list[Event]
+    has_more: bool
+    next_cursor: str | None
+
+
+class OfferedPlanList(TypedDict):
+    data: list[OfferedPlan]
+
+
+class InvoicePage(TypedDict):
+    data: list[Invoice]
+    has_more: bool
+    next_cursor: str | None
+
+
+class BillingRfcPage(TypedDict):
+    data: list[BillingRfc]
+    has_more: bool
+    next_cursor: str | None
+
+
+ExtractorList: TypeAlias = list[Extractor]
+
+
+class RunPage(TypedDict):
+    data: list[Run]
+    has_more: bool
+    next_cursor: str | None
+
+
+class DataSourcePage(TypedDict):
+    data: list[DataSource]
+    has_more: bool
+    next_cursor: str | None
+
+
+class FiscalEntityPage(TypedDict):
+    data: list[FiscalEntity]
+    has_more: bool
+    next_cursor: str | None
+
+
+class SyncStatusPage(TypedDict):
+    data: list[SyncStatus]
+    has_more: bool
+    next_cursor: str | None
+
+
+class SyncJobPage(TypedDict):
+    data: list[SyncJob]
+    has_more: bool
+    next_cursor: str | None
+
+
+class CoverageMonthPage(TypedDict):
+    data: list[CoverageMonth]
+    has_more: bool
+    next_cursor: str | None
+
+
+class LackingDocumentPage(TypedDict):
+    data: list[LackingDocument]
+    has_more: bool
+    next_cursor: str | None
+
+
+class NotificationPage(TypedDict):
+    data: list[Notification]
+    has_more: bool
+    next_cursor: str | None
+
+
+class ImportSummaryPage(TypedDict):
+    data: list[ImportSummary]
+    has_more: bool
+    next_cursor: str | None
+
+
+RepseSupplierReport = TypedDict(
+    'RepseSupplierReport',
+    {
+        'fiscal_entity_id': str,
+        'from': str,
+        'to': str,
+        'currency': Literal['MXN'],
+        'basis': RepseSupplierReportBasis,
+        'windows': CfdiWindows,
+        'window_state': WindowState,
+        'as_of': str,
+        'data_quality': DataQuality,
+        'supplier_count': int,
+        'registered_count': int,
+        'not_registered_count': int,
+        'expired_count': int,
+        'unknown_count': int,
+        'monto_total': str,
+        'monto_no_registrado': str,
+        'monto_vencido': str,
+        'monto_sin_verificar': str,
+        'truncated': bool,
+        'suppliers': list[RepseSupplier],
+    },
+)
+
+
 class ConcentrationRow(TypedDict):
     rank: int | None
     rfc: str
@@ -2393,14 +3138,8 @@ class ConcentrationRow(TypedDict):
     trend_pct: str | None
     cancelled_rate: str | None
     blacklist: Listed
-    by_month: list[ByMonthItem]
+    by_month: list[ConcentrationRowByMonth]
     drilldown: dict[str, str]
-
-
-class InsightEntriesPage(TypedDict):
-    data: list[InsightEntry]
-    has_more: bool
-    next_cursor: str | None
 
 
 Risk = TypedDict(
@@ -2480,36 +3219,21 @@ RiskIndicators = TypedDict(
 )
 
 
-class DataStatusModel(TypedDict):
-    """
-    What is known of the month. Of a direction that is `missing`, zeros are unknown.
-    """
-
-    issued: DataStatus
-    received: DataStatus
-
-
-class VatMonth(TypedDict):
-    period: str
-    cobrado: Cobrado
-    pagado: Pagado
-    devengado: Devengado
-    no_deducible_excluded: str
-    at_risk_69b: str
-    at_risk_repse: str
-    prorrateo: str
-    acreditable: str | None
-    saldo: str | None
-    resultado: Literal['a_cargo', 'a_favor'] | None
-    pendiente_por_cobrar_iva: str
-    pendiente_por_acreditar_iva: str
-    pagos_sin_conciliar: PagosSinConciliar
-    declarado: Declarado | None
-    diferencia: str | None
-    data_status: DataStatusModel
-    is_partial: bool
-    through_date: str | None
-    drilldown: dict[str, str]
+VatPosition = TypedDict(
+    'VatPosition',
+    {
+        'fiscal_entity_id': str,
+        'from': str,
+        'to': str,
+        'currency': Literal['MXN'],
+        'basis': InsightBasis,
+        'windows': CfdiWindows,
+        'window_state': WindowState,
+        'as_of': str,
+        'data_quality': InsightQuality,
+        'data': list[VatMonth],
+    },
+)
 
 
 Concepts = TypedDict(
@@ -2524,8 +3248,8 @@ Concepts = TypedDict(
         'window_state': WindowState,
         'as_of': str,
         'data_quality': InsightQuality,
-        'direction': Literal['issued', 'received'],
-        'level': Literal['segment', 'family', 'class', 'key', 'description'],
+        'direction': Direction,
+        'level': ConceptLevel,
         'has_line_figures': bool,
         'total': str,
         'line_count': int | None,
@@ -2552,8 +3276,8 @@ EfosExposure = TypedDict(
         'window_state': WindowState,
         'as_of': str,
         'data_quality': InsightQuality,
-        'direction': Literal['issued', 'received'],
-        'by_situacion': list[BySituacionItem],
+        'direction': Direction,
+        'by_situacion': list[EfosExposureBySituacion],
         'active_amount': str,
         'total_purchases': str | None,
         'share_of_purchases': str | None,
@@ -2610,70 +3334,37 @@ FxExposure = TypedDict(
 )
 
 
-class ReportCatalogItem(TypedDict):
+class ReportCatalog(TypedDict):
+    data: list[ReportCatalogItem]
+
+
+class Report(TypedDict):
     key: ReportKey
-    title: str
-    description: str
-    inputs: list[str]
+    generated_at: str
+    source_watermark: str
+    is_stale: bool
+    data: ReportData
+    has_more: bool
+    next_cursor: str | None
 
 
-class ReportOpinionRow(TypedDict):
-    kind: Literal['opinion']
-    date: str
-    sense: OpinionSense
-    drilldown: dict[str, str]
+class Signup(TypedDict):
+    organization: Organization
+    member: Member
+    credential: NewCredential
 
 
-ReportCsfChangeRow = TypedDict(
-    'ReportCsfChangeRow',
-    {
-        'kind': Literal['csf_change'],
-        'date': str,
-        'field': str,
-        'from': FieldSchema0,
-        'to': FieldSchema1,
-        'drilldown': dict[str, str],
-    },
-)
-
-
-class CustomBlacklists(TypedDict):
-    data: list[CustomBlacklist]
-
-
-class Member(TypedDict):
-    member_id: str
-    name: str
-    email: str
-    role: Role
-    created_at: str
-
-
-class EventCatalogItem(TypedDict):
-    key: EventKey
-    description: str
-    available: bool
-    schema: dict[str, Any] | None
-    sample: dict[str, Any] | None
-
-
-class WebhookDelivery(TypedDict):
-    event_id: str
-    event_key: str
-    redelivery: int
-    status: DeliveryStatus
-    attempts: list[WebhookAttempt]
-    next_attempt_at: str | None
-    created_at: str
+class EventCatalog(TypedDict):
+    data: list[EventCatalogItem]
 
 
 class StorageConnector(TypedDict):
     connector_id: str
     name: str
-    provider: Literal['s3', 'azure_blob', 'google_drive', 'onedrive']
-    connector_status: Literal['active', 'paused', 'error']
-    config: S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig
-    scope: Scope
+    provider: StorageProvider
+    connector_status: StorageConnectorConnectorStatus
+    config: Config
+    scope: StorageConnectorScope
     credentials_set: Literal[True]
     last_copied_at: str | None
     last_error: StorageError | None
@@ -2683,214 +3374,68 @@ class StorageConnector(TypedDict):
     consecutive_failures: int
     next_attempt_at: str | None
     backfill: StorageBackfill | None
-    last_manifest: LastManifest | None
+    last_manifest: StorageConnectorLastManifest | None
     preview: list[str]
     created_at: str
     updated_at: str
 
 
-class Quotas(TypedDict):
-    """
-    What counts against each limit of the plan. What would exceed one is refused with 409.
-    """
+StorageConnectorDraft: TypeAlias = StorageConnectorDraftS3 | StorageConnectorDraftAzureBlob | StorageConnectorDraftGoogleDrive | StorageConnectorDraftOnedrive
 
-    extractors: QuotaUsage
-    webhooks: QuotaUsage
-    storage_connectors: QuotaUsage
-    blacklists: QuotaUsage
-    blacklist_entries: QuotaUsage
-    drafts: QuotaUsage
-    credentials: QuotaUsage
-    invitations: QuotaUsage
-    import_bytes_per_day: QuotaUsage
-    import_bytes: QuotaUsage
-    import_documents_per_day: QuotaUsage
-    import_documents: QuotaUsage
+
+class StorageConnectorChanges(TypedDict):
+    name: NotRequired[str]
+    config: NotRequired[StorageConnectorChangesConfig | StorageConnectorChangesConfig2 | StorageConnectorChangesConfig3 | StorageConnectorChangesConfig4]
+    credentials: NotRequired[Credentials]
+    scope: NotRequired[StorageConnectorDraftScope]
+    connector_status: NotRequired[StorageConnectorChangesConnectorStatus]
 
 
 class BillingUsage(TypedDict):
     period: str
     active_rfcs: int
-    seats: Seats1
-    extractors: Extractors
+    seats: BillingUsageSeats
+    extractors: BillingUsageSeats
     rule_ref: str
-    quotas: Quotas
+    quotas: BillingUsageQuotas
 
 
-class BillingRfc(TypedDict):
-    id: str
-    rfc: str
-    active: bool
-    connection_status: ConnectionStatus
-    seat_source: Literal['trial', 'plan', 'allowance'] | None
-    active_since: str | None
-
-
-class Extractor(TypedDict):
-    extractor_id: str
-    name: str
-    is_enabled: bool
-    trigger_kind: TriggerKind
-    schedule_kind: ScheduleKind | None
-    schedule_spec: dict[str, Any] | ScheduleSpec | ScheduleSpec1
-    timezone: str
-    scope: ScopeModel
-    scope_months: int | None
-    data_source_keys: list[Literal['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug']]
-    created_at: str
-    last_run_at: str | None
-    next_run_at: str | None
-
-
-class FiscalEntityDraft(TypedDict):
-    rfc: str
-    ciec: NotRequired[str]
-    efirma: NotRequired[EfirmaFiles]
-    data_source_keys: NotRequired[list[DataSourceKey] | None]
-    name: NotRequired[str | None]
-
-
-class SyncJob(TypedDict):
-    job_id: str
-    data_source_key: str
-    period: str | None
-    status: Literal['queued', 'running', 'succeeded', 'failed']
-    attempts: int
-    created_count: int
-    updated_count: int
-    cancelled_count: int
-    rejected_count: int
-    rejected_files: list[RejectedFile]
-    error_class: str | None
-    last_code: str | None
-    next_attempt_at: str | None
-    created_at: str
-    started_at: str | None
-    finished_at: str | None
-
-
-class CoverageMonth(TypedDict):
-    source: Literal['sat_cfdi_issued', 'sat_cfdi_received']
-    month: str
-    status: MonthStatus
-    visible_from: str
-    visible_to: str | None
-    announced_count: int
-    held_count: int
-    with_xml_count: int
-    metadata_only_count: int
-    rejected_count: int
-    last_code: str | None
-    attempts: int
-    next_check_at: str | None
-    last_success_at: str | None
-
-
-class TaxStatus(TypedDict):
-    """
-    What a tax status certificate (constancia de situación fiscal) says.
-    """
-
-    rfc: str
-    name: str
-    capital_regime: str | None
-    commercial_name: str | None
-    curp: str | None
-    id_cif: str | None
-    status: str | None
-    status_changed_on: str | None
-    operations_started_on: str | None
-    issued_on: str | None
-    address: Address
-    economic_activities: list[EconomicActivity]
-    regimes: list[TaxRegime]
-    obligations: list[TaxObligation]
+class FiscalEntityBatchAnswer(TypedDict):
+    data: list[BatchResult]
+    counts: FiscalEntityBatchAnswerCounts
 
 
 class CertificateList(TypedDict):
     certificates: list[Certificate]
 
 
-class TaxStatus1(TypedDict):
-    source: Source
-    fields: TaxStatus
-    changes: list[FieldChange]
-
-
-class Opinion(TypedDict):
-    source: Source
-    fields: ComplianceOpinion
-    changes: list[FieldChange]
-
-
 class Obligations(TypedDict):
-    source: Source
-    fields: ObligationList
-    changes: list[FieldChange]
-
-
-class Certificates(TypedDict):
-    source: Source
-    fields: CertificateList
-    changes: list[FieldChange]
-
-
-class TaxProfile(TypedDict):
-    """
-    Each part is the latest version that could be read of one kind of document; null while there is none.
-    """
-
-    fiscal_entity_id: str
-    rfc: str
-    tax_status: TaxStatus1 | None
-    opinion: Opinion | None
-    obligations: Obligations | None
-    certificates: Certificates | None
-
-
-class Obligations1(TypedDict):
     fiscal_entity_id: str
     rfc: str
     as_of: str
-    source: Source4 | None
-    basis: Basis1
+    source: ObligationsSource | None
+    basis: ObligationsBasis
     data: list[Obligation]
-
-
-class Notification(TypedDict):
-    notification_id: str
-    kind: NotificationKind
-    title: str
-    authority: str
-    document_number: str | None
-    sent_at: str
-    open_deadline: str | None
-    deadline_basis: Literal['published', 'estimated'] | None
-    effective_at: str | None
-    opened_at: str | None
-    status: NotificationStatus
-    severity: NotificationSeverity
-    days_left: int | None
-    has_document: bool
-    document_kind: str | None
 
 
 class Import(TypedDict):
     import_id: str
-    status: Literal['queued', 'running', 'completed', 'deleting']
+    status: ImportStatus
     bytes: int
     documents: int
     created_at: str
     completed_at: str | None
     files: list[ImportedFile]
     files_total: int
-    counts: Counts
+    counts: ImportCounts
 
 
 class CfdiPage(TypedDict):
-    data: list[Cfdi]
+    data: list[Cfdi | CfdiFields]
     has_more: bool
     next_cursor: str | None
+    scanned_through: str | None
+    data_status: DataStatus | None
 
 
 CfdiMonthlySummary = TypedDict(
@@ -2900,7 +3445,7 @@ CfdiMonthlySummary = TypedDict(
         'from': str,
         'to': str,
         'currency': Literal['MXN'],
-        'basis': Basis2,
+        'basis': CfdiMonthlySummaryBasis,
         'windows': CfdiWindows,
         'window_state': WindowState,
         'as_of': str,
@@ -2910,10 +3455,10 @@ CfdiMonthlySummary = TypedDict(
 )
 
 
-class CfdiChange(TypedDict):
-    uuid: str
-    reasons: list[CfdiChangeReason]
-    cfdi: Cfdi | None
+class CfdiChanges(TypedDict):
+    data: list[CfdiChange]
+    has_more: bool
+    next_cursor: str
 
 
 class CfdiDetail(TypedDict):
@@ -2923,8 +3468,8 @@ class CfdiDetail(TypedDict):
 
     uuid: str
     fiscal_entity_id: str
-    direction: Literal['issued', 'received']
-    kind: Literal['cfdi', 'retenciones']
+    direction: Direction
+    kind: CfdiKind
     version: str | None
     tipo_comprobante: str | None
     serie: str | None
@@ -2940,7 +3485,7 @@ class CfdiDetail(TypedDict):
     receptor_nombre: str | None
     receptor_regimen_fiscal: str | None
     receptor_domicilio_fiscal: str | None
-    counterparty: Counterparty1
+    counterparty: CfdiCounterparty
     uso_cfdi: str | None
     tipo_relacion: str | None
     metodo_pago: str | None
@@ -2959,254 +3504,56 @@ class CfdiDetail(TypedDict):
     ieps_trasladado: str | None
     exportacion: str | None
     lugar_expedicion: str | None
-    estatus: Literal['vigente', 'cancelado']
+    estatus: Estatus
     cancelled_at: str | None
     cancellation_reason: str | None
     folio_sustitucion: str | None
-    status_answer: Literal['vigente', 'cancelado', 'no_encontrado', 'unknown'] | None
-    es_cancelable: Literal['cancelable_sin_aceptacion', 'cancelable_con_aceptacion', 'no_cancelable'] | None
-    estatus_cancelacion: Literal['en_proceso', 'rechazada', 'cancelado_sin_aceptacion', 'cancelado_con_aceptacion', 'plazo_vencido'] | None
+    status_answer: StatusAnswer | None
+    es_cancelable: EsCancelable | None
+    estatus_cancelacion: EstatusCancelacion | None
     status_checked_at: str | None
     is_substituted: bool
     substituted_not_cancelled: bool
-    payment_status: Literal['paid', 'partially_paid', 'unpaid', 'not_applicable']
+    payment_status: PaymentStatus
     paid_amount: str | None
     credited_amount: str | None
     balance: str | None
+    balance_mxn: str | None
+    due_date: str | None
     last_payment_at: str | None
     fully_paid_at: str | None
     has_xml: bool
     has_pdf: bool
-    origin: Literal['authority', 'import']
+    origin: CfdiOrigin
     updated_at: str
     receptor_residencia_fiscal: str | None
     receptor_num_reg_id_trib: str | None
     no_certificado: str | None
     sello_ultimos_8: str | None
-    informacion_global: InformacionGlobal | None
-    impuestos: Impuestos | None
-    impuestos_locales: ImpuestosLocales | None
-    relacionados: list[Relacionado]
-    conceptos: list[Concepto]
-    pagos: list[Pago]
-    nominas: list[Nomina]
-    retencion: Retencion | None
+    informacion_global: CfdiDetailInformacionGlobal | None
+    impuestos: CfdiDetailImpuestos | None
+    impuestos_locales: CfdiDetailImpuestosLocales | None
+    relacionados: list[CfdiDetailRelacionado]
+    conceptos: list[CfdiDetailConcepto]
+    pagos: list[CfdiDetailPago]
+    nominas: list[CfdiDetailNomina]
+    retencion: CfdiDetailRetencion | None
     complementos: list[str]
     has_addenda: bool | None
-    repairs: list[Literal['bom', 'encoding_fallback', 'trimmed_junk', 'control_characters', 'addenda_cut', 'several_timbres', 'negative_total', 'unknown_version']]
+    repairs: list[CfdiDetailRepair]
     aplicaciones: list[CfdiApplication]
 
 
-class BlacklistHit(TypedDict):
-    rfc: str
-    source: str
-    list_label: str
-    situacion: BlacklistSituacion | None
-    severity: BlacklistSeverity
-    name: str
-    is_active: bool
-    published_sat_at: str | None
-    published_dof_at: str | None
-    since: str | None
-    until: str | None
-    oficio: str | None
-    history: list[BlacklistHistoryItem]
-
-
-class BlacklistCheckedSource(TypedDict):
-    source: str
-    list_label: str
-    list_updated_at: str | None
-    fetched_at: str | None
-    row_count: int
-    is_stale: bool
-    refused: BlacklistRefusal | None
-
-
-class BlacklistItem(TypedDict):
-    rfc: str
-    is_listed: bool | None
-    severity: BlacklistSeverity | None
-    hits: list[BlacklistHit]
-    checked_sources: list[BlacklistCheckedSource]
-    error: Error2 | None
-
-
-class ListMembersAnswer(TypedDict):
-    data: list[Member]
+class CfdiRelations(TypedDict):
+    data: list[CfdiRelation]
     has_more: bool
     next_cursor: str | None
 
 
-class ListDeliveriesAnswer(TypedDict):
-    data: list[WebhookDelivery]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListStorageConnectorsAnswer(TypedDict):
-    data: list[StorageConnector]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListBillingRfcsAnswer(TypedDict):
-    data: list[BillingRfc]
-    has_more: bool
-    next_cursor: str | None
-
-
-ListExtractorsAnswer: TypeAlias = list[Extractor]
-
-
-class ListSyncJobsAnswer(TypedDict):
-    data: list[SyncJob]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListCoverageAnswer(TypedDict):
-    data: list[CoverageMonth]
-    has_more: bool
-    next_cursor: str | None
-
-
-class ListNotificationsAnswer(TypedDict):
-    data: list[Notification]
-    has_more: bool
-    next_cursor: str | None
-
-
-RepseSupplierReport = TypedDict(
-    'RepseSupplierReport',
-    {
-        'fiscal_entity_id': str,
-        'from': str,
-        'to': str,
-        'currency': Literal['MXN'],
-        'basis': Basis,
-        'windows': CfdiWindows,
-        'window_state': WindowState,
-        'as_of': str,
-        'data_quality': DataQuality,
-        'supplier_count': int,
-        'registered_count': int,
-        'not_registered_count': int,
-        'expired_count': int,
-        'unknown_count': int,
-        'monto_total': str,
-        'monto_no_registrado': str,
-        'monto_vencido': str,
-        'monto_sin_verificar': str,
-        'truncated': bool,
-        'suppliers': list[RepseSupplier],
-    },
-)
-
-
-Concentration = TypedDict(
-    'Concentration',
-    {
-        'fiscal_entity_id': str,
-        'from': str,
-        'to': str,
-        'currency': Literal['MXN'],
-        'basis': InsightBasis,
-        'windows': CfdiWindows,
-        'window_state': WindowState,
-        'as_of': str,
-        'data_quality': InsightQuality,
-        'direction': Literal['issued', 'received'],
-        'total': str,
-        'concentration_total': str,
-        'counterparty_count': int,
-        'hhi': int | None,
-        'effective_n': str | None,
-        'top1_share': str | None,
-        'top3_share': str | None,
-        'top5_share': str | None,
-        'top10_share': str | None,
-        'level': Literal['low', 'moderate', 'high'] | None,
-        'drilldown': dict[str, str],
-        'data': list[ConcentrationRow],
-        'has_more': bool,
-        'next_cursor': str | None,
-    },
-)
-
-
-VatPosition = TypedDict(
-    'VatPosition',
-    {
-        'fiscal_entity_id': str,
-        'from': str,
-        'to': str,
-        'currency': Literal['MXN'],
-        'basis': InsightBasis,
-        'windows': CfdiWindows,
-        'window_state': WindowState,
-        'as_of': str,
-        'data_quality': InsightQuality,
-        'data': list[VatMonth],
-    },
-)
-
-
-class ReportCatalog(TypedDict):
-    data: list[ReportCatalogItem]
-
-
-class Data(TypedDict):
-    basis: InsightBasis
-    data_quality: InsightQuality
-    rows: list[ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow]
-
-
-class Report(TypedDict):
-    key: ReportKey
-    generated_at: str
-    source_watermark: str
-    is_stale: bool
-    data: Data
-    has_more: bool
-    next_cursor: str | None
-
-
-class Signup(TypedDict):
-    organization: Organization
-    member: Member
-    credential: NewCredential
-
-
-class EventCatalog(TypedDict):
-    data: list[EventCatalogItem]
-
-
-class Document(TypedDict):
-    document_id: str
-    data_source_key: str
-    kind: DocumentKind
-    series: str
-    version: int
-    is_latest: bool
-    name: str
-    title: str
-    content_type: str
-    size: int
-    sha256: str
-    document_date: str
-    period_end: str | None
-    attributes: dict[str, str]
-    fields_status: Literal['none', 'pending', 'read', 'unreadable']
-    fields: TaxStatus | ComplianceOpinion | CertificateList | ObligationList | None
-    fields_reason: str | None
-    created_at: str
-
-
-class CfdiChanges(TypedDict):
-    data: list[CfdiChange]
-    has_more: bool
-    next_cursor: str
+class CfdiHistory(TypedDict):
+    uuid: str
+    events: list[CfdiHistoryEvent]
+    known: list[CfdiKnownDay]
 
 
 class BlacklistLookup(TypedDict):
@@ -3225,7 +3572,84 @@ class BlacklistBatch(TypedDict):
     checked_sources: list[BlacklistCheckedSource]
 
 
-class ListDocumentsAnswer(TypedDict):
+class TaxProfileCertificates(TypedDict):
+    source: TaxProfileTaxStatusSource
+    fields: CertificateList
+    changes: list[FieldChange]
+
+
+class StorageConnectorPage(TypedDict):
+    data: list[StorageConnector]
+    has_more: bool
+    next_cursor: str | None
+
+
+Concentration = TypedDict(
+    'Concentration',
+    {
+        'fiscal_entity_id': str,
+        'from': str,
+        'to': str,
+        'currency': Literal['MXN'],
+        'basis': InsightBasis,
+        'windows': CfdiWindows,
+        'window_state': WindowState,
+        'as_of': str,
+        'data_quality': InsightQuality,
+        'direction': Direction,
+        'total': str,
+        'concentration_total': str,
+        'counterparty_count': int,
+        'hhi': int | None,
+        'effective_n': str | None,
+        'top1_share': str | None,
+        'top3_share': str | None,
+        'top5_share': str | None,
+        'top10_share': str | None,
+        'level': ConcentrationLevel | None,
+        'drilldown': dict[str, str],
+        'data': list[ConcentrationRow],
+        'has_more': bool,
+        'next_cursor': str | None,
+    },
+)
+
+
+class Document(TypedDict):
+    document_id: str
+    data_source_key: str
+    kind: DocumentKind
+    series: str
+    version: int
+    is_latest: bool
+    name: str
+    title: str
+    content_type: str
+    size: int
+    sha256: str
+    document_date: str
+    period_end: str | None
+    attributes: dict[str, str]
+    fields_status: DocumentFieldsStatus
+    fields: TaxStatus | ComplianceOpinion | CertificateList | ObligationList | None
+    fields_reason: str | None
+    created_at: str
+
+
+class TaxProfile(TypedDict):
+    """
+    Each part is the latest version that could be read of one kind of document; null while there is none.
+    """
+
+    fiscal_entity_id: str
+    rfc: str
+    tax_status: TaxProfileTaxStatus | None
+    opinion: TaxProfileOpinion | None
+    obligations: TaxProfileObligations | None
+    certificates: TaxProfileCertificates | None
+
+
+class DocumentPage(TypedDict):
     data: list[Document]
     has_more: bool
     next_cursor: str | None

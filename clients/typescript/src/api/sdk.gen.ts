@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -71,15 +71,680 @@ export class Operations extends HeyApiClient {
     }
     
     /**
-     * Compare suppliers with REPSE
+     * Read this reference as a page
      *
-     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day.
+     * The page loads nothing from other hosts and works on a phone. It needs JavaScript; the guides do not.
      */
-    public reportRepseSuppliers<ThrowOnError extends boolean = true>(options?: Options<ReportRepseSuppliersData, ThrowOnError>): RequestResult<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'>({
+    public getReference<ThrowOnError extends boolean = true>(options?: Options<GetReferenceData, ThrowOnError>): RequestResult<GetReferenceResponses, GetReferenceErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetReferenceResponses, GetReferenceErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/docs',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a guide, or a file that the pages load
+     *
+     * A file that the page loads, or a guide.
+     */
+    public getReferenceFile<ThrowOnError extends boolean = true>(options: Options<GetReferenceFileData, ThrowOnError>): RequestResult<GetReferenceFileResponses, GetReferenceFileErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetReferenceFileResponses, GetReferenceFileErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/docs/{file}',
+            ...options
+        });
+    }
+    
+    /**
+     * Read what a language model should know of this API
+     *
+     * Every operation in one line, and where the documents are.
+     */
+    public getLlmsText<ThrowOnError extends boolean = true>(options?: Options<GetLlmsTextData, ThrowOnError>): RequestResult<GetLlmsTextResponses, GetLlmsTextErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetLlmsTextResponses, GetLlmsTextErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/llms.txt',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the OpenAPI 3.1 document
+     *
+     * The document of this environment. It may be cached for five minutes.
+     */
+    public getOpenApi<ThrowOnError extends boolean = true>(options?: Options<GetOpenApiData, ThrowOnError>): RequestResult<GetOpenApiResponses, GetOpenApiErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetOpenApiResponses, GetOpenApiErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/v1/openapi.json',
+            ...options
+        });
+    }
+    
+    /**
+     * Create an organization
+     *
+     * Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422.
+     */
+    public signUp<ThrowOnError extends boolean = true>(options: Options<SignUpData, ThrowOnError>): RequestResult<SignUpResponses, SignUpErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<SignUpResponses, SignUpErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/v1/auth/signup',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Accept an invitation
+     *
+     * Makes you a member of the organization that invited you. Returns your credential; its secret is shown only in this answer.
+     */
+    public acceptInvitation<ThrowOnError extends boolean = true>(options: Options<AcceptInvitationData, ThrowOnError>): RequestResult<AcceptInvitationResponses, AcceptInvitationErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<AcceptInvitationResponses, AcceptInvitationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            url: '/v1/auth/invitations/accept',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the data sources
+     *
+     * Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.
+     */
+    public listDataSources<ThrowOnError extends boolean = true>(options?: Options<ListDataSourcesData, ThrowOnError>): RequestResult<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'>({
             responseStyle: 'data',
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/cfdi/repse-suppliers',
+            url: '/v1/fiscal-entities/data-sources',
+            ...options
+        });
+    }
+    
+    /**
+     * List the connections of the organization
+     *
+     * Every connection that is not unlinked, oldest first, whatever its state is.
+     */
+    public listFiscalEntities<ThrowOnError extends boolean = true>(options?: Options<ListFiscalEntitiesData, ThrowOnError>): RequestResult<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities',
+            ...options
+        });
+    }
+    
+    /**
+     * Connect an RFC
+     *
+     * With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.
+     *
+     * Needs the role owner or admin.
+     */
+    public connectFiscalEntity<ThrowOnError extends boolean = true>(options: Options<ConnectFiscalEntityData, ThrowOnError>): RequestResult<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Connect up to 100 RFCs
+     *
+     * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection. A request that broke off can be repeated in the same way.
+     *
+     * Needs the role owner or admin.
+     */
+    public connectFiscalEntities<ThrowOnError extends boolean = true>(options: Options<ConnectFiscalEntitiesData, ThrowOnError>): RequestResult<ConnectFiscalEntitiesResponses, ConnectFiscalEntitiesErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ConnectFiscalEntitiesResponses, ConnectFiscalEntitiesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/batch',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Unlink an RFC
+     *
+     * The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.
+     *
+     * Needs the role owner or admin.
+     */
+    public unlinkFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UnlinkFiscalEntityData, ThrowOnError>): RequestResult<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a connection
+     *
+     * The connection with its state, its logins, which are never shown, and your windows.
+     */
+    public getFiscalEntity<ThrowOnError extends boolean = true>(options: Options<GetFiscalEntityData, ThrowOnError>): RequestResult<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Update a connection
+     *
+     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.
+     *
+     * Needs the role owner or admin.
+     */
+    public updateFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UpdateFiscalEntityData, ThrowOnError>): RequestResult<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List exports, newest first
+     */
+    public listExports<ThrowOnError extends boolean = true>(options?: Options<ListExportsData, ThrowOnError>): RequestResult<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/exports',
+            ...options
+        });
+    }
+    
+    /**
+     * Begin an export
+     *
+     * Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. docs/exports.md lists the columns. Exports that are made or kept count against the plan.
+     */
+    public createExport<ThrowOnError extends boolean = true>(options: Options<CreateExportData, ThrowOnError>): RequestResult<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/exports',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete an export with its content
+     *
+     * An export that is being made stops.
+     */
+    public deleteExport<ThrowOnError extends boolean = true>(options: Options<DeleteExportData, ThrowOnError>): RequestResult<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/exports/{export_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get an export with its progress
+     */
+    public getExport<ThrowOnError extends boolean = true>(options: Options<GetExportData, ThrowOnError>): RequestResult<GetExportResponses, GetExportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetExportResponses, GetExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/exports/{export_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Download the content of an export
+     *
+     * The header Range may ask for one part of it, so that a download that broke off can go on; If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.
+     */
+    public readExport<ThrowOnError extends boolean = true>(options: Options<ReadExportData, ThrowOnError>): RequestResult<ReadExportResponses, ReadExportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ReadExportResponses, ReadExportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/exports/{export_id}/content',
+            ...options
+        });
+    }
+    
+    /**
+     * List the storage connectors, oldest first
+     *
+     * Each with its state and what it copied last. Credentials are never shown.
+     */
+    public listStorageConnectors<ThrowOnError extends boolean = true>(options?: Options<ListStorageConnectorsData, ThrowOnError>): RequestResult<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors',
+            ...options
+        });
+    }
+    
+    /**
+     * Create a storage connector
+     *
+     * From now on, what is downloaded or imported is copied to your storage, out of band, as far as your visibility window shows it. What was there before is copied by `…/backfill`. Try the destination with `…/test`. Nothing is ever deleted at the destination.
+     *
+     * Needs the role owner or admin.
+     */
+    public createStorageConnector<ThrowOnError extends boolean = true>(options: Options<CreateStorageConnectorData, ThrowOnError>): RequestResult<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a storage connector
+     *
+     * Its credentials are erased at once. Nothing new is sent after two seconds. What was copied stays at the destination.
+     *
+     * Needs the role owner or admin.
+     */
+    public deleteStorageConnector<ThrowOnError extends boolean = true>(options: Options<DeleteStorageConnectorData, ThrowOnError>): RequestResult<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a storage connector
+     *
+     * The connector with its state and what it copied last. Credentials are never shown.
+     */
+    public getStorageConnector<ThrowOnError extends boolean = true>(options: Options<GetStorageConnectorData, ThrowOnError>): RequestResult<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Update a storage connector
+     *
+     * Changes only the members that you send, also within `config` and `scope`. `credentials` are replaced as a whole, and must be sent with another server: another `endpoint` or `account`, or another bucket in its host name. Another place, prefix or template applies to what is copied from then on: nothing is moved, but a backfill that runs begins anew. The manifest of what is in none yet is written to the place that is left: the answer can take 15 seconds. What a narrower scope leaves out is copied no longer. A wider scope applies to what comes from then on, too: `…/backfill` copies the rest. What came while the connector was paused is copied when it is active again. After a pause, or a narrower scope, nothing new is sent after two seconds; what is under way then ends by itself.
+     *
+     * Needs the role owner or admin.
+     */
+    public updateStorageConnector<ThrowOnError extends boolean = true>(options: Options<UpdateStorageConnectorData, ThrowOnError>): RequestResult<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the documents that the destination refuses
+     *
+     * They are put aside, because the destination takes others. They are tried again daily, and when you set `active`.
+     */
+    public listRefusedDocuments<ThrowOnError extends boolean = true>(options: Options<ListRefusedDocumentsData, ThrowOnError>): RequestResult<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}/refused-documents',
+            ...options
+        });
+    }
+    
+    /**
+     * Test a storage connector
+     *
+     * Writes a small file below the prefix, reads it back and deletes it, whatever the status of the connector, and changes none.
+     *
+     * Needs the role owner or admin.
+     */
+    public testStorageConnector<ThrowOnError extends boolean = true>(options: Options<TestStorageConnectorData, ThrowOnError>): RequestResult<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}/test',
+            ...options
+        });
+    }
+    
+    /**
+     * Copy what is already held
+     *
+     * Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. While a backfill runs, another request changes nothing; of a connector that is paused or in error it is refused. RFCs whose connection is not active are left out: they are copied once it is active again. See `backfill` of the connector for its progress.
+     *
+     * Needs the role owner or admin.
+     */
+    public backfillStorageConnector<ThrowOnError extends boolean = true>(options: Options<BackfillStorageConnectorData, ThrowOnError>): RequestResult<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/storage-connectors/{connector_id}/backfill',
+            ...options
+        });
+    }
+    
+    /**
+     * List extractors
+     *
+     * Returns all extractors as an array, oldest first. The plan limits their number.
+     */
+    public listExtractors<ThrowOnError extends boolean = true>(options?: Options<ListExtractorsData, ThrowOnError>): RequestResult<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors',
+            ...options
+        });
+    }
+    
+    /**
+     * Create an extractor
+     *
+     * Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added.
+     *
+     * Needs the role owner or admin.
+     */
+    public createExtractor<ThrowOnError extends boolean = true>(options: Options<CreateExtractorData, ThrowOnError>): RequestResult<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete an extractor
+     *
+     * It no longer counts towards the plan’s limit. The visibility windows stay as they are.
+     *
+     * Needs the role owner or admin.
+     */
+    public deleteExtractor<ThrowOnError extends boolean = true>(options: Options<DeleteExtractorData, ThrowOnError>): RequestResult<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/{extractor_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get an extractor
+     *
+     * Needs the role owner or admin.
+     */
+    public getExtractor<ThrowOnError extends boolean = true>(options: Options<GetExtractorData, ThrowOnError>): RequestResult<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/{extractor_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Update an extractor
+     *
+     * Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within minutes.
+     *
+     * Needs the role owner or admin.
+     */
+    public updateExtractor<ThrowOnError extends boolean = true>(options: Options<UpdateExtractorData, ThrowOnError>): RequestResult<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/{extractor_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Run an extractor now
+     *
+     * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
+     *
+     * Needs the role owner or admin.
+     */
+    public runExtractor<ThrowOnError extends boolean = true>(options: Options<RunExtractorData, ThrowOnError>): RequestResult<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/{extractor_id}/run',
+            ...options
+        });
+    }
+    
+    /**
+     * List the runs of an extractor
+     *
+     * Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.
+     */
+    public listRuns<ThrowOnError extends boolean = true>(options: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/{extractor_id}/runs',
+            ...options
+        });
+    }
+    
+    /**
+     * List where the downloads of all RFCs are
+     *
+     * Returns every connection with how far its downloads are, in the order of their identifiers. One request takes the place of one
+     * for each RFC: ask for `state=blocked` to find those that need a person, and read `GET /v1/cfdi/changes` of those whose latest_change_at is later than
+     * your last reading. With `state`, a page looks at 500 connections at most, so that it can be short while has_more is true.
+     */
+    public listSync<ThrowOnError extends boolean = true>(options?: Options<ListSyncData, ThrowOnError>): RequestResult<ListSyncResponses, ListSyncErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListSyncResponses, ListSyncErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/sync',
+            ...options
+        });
+    }
+    
+    /**
+     * Get where the downloads of an RFC are
+     *
+     * What is queued and running for the RFC, and how the downloads ended so far.
+     *
+     * Says in one sentence what is going on, why, when it goes on, and what to do.
+     */
+    public getSync<ThrowOnError extends boolean = true>(options: Options<GetSyncData, ThrowOnError>): RequestResult<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/sync',
+            ...options
+        });
+    }
+    
+    /**
+     * List the download jobs of an RFC
+     *
+     * The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first. A job in which nothing changed is forgotten after 14 days.
+     */
+    public listSyncJobs<ThrowOnError extends boolean = true>(options: Options<ListSyncJobsData, ThrowOnError>): RequestResult<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/sync-jobs',
+            ...options
+        });
+    }
+    
+    /**
+     * List what is held and what is missing of each month
+     *
+     * Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
+     * the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
+     * more. Nothing in a row is from before the run of yours that asked for the job.
+     */
+    public listCoverage<ThrowOnError extends boolean = true>(options: Options<ListCoverageData, ThrowOnError>): RequestResult<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage',
+            ...options
+        });
+    }
+    
+    /**
+     * List the documents of a month that are not held whole
+     *
+     * Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
+     * whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.
+     */
+    public listLackingDocuments<ThrowOnError extends boolean = true>(options: Options<ListLackingDocumentsData, ThrowOnError>): RequestResult<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage/{source}/{month}',
+            ...options
+        });
+    }
+    
+    /**
+     * List the imports for an RFC, newest first
+     *
+     * Each with its counts. The result of each file is in the import itself.
+     */
+    public listImports<ThrowOnError extends boolean = true>(options: Options<ListImportsData, ThrowOnError>): RequestResult<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports',
+            ...options
+        });
+    }
+    
+    /**
+     * Import your own CFDIs
+     *
+     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid documents; metadata may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.
+     *
+     * Needs the role owner or admin.
+     */
+    public importCfdi<ThrowOnError extends boolean = true>(options: Options<ImportCfdiData, ThrowOnError>): RequestResult<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'>({
+            bodySerializer: null,
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports',
+            ...options,
+            headers: {
+                'Content-Type': 'application/xml',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete an import with its documents
+     *
+     * Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as `cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. An import that is being processed stops. The room that it took of the plan in all is free again; that of its day is not.
+     *
+     * Needs the role owner or admin.
+     */
+    public deleteImport<ThrowOnError extends boolean = true>(options: Options<DeleteImportData, ThrowOnError>): RequestResult<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get an import with the result of each file
+     *
+     * Ask again until the status is `completed`. Each file then says whether it was created, updated, unchanged or rejected, and why.
+     */
+    public getImport<ThrowOnError extends boolean = true>(options: Options<GetImportData, ThrowOnError>): RequestResult<GetImportResponses, GetImportErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetImportResponses, GetImportErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Follow changes of CFDIs
+     *
+     * Returns the CFDIs of a fiscal entity that your organization sees for the first time, that it sees changed, or that it
+     * sees no more, since the cursor. Without a cursor that is everything, so that one loop mirrors from nothing: store what has a `cfdi` under its
+     * uuid, delete what is `removed`, keep next_cursor with them, and ask again while has_more is true. What you then have equals
+     * `GET /v1/cfdi`. A change may be told again; none is left out: also what another organization fetched before, when your windows begin to show
+     * it, and invoices whose balance moved because of a payment that they begin to show. Whether a counterparty is on a blacklist can change without
+     * being told here.
+     */
+    public listCfdiChanges<ThrowOnError extends boolean = true>(options?: Options<ListCfdiChangesData, ThrowOnError>): RequestResult<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/cfdi/changes',
             ...options
         });
     }
@@ -119,7 +784,8 @@ export class Operations extends HeyApiClient {
      * List documents by risk
      *
      * Returns the CFDIs of a range that something is wrong with, the highest score first, then the largest total in MXN. Each
-     * flag names the provision and what it rests on. Cancelled and substituted documents are among them.
+     * flag names the provision and what it rests on. Cancelled and substituted documents are among them. The flag repse_not_valid_at_payment is
+     * raised only of suppliers that the registry was asked about: GET /v1/cfdi/repse-suppliers queues these look-ups, and nothing else does.
      */
     public listRisk<ThrowOnError extends boolean = true>(options?: Options<ListRiskData, ThrowOnError>): RequestResult<ListRiskResponses, ListRiskErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListRiskResponses, ListRiskErrors, ThrowOnError, 'data'>({
@@ -399,6 +1065,8 @@ export class Operations extends HeyApiClient {
     
     /**
      * List the reports
+     *
+     * The reports that can be asked for, with what each one is made of.
      */
     public listReports<ThrowOnError extends boolean = true>(options?: Options<ListReportsData, ThrowOnError>): RequestResult<ListReportsResponses, ListReportsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListReportsResponses, ListReportsErrors, ThrowOnError, 'data'>({
@@ -435,1100 +1103,6 @@ export class Operations extends HeyApiClient {
             responseStyle: 'data',
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/reports/{key}/refresh',
-            ...options
-        });
-    }
-    
-    /**
-     * List your own blacklists
-     */
-    public listCustomBlacklists<ThrowOnError extends boolean = true>(options?: Options<ListCustomBlacklistsData, ThrowOnError>): RequestResult<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/blacklists/custom',
-            ...options
-        });
-    }
-    
-    /**
-     * Create a blacklist of your own
-     *
-     * The list is empty until its content is sent with PUT. Only your organization sees it: in look-ups, in `counterparty.blacklist` of CFDIs, and in the events `blacklist.changed`, under the source `custom:<slug>`.
-     *
-     * Needs the role owner or admin.
-     */
-    public createCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<CreateCustomBlacklistData, ThrowOnError>): RequestResult<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/blacklists/custom',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete a blacklist of your own
-     *
-     * Needs the role owner or admin.
-     */
-    public deleteCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<DeleteCustomBlacklistData, ThrowOnError>): RequestResult<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/blacklists/custom/{slug}',
-            ...options
-        });
-    }
-    
-    /**
-     * Replace the content of a blacklist of your own
-     *
-     * Send the whole list: as CSV with a header line with `rfc` and, if you like, `name`, or as JSON `{"entries": [{"rfc", "name"}]}`. What the body does not name leaves the list. A body with an invalid row changes nothing.
-     *
-     * Needs the role owner or admin.
-     */
-    public replaceCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<ReplaceCustomBlacklistData, ThrowOnError>): RequestResult<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).put<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'>({
-            bodySerializer: null,
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/blacklists/custom/{slug}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Read this reference as a page
-     */
-    public getReference<ThrowOnError extends boolean = true>(options?: Options<GetReferenceData, ThrowOnError>): RequestResult<GetReferenceResponses, unknown, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetReferenceResponses, unknown, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/docs',
-            ...options
-        });
-    }
-    
-    /**
-     * Get a file of the reference page
-     */
-    public getReferenceFile<ThrowOnError extends boolean = true>(options: Options<GetReferenceFileData, ThrowOnError>): RequestResult<GetReferenceFileResponses, GetReferenceFileErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetReferenceFileResponses, GetReferenceFileErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/docs/{file}',
-            ...options
-        });
-    }
-    
-    /**
-     * Read what a language model should know of this API
-     */
-    public getLlmsText<ThrowOnError extends boolean = true>(options?: Options<GetLlmsTextData, ThrowOnError>): RequestResult<GetLlmsTextResponses, unknown, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetLlmsTextResponses, unknown, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/llms.txt',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the OpenAPI 3.1 document
-     */
-    public getOpenApi<ThrowOnError extends boolean = true>(options?: Options<GetOpenApiData, ThrowOnError>): RequestResult<GetOpenApiResponses, unknown, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetOpenApiResponses, unknown, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/v1/openapi.json',
-            ...options
-        });
-    }
-    
-    /**
-     * Create an organization
-     *
-     * Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422.
-     */
-    public signUp<ThrowOnError extends boolean = true>(options: Options<SignUpData, ThrowOnError>): RequestResult<SignUpResponses, SignUpErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<SignUpResponses, SignUpErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/v1/auth/signup',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Accept an invitation
-     *
-     * Makes you a member of the organization that invited you. Returns your credential; its secret is shown only in this answer.
-     */
-    public acceptInvitation<ThrowOnError extends boolean = true>(options: Options<AcceptInvitationData, ThrowOnError>): RequestResult<AcceptInvitationResponses, AcceptInvitationErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<AcceptInvitationResponses, AcceptInvitationErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            url: '/v1/auth/invitations/accept',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Get the organization
-     */
-    public getOrganization<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationData, ThrowOnError>): RequestResult<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/organization',
-            ...options
-        });
-    }
-    
-    /**
-     * Update the organization
-     *
-     * Members that are omitted or null keep their value.
-     *
-     * Needs the role owner or admin.
-     */
-    public updateOrganization<ThrowOnError extends boolean = true>(options: Options<UpdateOrganizationData, ThrowOnError>): RequestResult<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/organization',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * List the active members, in the order in which they joined
-     */
-    public listMembers<ThrowOnError extends boolean = true>(options?: Options<ListMembersData, ThrowOnError>): RequestResult<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/members',
-            ...options
-        });
-    }
-    
-    /**
-     * Invite a person
-     *
-     * The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a pending one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.
-     *
-     * Needs the role owner or admin.
-     */
-    public inviteMember<ThrowOnError extends boolean = true>(options: Options<InviteMemberData, ThrowOnError>): RequestResult<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/members/invite',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Remove a member
-     *
-     * The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do the credentials that the member made, directly or through other credentials, unless `keep_credentials` is true: integrations may use them. Openings of notifications that were acknowledged with a revoked credential and wait are withdrawn. The answer lists what was revoked. Only an owner can remove an owner.
-     *
-     * Needs the role owner or admin.
-     */
-    public removeMember<ThrowOnError extends boolean = true>(options: Options<RemoveMemberData, ThrowOnError>): RequestResult<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/members/{member_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Update a member
-     *
-     * The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and pending invitations, and openings of notifications that wait, are withdrawn where it does not allow them. Only an owner can change an owner or give the role owner.
-     *
-     * Needs the role owner or admin.
-     */
-    public updateMember<ThrowOnError extends boolean = true>(options: Options<UpdateMemberData, ThrowOnError>): RequestResult<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/members/{member_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * List the pending invitations, oldest first
-     *
-     * Expired, accepted and withdrawn ones are not listed.
-     */
-    public listInvitations<ThrowOnError extends boolean = true>(options?: Options<ListInvitationsData, ThrowOnError>): RequestResult<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/invitations',
-            ...options
-        });
-    }
-    
-    /**
-     * Withdraw an invitation
-     *
-     * Its token fails at once. Only an owner can withdraw the invitation of an owner.
-     *
-     * Needs the role owner or admin.
-     */
-    public withdrawInvitation<ThrowOnError extends boolean = true>(options: Options<WithdrawInvitationData, ThrowOnError>): RequestResult<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/team/invitations/{invitation_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * List the credentials that are not revoked, oldest first
-     */
-    public listCredentials<ThrowOnError extends boolean = true>(options?: Options<ListCredentialsData, ThrowOnError>): RequestResult<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/credentials',
-            ...options
-        });
-    }
-    
-    /**
-     * Create a credential
-     *
-     * The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the role owner.
-     *
-     * Needs the role owner or admin.
-     */
-    public createCredential<ThrowOnError extends boolean = true>(options: Options<CreateCredentialData, ThrowOnError>): RequestResult<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/credentials',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Count members and active connections
-     */
-    public getOrganizationStats<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationStatsData, ThrowOnError>): RequestResult<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/organization/stats',
-            ...options
-        });
-    }
-    
-    /**
-     * Revoke a credential
-     *
-     * The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.
-     *
-     * Needs the role owner or admin.
-     */
-    public revokeCredential<ThrowOnError extends boolean = true>(options: Options<RevokeCredentialData, ThrowOnError>): RequestResult<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/credentials/{api_key}',
-            ...options
-        });
-    }
-    
-    /**
-     * List the changes that were made to resources, newest first
-     *
-     * Needs the role owner or admin.
-     */
-    public listAuditEvents<ThrowOnError extends boolean = true>(options?: Options<ListAuditEventsData, ThrowOnError>): RequestResult<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/audit-events',
-            ...options
-        });
-    }
-    
-    /**
-     * List the alerts, newest first
-     */
-    public listAlerts<ThrowOnError extends boolean = true>(options?: Options<ListAlertsData, ThrowOnError>): RequestResult<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/alerts',
-            ...options
-        });
-    }
-    
-    /**
-     * Mark an alert as read
-     *
-     * An alert that is already read keeps its `read_at`.
-     *
-     * Needs the role owner or admin.
-     */
-    public readAlert<ThrowOnError extends boolean = true>(options: Options<ReadAlertData, ThrowOnError>): RequestResult<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/alerts/{alert_id}/read',
-            ...options
-        });
-    }
-    
-    /**
-     * List the events that a webhook can subscribe to
-     *
-     * Each available event comes with the JSON Schema of its payload and a sample.
-     */
-    public getEventCatalog<ThrowOnError extends boolean = true>(options?: Options<GetEventCatalogData, ThrowOnError>): RequestResult<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/event-catalog',
-            ...options
-        });
-    }
-    
-    /**
-     * List the webhooks, oldest first
-     */
-    public listWebhooks<ThrowOnError extends boolean = true>(options?: Options<ListWebhooksData, ThrowOnError>): RequestResult<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks',
-            ...options
-        });
-    }
-    
-    /**
-     * Create a webhook
-     *
-     * The webhook is enabled at once. Store the signing secret: no later response shows it again.
-     *
-     * Needs the role owner or admin.
-     */
-    public createWebhook<ThrowOnError extends boolean = true>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete a webhook
-     *
-     * Pending deliveries are not sent. The delivery log is deleted with the webhook.
-     *
-     * Needs the role owner or admin.
-     */
-    public deleteWebhook<ThrowOnError extends boolean = true>(options: Options<DeleteWebhookData, ThrowOnError>): RequestResult<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get a webhook
-     */
-    public getWebhook<ThrowOnError extends boolean = true>(options: Options<GetWebhookData, ThrowOnError>): RequestResult<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Update a webhook
-     *
-     * Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).
-     *
-     * Needs the role owner or admin.
-     */
-    public updateWebhook<ThrowOnError extends boolean = true>(options: Options<UpdateWebhookData, ThrowOnError>): RequestResult<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Create the next signing secret
-     *
-     * The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new secret first. If you repeat this request before the commit, the latest secret counts.
-     *
-     * Needs the role owner or admin.
-     */
-    public rotateSecret<ThrowOnError extends boolean = true>(options: Options<RotateSecretData, ThrowOnError>): RequestResult<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/rotate-secret',
-            ...options
-        });
-    }
-    
-    /**
-     * Start signing with the next secret
-     *
-     * From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.
-     *
-     * Needs the role owner or admin.
-     */
-    public commitSecret<ThrowOnError extends boolean = true>(options: Options<CommitSecretData, ThrowOnError>): RequestResult<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/rotate-secret/commit',
-            ...options
-        });
-    }
-    
-    /**
-     * Send a test event
-     *
-     * The event has the key `webhook.test` and is sent whatever the webhook subscribes to. See its outcome in the delivery log.
-     *
-     * Needs the role owner or admin.
-     */
-    public testWebhook<ThrowOnError extends boolean = true>(options: Options<TestWebhookData, ThrowOnError>): RequestResult<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/test',
-            ...options
-        });
-    }
-    
-    /**
-     * List the deliveries of a webhook, newest event first
-     *
-     * The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.
-     *
-     * With a filter, a page may hold fewer deliveries than `limit`, or none, although `has_more` is true.
-     */
-    public listDeliveries<ThrowOnError extends boolean = true>(options: Options<ListDeliveriesData, ThrowOnError>): RequestResult<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/deliveries',
-            ...options
-        });
-    }
-    
-    /**
-     * Redeliver all lost events since a time
-     *
-     * Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.
-     *
-     * Needs the role owner or admin.
-     */
-    public redeliverAll<ThrowOnError extends boolean = true>(options: Options<RedeliverAllData, ThrowOnError>): RequestResult<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/deliveries/redeliver',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Redeliver an event
-     *
-     * Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its attempts count from 1.
-     *
-     * Needs the role owner or admin.
-     */
-    public redeliver<ThrowOnError extends boolean = true>(options: Options<RedeliverData, ThrowOnError>): RequestResult<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/redeliver',
-            ...options
-        });
-    }
-    
-    /**
-     * List the events of the organization, oldest first
-     *
-     * The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A `sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.
-     *
-     * To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.
-     *
-     * With a filter, a page may hold fewer events than `limit`, or none, although `has_more` is true.
-     */
-    public listEvents<ThrowOnError extends boolean = true>(options?: Options<ListEventsData, ThrowOnError>): RequestResult<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/events',
-            ...options
-        });
-    }
-    
-    /**
-     * Get an event
-     */
-    public getEvent<ThrowOnError extends boolean = true>(options: Options<GetEventData, ThrowOnError>): RequestResult<GetEventResponses, GetEventErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetEventResponses, GetEventErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/events/{event_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * List the storage connectors, oldest first
-     */
-    public listStorageConnectors<ThrowOnError extends boolean = true>(options?: Options<ListStorageConnectorsData, ThrowOnError>): RequestResult<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListStorageConnectorsResponses, ListStorageConnectorsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors',
-            ...options
-        });
-    }
-    
-    /**
-     * Create a storage connector
-     *
-     * From now on, what is downloaded or imported is copied to your storage, out of band, as far as your visibility window shows it. What was there before is copied by `…/backfill`. Try the destination with `…/test`. Nothing is ever deleted at the destination.
-     *
-     * Needs the role owner or admin.
-     */
-    public createStorageConnector<ThrowOnError extends boolean = true>(options: Options<CreateStorageConnectorData, ThrowOnError>): RequestResult<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CreateStorageConnectorResponses, CreateStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete a storage connector
-     *
-     * Its credentials are erased at once. Nothing new is sent after two seconds. What was copied stays at the destination.
-     *
-     * Needs the role owner or admin.
-     */
-    public deleteStorageConnector<ThrowOnError extends boolean = true>(options: Options<DeleteStorageConnectorData, ThrowOnError>): RequestResult<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<DeleteStorageConnectorResponses, DeleteStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get a storage connector
-     */
-    public getStorageConnector<ThrowOnError extends boolean = true>(options: Options<GetStorageConnectorData, ThrowOnError>): RequestResult<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetStorageConnectorResponses, GetStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Update a storage connector
-     *
-     * Changes only the members that you send, also within `config` and `scope`. `credentials` are replaced as a whole, and must be sent with another server: another `endpoint` or `account`, or another bucket in its host name. Another place, prefix or template applies to what is copied from then on: nothing is moved, but a backfill that runs begins anew. The manifest of what is in none yet is written to the place that is left: the answer can take 15 seconds. What a narrower scope leaves out is copied no longer. A wider scope applies to what comes from then on, too: `…/backfill` copies the rest. What came while the connector was paused is copied when it is active again. After a pause, or a narrower scope, nothing new is sent after two seconds; what is under way then ends by itself.
-     *
-     * Needs the role owner or admin.
-     */
-    public updateStorageConnector<ThrowOnError extends boolean = true>(options: Options<UpdateStorageConnectorData, ThrowOnError>): RequestResult<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateStorageConnectorResponses, UpdateStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * List the documents that the destination refuses
-     *
-     * They are put aside, because the destination takes others. They are tried again daily, and when you set `active`.
-     */
-    public listRefusedDocuments<ThrowOnError extends boolean = true>(options: Options<ListRefusedDocumentsData, ThrowOnError>): RequestResult<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListRefusedDocumentsResponses, ListRefusedDocumentsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}/refused-documents',
-            ...options
-        });
-    }
-    
-    /**
-     * Test a storage connector
-     *
-     * Writes a small file below the prefix, reads it back and deletes it, whatever the status of the connector, and changes none.
-     *
-     * Needs the role owner or admin.
-     */
-    public testStorageConnector<ThrowOnError extends boolean = true>(options: Options<TestStorageConnectorData, ThrowOnError>): RequestResult<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<TestStorageConnectorResponses, TestStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}/test',
-            ...options
-        });
-    }
-    
-    /**
-     * Copy what is already held
-     *
-     * Copies everything that your visibility window shows and the scope includes, under the present template, also what was copied before. While a backfill runs, another request changes nothing; of a connector that is paused or in error it is refused. RFCs whose connection is not active are left out: they are copied once it is active again. See `backfill` of the connector for its progress.
-     *
-     * Needs the role owner or admin.
-     */
-    public backfillStorageConnector<ThrowOnError extends boolean = true>(options: Options<BackfillStorageConnectorData, ThrowOnError>): RequestResult<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<BackfillStorageConnectorResponses, BackfillStorageConnectorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/storage-connectors/{connector_id}/backfill',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the subscription status and the amount due
-     */
-    public getBilling<ThrowOnError extends boolean = true>(options?: Options<GetBillingData, ThrowOnError>): RequestResult<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the plan with its limits, seats and prices
-     */
-    public getBillingPlan<ThrowOnError extends boolean = true>(options?: Options<GetBillingPlanData, ThrowOnError>): RequestResult<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing/plan',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the current usage of the plan
-     *
-     * Lists every quota with what is used of it and its limit.
-     */
-    public getBillingUsage<ThrowOnError extends boolean = true>(options?: Options<GetBillingUsageData, ThrowOnError>): RequestResult<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing/usage',
-            ...options
-        });
-    }
-    
-    /**
-     * List the invoices, newest first
-     *
-     * Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.
-     */
-    public listInvoices<ThrowOnError extends boolean = true>(options?: Options<ListInvoicesData, ThrowOnError>): RequestResult<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing/invoices',
-            ...options
-        });
-    }
-    
-    /**
-     * Receive a Stripe event
-     *
-     * Stripe reports payments here and signs its requests with Stripe-Signature. An event that is sent more than once has one effect.
-     */
-    public receiveStripeEvent<ThrowOnError extends boolean = true>(options: Options<ReceiveStripeEventData, ThrowOnError>): RequestResult<ReceiveStripeEventResponses, ReceiveStripeEventErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<ReceiveStripeEventResponses, ReceiveStripeEventErrors, ThrowOnError, 'data'>({
-            bodySerializer: null,
-            responseStyle: 'data',
-            url: '/v1/billing/stripe/webhook',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * List the RFCs with their seats
-     */
-    public listBillingRfcs<ThrowOnError extends boolean = true>(options?: Options<ListBillingRfcsData, ThrowOnError>): RequestResult<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing/rfcs',
-            ...options
-        });
-    }
-    
-    /**
-     * Pause or resume an RFC
-     *
-     * Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, the status is `invalid_ciec`.
-     *
-     * Needs the role owner or admin.
-     */
-    public changeBillingRfc<ThrowOnError extends boolean = true>(options: Options<ChangeBillingRfcData, ThrowOnError>): RequestResult<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/billing/rfcs/{fiscal_entity_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * List extractors
-     *
-     * Returns all extractors as an array, oldest first. The plan limits their number.
-     */
-    public listExtractors<ThrowOnError extends boolean = true>(options?: Options<ListExtractorsData, ThrowOnError>): RequestResult<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListExtractorsResponses, ListExtractorsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors',
-            ...options
-        });
-    }
-    
-    /**
-     * Create an extractor
-     *
-     * Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added.
-     *
-     * Needs the role owner or admin.
-     */
-    public createExtractor<ThrowOnError extends boolean = true>(options: Options<CreateExtractorData, ThrowOnError>): RequestResult<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<CreateExtractorResponses, CreateExtractorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete an extractor
-     *
-     * It no longer counts towards the plan’s limit. The visibility windows stay as they are.
-     *
-     * Needs the role owner or admin.
-     */
-    public deleteExtractor<ThrowOnError extends boolean = true>(options: Options<DeleteExtractorData, ThrowOnError>): RequestResult<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<DeleteExtractorResponses, DeleteExtractorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors/{extractor_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get an extractor
-     *
-     * Needs the role owner or admin.
-     */
-    public getExtractor<ThrowOnError extends boolean = true>(options: Options<GetExtractorData, ThrowOnError>): RequestResult<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetExtractorResponses, GetExtractorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors/{extractor_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Update an extractor
-     *
-     * Changes only the members of the body. Changing the trigger from `schedule` clears schedule_kind and schedule_spec; changing the scope from `last_n_months` clears scope_months. A new schedule or time zone counts from today, so the extractor runs tomorrow at the earliest, and only for dates after the last one for which it ran. A date that was due and has not run yet runs within minutes.
-     *
-     * Needs the role owner or admin.
-     */
-    public updateExtractor<ThrowOnError extends boolean = true>(options: Options<UpdateExtractorData, ThrowOnError>): RequestResult<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateExtractorResponses, UpdateExtractorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors/{extractor_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Run an extractor now
-     *
-     * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
-     *
-     * Needs the role owner or admin.
-     */
-    public runExtractor<ThrowOnError extends boolean = true>(options: Options<RunExtractorData, ThrowOnError>): RequestResult<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<RunExtractorResponses, RunExtractorErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors/{extractor_id}/run',
-            ...options
-        });
-    }
-    
-    /**
-     * List the runs of an extractor
-     *
-     * Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. Runs are kept for 30 days.
-     */
-    public listRuns<ThrowOnError extends boolean = true>(options: Options<ListRunsData, ThrowOnError>): RequestResult<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListRunsResponses, ListRunsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/extractors/{extractor_id}/runs',
-            ...options
-        });
-    }
-    
-    /**
-     * List the data sources
-     *
-     * Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.
-     */
-    public listDataSources<ThrowOnError extends boolean = true>(options?: Options<ListDataSourcesData, ThrowOnError>): RequestResult<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListDataSourcesResponses, ListDataSourcesErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/data-sources',
-            ...options
-        });
-    }
-    
-    /**
-     * List the connections of the organization
-     */
-    public listFiscalEntities<ThrowOnError extends boolean = true>(options?: Options<ListFiscalEntitiesData, ThrowOnError>): RequestResult<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListFiscalEntitiesResponses, ListFiscalEntitiesErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities',
-            ...options
-        });
-    }
-    
-    /**
-     * Connect an RFC
-     *
-     * With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.
-     *
-     * Needs the role owner or admin.
-     */
-    public connectFiscalEntity<ThrowOnError extends boolean = true>(options: Options<ConnectFiscalEntityData, ThrowOnError>): RequestResult<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<ConnectFiscalEntityResponses, ConnectFiscalEntityErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Unlink an RFC
-     *
-     * The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.
-     *
-     * Needs the role owner or admin.
-     */
-    public unlinkFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UnlinkFiscalEntityData, ThrowOnError>): RequestResult<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<UnlinkFiscalEntityResponses, UnlinkFiscalEntityErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get a connection
-     */
-    public getFiscalEntity<ThrowOnError extends boolean = true>(options: Options<GetFiscalEntityData, ThrowOnError>): RequestResult<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetFiscalEntityResponses, GetFiscalEntityErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Update a connection
-     *
-     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.
-     *
-     * Needs the role owner or admin.
-     */
-    public updateFiscalEntity<ThrowOnError extends boolean = true>(options: Options<UpdateFiscalEntityData, ThrowOnError>): RequestResult<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).patch<UpdateFiscalEntityResponses, UpdateFiscalEntityErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}',
-            ...options,
-            headers: {
-                'Content-Type': 'application/json',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Get the download progress of an RFC
-     */
-    public getSync<ThrowOnError extends boolean = true>(options: Options<GetSyncData, ThrowOnError>): RequestResult<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetSyncResponses, GetSyncErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/sync',
-            ...options
-        });
-    }
-    
-    /**
-     * List the download jobs of an RFC
-     *
-     * The jobs that the organization’s last 60 runs for the RFC created or joined: those of the newest run first, then by source, the latest month first. A job in which nothing changed is forgotten after 14 days.
-     */
-    public listSyncJobs<ThrowOnError extends boolean = true>(options: Options<ListSyncJobsData, ThrowOnError>): RequestResult<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListSyncJobsResponses, ListSyncJobsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/sync-jobs',
-            ...options
-        });
-    }
-    
-    /**
-     * List what is held and what is missing of each month
-     *
-     * Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
-     * the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
-     * more. Nothing in a row is from before the run of yours that asked for the job.
-     */
-    public listCoverage<ThrowOnError extends boolean = true>(options: Options<ListCoverageData, ThrowOnError>): RequestResult<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListCoverageResponses, ListCoverageErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage',
-            ...options
-        });
-    }
-    
-    /**
-     * List the documents of a month that are not held whole
-     *
-     * Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
-     * whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.
-     */
-    public listLackingDocuments<ThrowOnError extends boolean = true>(options: Options<ListLackingDocumentsData, ThrowOnError>): RequestResult<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListLackingDocumentsResponses, ListLackingDocumentsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage/{source}/{month}',
             ...options
         });
     }
@@ -1646,104 +1220,15 @@ export class Operations extends HeyApiClient {
     }
     
     /**
-     * List the imports for an RFC, newest first
-     */
-    public listImports<ThrowOnError extends boolean = true>(options: Options<ListImportsData, ThrowOnError>): RequestResult<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<ListImportsResponses, ListImportsErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports',
-            ...options
-        });
-    }
-    
-    /**
-     * Import your own CFDIs
-     *
-     * Send one XML, one metadata TXT, or a ZIP of such files as the tax authority packs them, as the raw body, up to 100 MB (100,000,000 bytes). Only your organization can read what it imports, and its visibility windows do not limit that. Once the tax authority delivers the same UUID inside your windows, that document replaces the imported one. Imported documents and those of the tax authority do not act on each other: an imported payment, credit note or substitution changes only imported documents. Imports are processed in the background: get the import to read the result of each file. A rejected file does not affect the others. A CFDI may have 4 MiB, 30,000 lines and 30,000 paid documents; metadata may have 48 MiB in all; a ZIP may have 512 MiB and 200,000 files when it is unpacked. Imports count against the plan, in bytes and in documents, a day and in all (`GET /v1/billing/usage`), also those for drafts.
-     *
-     * Needs the role owner or admin.
-     */
-    public importCfdi<ThrowOnError extends boolean = true>(options: Options<ImportCfdiData, ThrowOnError>): RequestResult<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<ImportCfdiResponses, ImportCfdiErrors, ThrowOnError, 'data'>({
-            bodySerializer: null,
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports',
-            ...options,
-            headers: {
-                'Content-Type': 'application/xml',
-                ...options.headers
-            }
-        });
-    }
-    
-    /**
-     * Delete an import with its documents
-     *
-     * Deletes the documents that only this import brought, in the background; afterwards all documents, balances and sums read as if it had never been sent. Documents that another of your imports brought too stay, as that one brought them, also where its file was rejected as `cfdi.conflict` because of this import. The results of other imports go on to say what became of their files at the time. What the tax authority delivered is not touched. An import that is being processed stops. The room that it took of the plan in all is free again; that of its day is not.
-     *
-     * Needs the role owner or admin.
-     */
-    public deleteImport<ThrowOnError extends boolean = true>(options: Options<DeleteImportData, ThrowOnError>): RequestResult<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).delete<DeleteImportResponses, DeleteImportErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get an import with the result of each file
-     */
-    public getImport<ThrowOnError extends boolean = true>(options: Options<GetImportData, ThrowOnError>): RequestResult<GetImportResponses, GetImportErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetImportResponses, GetImportErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}',
-            ...options
-        });
-    }
-    
-    /**
-     * Get the REPSE status of an RFC
-     *
-     * Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.
-     */
-    public getRepse<ThrowOnError extends boolean = true>(options: Options<GetRepseData, ThrowOnError>): RequestResult<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).get<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/repse',
-            ...options
-        });
-    }
-    
-    /**
-     * Refresh the REPSE status of an RFC
-     *
-     * Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, members too.
-     */
-    public refreshRepse<ThrowOnError extends boolean = true>(options: Options<RefreshRepseData, ThrowOnError>): RequestResult<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'> {
-        return (options.client ?? this.client).post<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/fiscal-entities/{fiscal_entity_id}/repse/refresh',
-            ...options
-        });
-    }
-    
-    /**
      * Search CFDIs
      *
-     * Returns the documents that your visibility windows show and those that you imported, newest first: by issued_at, then by
-     * uuid, both descending. Issued and received documents have a window each.
+     * Returns the documents that your visibility windows show and those that you imported, in the order of sort: newest first by
+     * default, by issued_at, then by uuid, both descending. Issued and received documents have a window each.
      *
      * Indexes serve direction, estatus, tipo_comprobante, payment_status, the RFCs, uuid, issued_from and issued_to, alone and in most
-     * combinations. For any other filter, 250 documents are scanned for each page. **A page may then have fewer documents than limit, or none,
-     * while has_more is true.** Continue with next_cursor until has_more is false. The same applies when you have imported files for the RFC, and
-     * to payment_status when the service has documents that were issued after a ceiling of your windows.
+     * combinations. For any other filter, and for q, documents are looked at one by one, at most 5,000 for a page. Only a page that ends there is
+     * shorter than limit, or empty, while has_more is true; scanned_through then says how far it got. Continue with next_cursor until has_more is
+     * false. A sort by total looks at no more than 5,000 documents in all, and refuses a search whose indexed filters leave more.
      *
      * payment_status, paid_amount, credited_amount, balance, last_payment_at and fully_paid_at, and the filters on them, count the payment
      * complements and credit notes that count and were issued up to the ceiling of the invoice's direction. To follow what changes, use `GET /v1/cfdi/changes`.
@@ -1777,26 +1262,9 @@ export class Operations extends HeyApiClient {
     }
     
     /**
-     * Follow changes of CFDIs
-     *
-     * Returns the CFDIs of a fiscal entity that your organization sees for the first time, that it sees changed, or that it
-     * sees no more, since the cursor. Without a cursor that is everything, so that one loop mirrors from nothing: store what has a `cfdi` under its
-     * uuid, delete what is `removed`, keep next_cursor with them, and ask again while has_more is true. What you then have equals
-     * `GET /v1/cfdi`. A change may be told again; none is left out: also what another organization fetched before, when your windows begin to show
-     * it, and invoices whose balance moved because of a payment that they begin to show. Whether a counterparty is on a blacklist can change without
-     * being told here.
-     */
-    public listCfdiChanges<ThrowOnError extends boolean = true>(options?: Options<ListCfdiChangesData, ThrowOnError>): RequestResult<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'> {
-        return (options?.client ?? this.client).get<ListCfdiChangesResponses, ListCfdiChangesErrors, ThrowOnError, 'data'>({
-            responseStyle: 'data',
-            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/cfdi/changes',
-            ...options
-        });
-    }
-    
-    /**
      * Get a CFDI with its lines, taxes and complements
+     *
+     * The document as your windows show it. Lines, taxes and complements need the XML: without it they are empty.
      */
     public getCfdi<ThrowOnError extends boolean = true>(options: Options<GetCfdiData, ThrowOnError>): RequestResult<GetCfdiResponses, GetCfdiErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetCfdiResponses, GetCfdiErrors, ThrowOnError, 'data'>({
@@ -1840,6 +1308,36 @@ export class Operations extends HeyApiClient {
     }
     
     /**
+     * List the documents that a CFDI names, and those that name it
+     *
+     * Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. What the CFDI names is
+     * listed although your windows do not show it, then without the document. Of what names the CFDI, only what your windows show is listed.
+     */
+    public listCfdiRelations<ThrowOnError extends boolean = true>(options: Options<ListCfdiRelationsData, ThrowOnError>): RequestResult<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListCfdiRelationsResponses, ListCfdiRelationsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/cfdi/{uuid}/relations',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the history of a CFDI
+     *
+     * Tells what happened to the CFDI and since when you could know of it. Nothing is said of when another organization
+     * downloaded it before your own run reached it. When a document was stored is known for 90 days, and as long as nothing else happened to it.
+     */
+    public getCfdiHistory<ThrowOnError extends boolean = true>(options: Options<GetCfdiHistoryData, ThrowOnError>): RequestResult<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetCfdiHistoryResponses, GetCfdiHistoryErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/cfdi/{uuid}/history',
+            ...options
+        });
+    }
+    
+    /**
      * Ask the authority for the status of a CFDI
      *
      * Asks the authority’s status service (ConsultaCFDI) about one CFDI, and returns the document with the answer in status_answer,
@@ -1855,6 +1353,397 @@ export class Operations extends HeyApiClient {
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/cfdi/{uuid}/status-check',
             ...options
+        });
+    }
+    
+    /**
+     * List the alerts, newest first
+     *
+     * What needs a person: a login that was refused, a webhook that cannot be reached. Marking one as read changes nothing else.
+     */
+    public listAlerts<ThrowOnError extends boolean = true>(options?: Options<ListAlertsData, ThrowOnError>): RequestResult<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListAlertsResponses, ListAlertsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/alerts',
+            ...options
+        });
+    }
+    
+    /**
+     * Mark an alert as read
+     *
+     * An alert that is already read keeps its `read_at`.
+     *
+     * Needs the role owner or admin.
+     */
+    public readAlert<ThrowOnError extends boolean = true>(options: Options<ReadAlertData, ThrowOnError>): RequestResult<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ReadAlertResponses, ReadAlertErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/alerts/{alert_id}/read',
+            ...options
+        });
+    }
+    
+    /**
+     * List the events that a webhook can subscribe to
+     *
+     * Each available event comes with the JSON Schema of its payload and a sample.
+     */
+    public getEventCatalog<ThrowOnError extends boolean = true>(options?: Options<GetEventCatalogData, ThrowOnError>): RequestResult<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetEventCatalogResponses, GetEventCatalogErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/event-catalog',
+            ...options
+        });
+    }
+    
+    /**
+     * List the webhooks, oldest first
+     *
+     * Signing secrets are never shown again.
+     */
+    public listWebhooks<ThrowOnError extends boolean = true>(options?: Options<ListWebhooksData, ThrowOnError>): RequestResult<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListWebhooksResponses, ListWebhooksErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks',
+            ...options
+        });
+    }
+    
+    /**
+     * Create a webhook
+     *
+     * The webhook is enabled at once. Store the signing secret: no later response shows it again.
+     *
+     * Needs the role owner or admin.
+     */
+    public createWebhook<ThrowOnError extends boolean = true>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a webhook
+     *
+     * Pending deliveries are not sent. The delivery log is deleted with the webhook.
+     *
+     * Needs the role owner or admin.
+     */
+    public deleteWebhook<ThrowOnError extends boolean = true>(options: Options<DeleteWebhookData, ThrowOnError>): RequestResult<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteWebhookResponses, DeleteWebhookErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a webhook
+     *
+     * The signing secret is never shown again.
+     */
+    public getWebhook<ThrowOnError extends boolean = true>(options: Options<GetWebhookData, ThrowOnError>): RequestResult<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetWebhookResponses, GetWebhookErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Update a webhook
+     *
+     * Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).
+     *
+     * Needs the role owner or admin.
+     */
+    public updateWebhook<ThrowOnError extends boolean = true>(options: Options<UpdateWebhookData, ThrowOnError>): RequestResult<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Create the next signing secret
+     *
+     * The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new secret first. If you repeat this request before the commit, the latest secret counts.
+     *
+     * Needs the role owner or admin.
+     */
+    public rotateSecret<ThrowOnError extends boolean = true>(options: Options<RotateSecretData, ThrowOnError>): RequestResult<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RotateSecretResponses, RotateSecretErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/rotate-secret',
+            ...options
+        });
+    }
+    
+    /**
+     * Start signing with the next secret
+     *
+     * From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.
+     *
+     * Needs the role owner or admin.
+     */
+    public commitSecret<ThrowOnError extends boolean = true>(options: Options<CommitSecretData, ThrowOnError>): RequestResult<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CommitSecretResponses, CommitSecretErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/rotate-secret/commit',
+            ...options
+        });
+    }
+    
+    /**
+     * Send a test event
+     *
+     * Without a body, the event has the key `webhook.test`. With `event_key`, the webhook gets the sample of that event, with the header `Service-Test: true`: its RFC and documents are made up, and in `GET /v1/events` it is a `webhook.test` with `sample_of`. It is sent whatever the webhook subscribes to. See its outcome in the delivery log.
+     *
+     * Needs the role owner or admin.
+     */
+    public testWebhook<ThrowOnError extends boolean = true>(options: Options<TestWebhookData, ThrowOnError>): RequestResult<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<TestWebhookResponses, TestWebhookErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/test',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the deliveries of a webhook, newest event first
+     *
+     * The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.
+     *
+     * With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.
+     */
+    public listDeliveries<ThrowOnError extends boolean = true>(options: Options<ListDeliveriesData, ThrowOnError>): RequestResult<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListDeliveriesResponses, ListDeliveriesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/deliveries',
+            ...options
+        });
+    }
+    
+    /**
+     * Redeliver all lost events since a time
+     *
+     * Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.
+     *
+     * Needs the role owner or admin.
+     */
+    public redeliverAll<ThrowOnError extends boolean = true>(options: Options<RedeliverAllData, ThrowOnError>): RequestResult<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RedeliverAllResponses, RedeliverAllErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/deliveries/redeliver',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Redeliver an event
+     *
+     * Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its attempts count from 1.
+     *
+     * Needs the role owner or admin.
+     */
+    public redeliver<ThrowOnError extends boolean = true>(options: Options<RedeliverData, ThrowOnError>): RequestResult<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RedeliverResponses, RedeliverErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/redeliver',
+            ...options
+        });
+    }
+    
+    /**
+     * Send a waiting delivery now
+     *
+     * The next attempt of the pending delivery is made at once, however long it would wait otherwise. The numbers of the attempts and the waits after them go on as they would have.
+     *
+     * Needs the role owner or admin.
+     */
+    public sendDeliveryNow<ThrowOnError extends boolean = true>(options: Options<SendDeliveryNowData, ThrowOnError>): RequestResult<SendDeliveryNowResponses, SendDeliveryNowErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<SendDeliveryNowResponses, SendDeliveryNowErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/send-now',
+            ...options
+        });
+    }
+    
+    /**
+     * List the events of the organization, oldest first
+     *
+     * The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A `sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.
+     *
+     * To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.
+     *
+     * With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 events were looked at for it.
+     */
+    public listEvents<ThrowOnError extends boolean = true>(options?: Options<ListEventsData, ThrowOnError>): RequestResult<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListEventsResponses, ListEventsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/events',
+            ...options
+        });
+    }
+    
+    /**
+     * Get an event
+     *
+     * The event exactly as webhooks deliver it.
+     */
+    public getEvent<ThrowOnError extends boolean = true>(options: Options<GetEventData, ThrowOnError>): RequestResult<GetEventResponses, GetEventErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetEventResponses, GetEventErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/events/{event_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Compare suppliers with REPSE
+     *
+     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
+     */
+    public reportRepseSuppliers<ThrowOnError extends boolean = true>(options?: Options<ReportRepseSuppliersData, ThrowOnError>): RequestResult<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/cfdi/repse-suppliers',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the REPSE status of an RFC
+     *
+     * Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.
+     */
+    public getRepse<ThrowOnError extends boolean = true>(options: Options<GetRepseData, ThrowOnError>): RequestResult<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetRepseResponses, GetRepseErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/repse',
+            ...options
+        });
+    }
+    
+    /**
+     * Refresh the REPSE status of an RFC
+     *
+     * Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, members too.
+     */
+    public refreshRepse<ThrowOnError extends boolean = true>(options: Options<RefreshRepseData, ThrowOnError>): RequestResult<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<RefreshRepseResponses, RefreshRepseErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/repse/refresh',
+            ...options
+        });
+    }
+    
+    /**
+     * List your own blacklists
+     *
+     * Only your organization sees and uses them.
+     */
+    public listCustomBlacklists<ThrowOnError extends boolean = true>(options?: Options<ListCustomBlacklistsData, ThrowOnError>): RequestResult<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListCustomBlacklistsResponses, ListCustomBlacklistsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/blacklists/custom',
+            ...options
+        });
+    }
+    
+    /**
+     * Create a blacklist of your own
+     *
+     * The list is empty until its content is sent with PUT. Only your organization sees it: in look-ups, in `counterparty.blacklist` of CFDIs, and in the events `blacklist.changed`, under the source `custom:<slug>`.
+     *
+     * Needs the role owner or admin.
+     */
+    public createCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<CreateCustomBlacklistData, ThrowOnError>): RequestResult<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateCustomBlacklistResponses, CreateCustomBlacklistErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/blacklists/custom',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Delete a blacklist of your own
+     *
+     * Needs the role owner or admin.
+     */
+    public deleteCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<DeleteCustomBlacklistData, ThrowOnError>): RequestResult<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<DeleteCustomBlacklistResponses, DeleteCustomBlacklistErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/blacklists/custom/{slug}',
+            ...options
+        });
+    }
+    
+    /**
+     * Replace the content of a blacklist of your own
+     *
+     * Send the whole list: as CSV with a header line with `rfc` and, if you like, `name`, or as JSON `{"entries": [{"rfc", "name"}]}`. What the body does not name leaves the list. A body with an invalid row changes nothing.
+     *
+     * Needs the role owner or admin.
+     */
+    public replaceCustomBlacklist<ThrowOnError extends boolean = true>(options: Options<ReplaceCustomBlacklistData, ThrowOnError>): RequestResult<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).put<ReplaceCustomBlacklistResponses, ReplaceCustomBlacklistErrors, ThrowOnError, 'data'>({
+            bodySerializer: null,
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/blacklists/custom/{slug}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
         });
     }
     
@@ -1901,6 +1790,340 @@ export class Operations extends HeyApiClient {
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/blacklists/watch',
             ...options
+        });
+    }
+    
+    /**
+     * Get the organization
+     *
+     * The organization of the credential.
+     */
+    public getOrganization<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationData, ThrowOnError>): RequestResult<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetOrganizationResponses, GetOrganizationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/organization',
+            ...options
+        });
+    }
+    
+    /**
+     * Update the organization
+     *
+     * Members that are omitted or null keep their value.
+     *
+     * Needs the role owner or admin.
+     */
+    public updateOrganization<ThrowOnError extends boolean = true>(options: Options<UpdateOrganizationData, ThrowOnError>): RequestResult<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateOrganizationResponses, UpdateOrganizationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/organization',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the active members, in the order in which they joined
+     *
+     * Members who were removed are not listed.
+     */
+    public listMembers<ThrowOnError extends boolean = true>(options?: Options<ListMembersData, ThrowOnError>): RequestResult<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListMembersResponses, ListMembersErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/members',
+            ...options
+        });
+    }
+    
+    /**
+     * Invite a person
+     *
+     * The token is shown only in this answer and can be used once, within seven days. No e-mail is sent. A new invitation replaces a pending one of the same address. Only an owner can invite owners. Addresses at disposable domains are refused with 422.
+     *
+     * Needs the role owner or admin.
+     */
+    public inviteMember<ThrowOnError extends boolean = true>(options: Options<InviteMemberData, ThrowOnError>): RequestResult<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<InviteMemberResponses, InviteMemberErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/members/invite',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Remove a member
+     *
+     * The member’s credentials fail from their next request on, and the pending invitations that the member sent are withdrawn. So do the credentials that the member made, directly or through other credentials, unless `keep_credentials` is true: integrations may use them. Openings of notifications that were acknowledged with a revoked credential and wait are withdrawn. The answer lists what was revoked. Only an owner can remove an owner.
+     *
+     * Needs the role owner or admin.
+     */
+    public removeMember<ThrowOnError extends boolean = true>(options: Options<RemoveMemberData, ThrowOnError>): RequestResult<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<RemoveMemberResponses, RemoveMemberErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/members/{member_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Update a member
+     *
+     * The member’s credentials take a new role at once. Those that the member made are lowered to it where theirs is higher, and pending invitations, and openings of notifications that wait, are withdrawn where it does not allow them. Only an owner can change an owner or give the role owner.
+     *
+     * Needs the role owner or admin.
+     */
+    public updateMember<ThrowOnError extends boolean = true>(options: Options<UpdateMemberData, ThrowOnError>): RequestResult<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<UpdateMemberResponses, UpdateMemberErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/members/{member_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the pending invitations, oldest first
+     *
+     * Expired, accepted and withdrawn ones are not listed.
+     */
+    public listInvitations<ThrowOnError extends boolean = true>(options?: Options<ListInvitationsData, ThrowOnError>): RequestResult<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListInvitationsResponses, ListInvitationsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/invitations',
+            ...options
+        });
+    }
+    
+    /**
+     * Withdraw an invitation
+     *
+     * Its token fails at once. Only an owner can withdraw the invitation of an owner.
+     *
+     * Needs the role owner or admin.
+     */
+    public withdrawInvitation<ThrowOnError extends boolean = true>(options: Options<WithdrawInvitationData, ThrowOnError>): RequestResult<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<WithdrawInvitationResponses, WithdrawInvitationErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/team/invitations/{invitation_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * List the credentials that are not revoked, oldest first
+     *
+     * Secrets are never shown again.
+     */
+    public listCredentials<ThrowOnError extends boolean = true>(options?: Options<ListCredentialsData, ThrowOnError>): RequestResult<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListCredentialsResponses, ListCredentialsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/credentials',
+            ...options
+        });
+    }
+    
+    /**
+     * Create a credential
+     *
+     * The credential has at most the role and the life of the one that creates it: only an owner can create a credential with the role owner.
+     *
+     * Needs the role owner or admin.
+     */
+    public createCredential<ThrowOnError extends boolean = true>(options: Options<CreateCredentialData, ThrowOnError>): RequestResult<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateCredentialResponses, CreateCredentialErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/credentials',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Count members and active connections
+     *
+     * Two numbers for a start page.
+     */
+    public getOrganizationStats<ThrowOnError extends boolean = true>(options?: Options<GetOrganizationStatsData, ThrowOnError>): RequestResult<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetOrganizationStatsResponses, GetOrganizationStatsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/organization/stats',
+            ...options
+        });
+    }
+    
+    /**
+     * Revoke a credential
+     *
+     * The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.
+     *
+     * Needs the role owner or admin.
+     */
+    public revokeCredential<ThrowOnError extends boolean = true>(options: Options<RevokeCredentialData, ThrowOnError>): RequestResult<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).delete<RevokeCredentialResponses, RevokeCredentialErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/credentials/{api_key}',
+            ...options
+        });
+    }
+    
+    /**
+     * List the changes that were made to resources, newest first
+     *
+     * Needs the role owner or admin.
+     */
+    public listAuditEvents<ThrowOnError extends boolean = true>(options?: Options<ListAuditEventsData, ThrowOnError>): RequestResult<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListAuditEventsResponses, ListAuditEventsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/audit-events',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the subscription status and the amount due
+     *
+     * The state follows from the plan, the paid seats and the dates; it decides whether downloads go on.
+     */
+    public getBilling<ThrowOnError extends boolean = true>(options?: Options<GetBillingData, ThrowOnError>): RequestResult<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the plan with its limits, seats and prices
+     *
+     * A limit of null means that there is none.
+     */
+    public getBillingPlan<ThrowOnError extends boolean = true>(options?: Options<GetBillingPlanData, ThrowOnError>): RequestResult<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetBillingPlanResponses, GetBillingPlanErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/plan',
+            ...options
+        });
+    }
+    
+    /**
+     * List all plans with their prices
+     *
+     * Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.
+     */
+    public listBillingPlans<ThrowOnError extends boolean = true>(options?: Options<ListBillingPlansData, ThrowOnError>): RequestResult<ListBillingPlansResponses, ListBillingPlansErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListBillingPlansResponses, ListBillingPlansErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/plans',
+            ...options
+        });
+    }
+    
+    /**
+     * Get the current usage of the plan
+     *
+     * Lists every quota with what is used of it and its limit.
+     */
+    public getBillingUsage<ThrowOnError extends boolean = true>(options?: Options<GetBillingUsageData, ThrowOnError>): RequestResult<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<GetBillingUsageResponses, GetBillingUsageErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/usage',
+            ...options
+        });
+    }
+    
+    /**
+     * List the invoices, newest first
+     *
+     * Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.
+     */
+    public listInvoices<ThrowOnError extends boolean = true>(options?: Options<ListInvoicesData, ThrowOnError>): RequestResult<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListInvoicesResponses, ListInvoicesErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/invoices',
+            ...options
+        });
+    }
+    
+    /**
+     * Receive a Stripe event
+     *
+     * Stripe reports payments here and signs its requests with Stripe-Signature. An event that is sent more than once has one effect.
+     */
+    public receiveStripeEvent<ThrowOnError extends boolean = true>(options: Options<ReceiveStripeEventData, ThrowOnError>): RequestResult<ReceiveStripeEventResponses, ReceiveStripeEventErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<ReceiveStripeEventResponses, ReceiveStripeEventErrors, ThrowOnError, 'data'>({
+            bodySerializer: null,
+            responseStyle: 'data',
+            url: '/v1/billing/stripe/webhook',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the RFCs with their seats
+     *
+     * Each RFC that is connected, and whether it uses a seat.
+     */
+    public listBillingRfcs<ThrowOnError extends boolean = true>(options?: Options<ListBillingRfcsData, ThrowOnError>): RequestResult<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'> {
+        return (options?.client ?? this.client).get<ListBillingRfcsResponses, ListBillingRfcsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/rfcs',
+            ...options
+        });
+    }
+    
+    /**
+     * Pause or resume an RFC
+     *
+     * Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, the status is `invalid_ciec`.
+     *
+     * Needs the role owner or admin.
+     */
+    public changeBillingRfc<ThrowOnError extends boolean = true>(options: Options<ChangeBillingRfcData, ThrowOnError>): RequestResult<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).patch<ChangeBillingRfcResponses, ChangeBillingRfcErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/billing/rfcs/{fiscal_entity_id}',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
         });
     }
     

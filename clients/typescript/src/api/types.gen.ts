@@ -7,12 +7,24 @@ export type ClientOptions = {
 export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
+    /**
+     * Always `ok`: the service can be used.
+     */
     status: 'ok';
-    environment: 'test' | 'live';
+    /**
+     * `test` is the sandbox; `live` is production.
+     */
+    environment: Environment;
+    /**
+     * Whether the tax authority is the sandbox or SAT.
+     */
     tax_authority: string;
 };
 
 export type Unhealthy = {
+    /**
+     * Always `unavailable`: the service cannot be used.
+     */
     status: 'unavailable';
     /**
      * One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.
@@ -24,10 +36,7 @@ export type Problem = {
     /**
      * What went wrong and what to do about it. An object on 429, text otherwise.
      */
-    detail: string | {
-        message: string;
-        retry_after_seconds: number;
-    };
+    detail: string | ProblemDetail;
     /**
      * A stable, machine-readable code, such as `extractor.not_found`.
      */
@@ -35,10 +44,7 @@ export type Problem = {
     /**
      * On 422: every fault of the body or query.
      */
-    errors?: Array<{
-        path: string;
-        message: string;
-    }>;
+    errors?: Array<ProblemError>;
     /**
      * Where the plan or seat that the request needs can be bought.
      */
@@ -58,6 +64,9 @@ export type Problem = {
 };
 
 export type RepseSupplierReport = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
      * The first month, `YYYY-MM`.
@@ -67,20 +76,33 @@ export type RepseSupplierReport = {
      * The last month, `YYYY-MM`.
      */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
-    basis: {
-        population: string;
-        amounts: string;
-        currency: string;
-        month: string;
-    };
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: RepseSupplierReportBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * The instant up to which the report is complete: the ceiling of the window on received CFDIs, or now without one.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: DataQuality;
+    /**
+     * How many suppliers there are.
+     */
     supplier_count: number;
     /**
      * Number of suppliers with a registration that has not expired.
@@ -90,6 +112,9 @@ export type RepseSupplierReport = {
      * Number of suppliers for which the registry answered that it has no registration.
      */
     not_registered_count: number;
+    /**
+     * How many of them have an expired registration.
+     */
     expired_count: number;
     /**
      * Number of suppliers about which the registry has not answered yet.
@@ -125,26 +150,14 @@ export type RepseSupplierReport = {
  * The visibility window on the CFDIs of each source.
  */
 export type CfdiWindows = {
-    sat_cfdi_issued: {
-        /**
-         * Floor: the first visible day of Fecha. Null without one.
-         */
-        visible_from: string | null;
-        /**
-         * Ceiling: the last visible instant of issued_at. Null without one.
-         */
-        visible_to: string | null;
-    };
-    sat_cfdi_received: {
-        /**
-         * Floor: the first visible day of Fecha. Null without one.
-         */
-        visible_from: string | null;
-        /**
-         * Ceiling: the last visible instant of issued_at. Null without one.
-         */
-        visible_to: string | null;
-    };
+    /**
+     * The window of the issued CFDIs.
+     */
+    sat_cfdi_issued: CfdiWindowsSatCfdiIssued;
+    /**
+     * The window of the received CFDIs.
+     */
+    sat_cfdi_received: CfdiWindowsSatCfdiIssued;
 };
 
 /**
@@ -180,18 +193,33 @@ export type DataQuality = {
 };
 
 export type RepseSupplier = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * The name on the supplier’s latest CFDI inside the visibility window.
      */
     name: string | null;
+    /**
+     * The state.
+     */
     status: RepseSupplierStatus;
+    /**
+     * The folio.
+     */
     folio: string | null;
     /**
      * The name as the registry spells it.
      */
     razon_social: string | null;
+    /**
+     * The last day on which the registration is valid.
+     */
     vigencia_hasta: string | null;
+    /**
+     * How many days it is still valid; negative when it has expired, null when it is not known.
+     */
     days_to_expiry: number | null;
     /**
      * Whether the registry’s answer is older than a day, or there is none yet.
@@ -218,19 +246,46 @@ export type RepseSupplier = {
 export type RepseSupplierStatus = 'registered' | 'not_registered' | 'expired' | 'unknown';
 
 export type Concentration = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
-    direction: 'issued' | 'received';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
     /**
      * Decimal with two places, in MXN.
      */
@@ -239,6 +294,9 @@ export type Concentration = {
      * The total of the rows with a rank, of which shares are parts.
      */
     concentration_total: string;
+    /**
+     * How many other parties there are.
+     */
     counterparty_count: number;
     /**
      * Herfindahl-Hirschman index, 0 to 10000. Null without a row with a rank.
@@ -264,15 +322,27 @@ export type Concentration = {
      * Percent with two places. Null when it is not defined.
      */
     top10_share: string | null;
-    level: 'low' | 'moderate' | 'high' | null;
+    /**
+     * The level.
+     */
+    level: ConcentrationLevel | null;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
     drilldown: {
         [key: string]: string;
     };
+    /**
+     * The items.
+     */
     data: Array<ConcentrationRow>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
@@ -280,33 +350,16 @@ export type InsightBasis = {
     /**
      * The dated rules that were used.
      */
-    rules: Array<{
-        key: string;
-        /**
-         * The value that was used; null for a catalog, which is too long to be repeated.
-         */
-        value: unknown;
-        /**
-         * The provision that says so, or the page that proposes it.
-         */
-        rule_ref: string;
-        valid_from: string;
-        /**
-         * The last day; null while no end is known.
-         */
-        valid_to: string | null;
-        source: string;
-        /**
-         * `verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.
-         */
-        confidence: 'verified' | 'from_memory' | 'proposed';
-    }>;
+    rules: Array<InsightBasisRule>;
     /**
      * How each figure is computed.
      */
     formulas: {
         [key: string]: string;
     };
+    /**
+     * What is to be known about the figures.
+     */
     notes: Array<string>;
 };
 
@@ -331,7 +384,13 @@ export type InsightQuality = {
      * Documents in another currency that are converted at the published rate, because they state none.
      */
     dof_rate: number;
+    /**
+     * How many payments could not be matched to their invoices.
+     */
     unreconciled_payments: number | null;
+    /**
+     * How many payments name an invoice between other parties.
+     */
     other_parties: number | null;
     /**
      * Documents that another vigente one substitutes.
@@ -348,10 +407,11 @@ export type InsightQuality = {
     /**
      * These months.
      */
-    missing_months: {
-        issued: Array<string>;
-        received: Array<string>;
-    };
+    missing_months: InsightQualityMissingMonths;
+    /**
+     * Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to which. What is summed by month is of these days alone.
+     */
+    cut_months: InsightQualityCutMonths;
     /**
      * The same of the data_status `downloading`.
      */
@@ -369,6 +429,9 @@ export type ConcentrationRow = {
      * Null for who takes no part in shares: generic RFCs and totals of zero or less.
      */
     rank: number | null;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * On the newest document.
@@ -386,8 +449,17 @@ export type ConcentrationRow = {
      * Percent with two places. Null when it is not defined.
      */
     cumulative_share: string | null;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
+    /**
+     * When the first one was issued.
+     */
     first_issued_at: string | null;
+    /**
+     * When the last one was issued.
+     */
     last_issued_at: string | null;
     /**
      * Months with an invoice.
@@ -405,13 +477,10 @@ export type ConcentrationRow = {
      * The most severe list on which the counterparty is today.
      */
     blacklist: Listed;
-    by_month: Array<{
-        month: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        total: string;
-    }>;
+    /**
+     * The same by month.
+     */
+    by_month: Array<ConcentrationRowByMonth>;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -420,18 +489,27 @@ export type ConcentrationRow = {
     };
 };
 
-export type Listed = {
-    source: string;
-    situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable' | null;
-} | null;
+export type Listed = Listed2 | null;
 
 export type InsightEntriesPage = {
+    /**
+     * The items.
+     */
     data: Array<InsightEntry>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
 export type InsightEntry = {
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
     uuid: string;
     /**
      * Decimal with six places. The sum of all entries, rounded half up to two places, is the figure.
@@ -444,34 +522,88 @@ export type InsightEntry = {
 };
 
 export type Risk = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * The items.
+     */
     data: Array<RiskRow>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
 export type RiskRow = {
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
     uuid: string;
-    direction: 'issued' | 'received';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * The type: I income, E credit note, P payment, N payroll, T transport.
+     */
     tipo_comprobante: string | null;
+    /**
+     * When it was issued.
+     */
     issued_at: string;
+    /**
+     * The RFC of the other party.
+     */
     counterparty_rfc: string;
+    /**
+     * The name of the other party.
+     */
     counterparty_name: string | null;
     /**
      * In `currency`.
      */
     total: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string | null;
     /**
      * Null without XML or without an exchange rate.
@@ -481,50 +613,83 @@ export type RiskRow = {
      * The sum of the weights of its flags, at most 100.
      */
     score: number;
-    level: 'low' | 'medium' | 'high' | 'critical';
-    flags: Array<{
-        code: 'counterparty_69b_definitivo' | 'counterparty_69b_presunto' | 'counterparty_69b_bis' | 'csd_sin_efectos' | 'counterparty_69' | 'cancelled_after_payment' | 'cancellation_in_process' | 'sat_not_found' | 'ppd_missing_complement' | 'complement_late' | 'complement_cancelled' | 'pue_forma_99' | 'ppd_forma_not_99' | 'cash_over_2000' | 'withholding_missing' | 'repse_not_valid_at_payment' | 'duplicate_suspected' | 'substituted_not_cancelled' | 'receptor_regimen_uso_invalid' | 'metadata_only';
-        /**
-         * What the flag adds to the score: its weight in the rule risk.weights.
-         */
-        weight: number;
-        /**
-         * The level of the flag’s weight alone.
-         */
-        severity: 'low' | 'medium' | 'high' | 'critical';
-        message: string;
-        rule_ref: string;
-        /**
-         * What the flag rests on, by its code (docs/codes.md).
-         */
-        evidence: {
-            [key: string]: unknown;
-        };
-    }>;
+    /**
+     * How serious it is as a whole.
+     */
+    level: RiskLevel;
+    /**
+     * What is wrong with the document, each with its evidence.
+     */
+    flags: Array<RiskRowFlag>;
 };
 
 export type Deductions = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * The totals.
+     */
     totals: Array<DeductionTotals>;
+    /**
+     * Whether the cap could not be computed.
+     */
     cap_unknown: boolean;
+    /**
+     * The items.
+     */
     data: Array<DeductionRow>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
 export type DeductionTotals = {
+    /**
+     * The calendar year.
+     */
     year: string;
+    /**
+     * The category of the deduction.
+     */
     category: string;
     /**
      * Of retirement, which has two limits (D06, D09), that of its first document.
@@ -550,6 +715,9 @@ export type DeductionTotals = {
      * Of the limit: what all categories that share it use since 1 January of the year, also before the range.
      */
     used: string;
+    /**
+     * What is left of the cap; null without one.
+     */
     remaining: string | null;
     /**
      * Whether an income that nothing shows would lower the limit.
@@ -564,14 +732,29 @@ export type DeductionTotals = {
 };
 
 export type DeductionRow = {
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
     uuid: string;
+    /**
+     * When it was issued.
+     */
     issued_at: string;
+    /**
+     * The RFC of the other party.
+     */
     counterparty_rfc: string;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
     uso_cfdi: string | null;
     /**
      * Null while only metadata is known.
      */
     category: string | null;
+    /**
+     * The cap that the document shares with others; null without one.
+     */
     cap_group: string | null;
     /**
      * Personal: the total; business: before taxes. Negative for a credit note. Null without XML or exchange rate.
@@ -585,28 +768,64 @@ export type DeductionRow = {
      * Decimal with six places.
      */
     annual_rate: string | null;
-    status: 'eligible' | 'capped' | 'not_deductible' | 'review';
+    /**
+     * The state.
+     */
+    status: DeductionRowStatus;
     /**
      * Why it is not deductible, is under review, or was capped: docs/codes.md explains each.
      */
-    reasons: Array<'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport'>;
+    reasons: Array<DeductionRowReason>;
 };
 
 export type Withholdings = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * The items.
+     */
     data: Array<Withholding>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
     /**
      * All of each month of the range, whatever is filtered.
@@ -615,6 +834,9 @@ export type Withholdings = {
 };
 
 export type Withholding = {
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
     uuid: string;
     /**
      * UUID of the invoice that a payment complement pays. Else null.
@@ -623,20 +845,26 @@ export type Withholding = {
     /**
      * An invoice, credit note or payroll receipt; what a payment complement pays; a CFDI de retenciones.
      */
-    source: 'cfdi' | 'pago' | 'retencion_cfdi';
+    source: WithholdingSource;
     /**
      * `withheld_from_us`: creditable. `withheld_by_us`: to be paid to the authority by `due_date`.
      */
-    role: 'withheld_from_us' | 'withheld_by_us';
-    impuesto: 'ISR' | 'IVA' | 'IEPS';
+    role: WithholdingRole;
+    /**
+     * The tax: 001 ISR, 002 IVA, 003 IEPS.
+     */
+    impuesto: Impuesto;
     /**
      * What is billed, by the issuer’s regime and the product key with the largest amount: `honorarios`, `arrendamiento`, `resico_pf`, `comision`, `autotransporte` or `otros`; `sueldos` of payroll; null of a CFDI de retenciones.
      */
-    concept_class: 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'otros' | 'sueldos' | null;
+    concept_class: WithholdingClass | null;
     /**
      * The day of cash; the last day of the period of a CFDI de retenciones.
      */
     date: string;
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
     period: string;
     /**
      * When it is due to the authority, before extensions. Null of what others withhold.
@@ -654,6 +882,9 @@ export type Withholding = {
      * Decimal with two places, in MXN.
      */
     amount: string;
+    /**
+     * The rate that the law expects; null when it is not known.
+     */
     expected_rate: string | null;
     /**
      * Null where nothing is expected.
@@ -667,10 +898,16 @@ export type Withholding = {
      * Whether the difference is more than the tolerance.
      */
     missing: boolean;
+    /**
+     * The RFC of the other party.
+     */
     counterparty_rfc: string;
 };
 
 export type WithholdingTotals = {
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
     period: string;
     /**
      * Decimal with two places, in MXN.
@@ -705,23 +942,53 @@ export type WithholdingTotals = {
 };
 
 export type RiskIndicators = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * The items.
+     */
     data: Array<RiskIndicator>;
 };
 
 export type RiskIndicator = {
-    key: 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
+    /**
+     * The key, which never changes.
+     */
+    key: RiskIndicatorKey;
     /**
      * Shares and rates in percent with two places; counts and indexes are integers. Null when it is not defined.
      */
@@ -738,6 +1005,9 @@ export type RiskIndicator = {
      * How many documents or taxpayers it rests on.
      */
     sample_size: number;
+    /**
+     * How the value is computed.
+     */
     formula: string;
     /**
      * What the value is made of: the documents of the numerator of a share, those with blacklisted counterparties, or the answer that has the figure.
@@ -748,118 +1018,65 @@ export type RiskIndicator = {
 };
 
 export type VatPosition = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * The items.
+     */
     data: Array<VatMonth>;
 };
 
 export type VatMonth = {
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
     period: string;
     /**
      * What was collected in the month: bases and IVA by rate, and IVA that customers withheld.
      */
-    cobrado: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_16: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_16: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_8: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_8: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_0: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_exento: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_otras: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_otras: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        retenido_por_clientes: string;
-    };
+    cobrado: VatMonthCobrado;
     /**
      * The same of what was paid.
      */
-    pagado: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_16: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_16: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_8: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_8: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_0: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_exento: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        base_otras: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_otras: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        retenido_a_terceros: string;
-    };
+    pagado: VatMonthPagado;
     /**
      * IVA of what was issued and received in the month, whenever it is paid.
      */
-    devengado: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        trasladado: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        acreditable: string;
-    };
+    devengado: VatMonthDevengado;
     /**
      * IVA of `pagado` that the law does not let you credit.
      */
@@ -873,11 +1090,11 @@ export type VatMonth = {
      */
     at_risk_repse: string;
     /**
-     * The taxed part of what was collected, with six places; 1 without exempt sales.
+     * The taxed part of what was collected, with six places; 1 without exempt sales. Null when nothing is known of what was issued.
      */
-    prorrateo: string;
+    prorrateo: string | null;
     /**
-     * Null when nothing is known of what was received.
+     * Null as `saldo` is.
      */
     acreditable: string | null;
     /**
@@ -887,7 +1104,7 @@ export type VatMonth = {
     /**
      * Null as `saldo` is.
      */
-    resultado: 'a_cargo' | 'a_favor' | null;
+    resultado: VatMonthResultado | null;
     /**
      * IVA of what customers owed at the end of the month, or owe today.
      */
@@ -899,35 +1116,11 @@ export type VatMonth = {
     /**
      * Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.
      */
-    pagos_sin_conciliar: {
-        count: number;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_cobrado: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_pagado: string;
-    };
+    pagos_sin_conciliar: VatMonthPagosSinConciliar;
     /**
      * What the latest visible return of the month declares. Null without one.
      */
-    declarado: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_a_cargo: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_a_favor: string;
-        operation_number: string | null;
-    } | null;
+    declarado: VatMonthDeclarado | null;
     /**
      * saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.
      */
@@ -935,10 +1128,7 @@ export type VatMonth = {
     /**
      * What is known of the month. Of a direction that is `missing`, zeros are unknown.
      */
-    data_status: {
-        issued: DataStatus;
-        received: DataStatus;
-    };
+    data_status: VatMonthDataStatus;
     /**
      * Whether a window divides the month, or it is not over.
      */
@@ -961,20 +1151,50 @@ export type VatMonth = {
 export type DataStatus = 'complete' | 'downloading' | 'missing';
 
 export type Concepts = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
-    direction: 'issued' | 'received';
-    level: 'segment' | 'family' | 'class' | 'key' | 'description';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * How finely lines are grouped.
+     */
+    level: ConceptLevel;
     /**
      * False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count and outlier_count are null. Ask for fewer months to get them.
      */
@@ -983,6 +1203,9 @@ export type Concepts = {
      * Decimal with two places, in MXN.
      */
     total: string;
+    /**
+     * How many lines there are.
+     */
     line_count: number | null;
     /**
      * Of ClaveProdServ that say the product is in no catalog.
@@ -992,6 +1215,9 @@ export type Concepts = {
      * Percent with two places. Null when it is not defined.
      */
     unclassified_share: string | null;
+    /**
+     * How many prices lie far from the others; null when there are too few.
+     */
     outlier_count: number | null;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -999,8 +1225,17 @@ export type Concepts = {
     drilldown: {
         [key: string]: string;
     };
+    /**
+     * The items.
+     */
     data: Array<ConceptRow>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
@@ -1009,6 +1244,9 @@ export type ConceptRow = {
      * Null for lines without a ClaveProdServ of eight digits, or without a description.
      */
     key: string | null;
+    /**
+     * A label, which people read.
+     */
     label: string | null;
     /**
      * Decimal with two places, in MXN.
@@ -1026,60 +1264,46 @@ export type ConceptRow = {
      * ClaveUnidad, when all lines have the same.
      */
     unit: string | null;
+    /**
+     * The average price of a unit.
+     */
     avg_unit_price: string | null;
+    /**
+     * The lowest price of a unit.
+     */
     min_unit_price: string | null;
+    /**
+     * The highest price of a unit.
+     */
     max_unit_price: string | null;
     /**
      * Percent with two places. Null when it is not defined.
      */
     price_change_pct: string | null;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
+    /**
+     * How many other parties there are.
+     */
     counterparty_count: number;
-    top_counterparty: {
-        rfc: string;
-        nombre: string | null;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-    } | null;
+    /**
+     * The other party with the largest amount; null without one.
+     */
+    top_counterparty: ConceptRowTopCounterparty | null;
     /**
      * The amount by the rate of IVA of the lines.
      */
-    iva_mix: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        0: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        8: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        16: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        exento: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        otras: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        no_objeto: string;
-    } | null;
+    iva_mix: ConceptRowIvaMix | null;
+    /**
+     * How many prices lie far from the others; null when there are too few.
+     */
     outlier_count: number | null;
-    by_month: Array<{
-        month: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-    }>;
+    /**
+     * The same by month.
+     */
+    by_month: Array<ConceptRowByMonth>;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -1089,36 +1313,50 @@ export type ConceptRow = {
 };
 
 export type EfosExposure = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
-    direction: 'issued' | 'received';
-    by_situacion: Array<{
-        situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable';
-        counterparty_count: number;
-        invoice_count: number;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        iva_acreditado: string;
-        /**
-         * The rate of ISR of companies × amount. Null when the RFC is a natural person’s.
-         */
-        isr_effect: string | null;
-    }>;
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * The same by the state on the list.
+     */
+    by_situacion: Array<EfosExposureBySituacion>;
     /**
      * Net amounts with active ones, presunto and definitivo: what the share is of.
      */
@@ -1145,18 +1383,48 @@ export type EfosExposure = {
     drilldown: {
         [key: string]: string;
     };
+    /**
+     * The items.
+     */
     data: Array<EfosRow>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
 export type EfosRow = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
-    situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable';
+    /**
+     * The state on the list (situación).
+     */
+    situacion: BlacklistSituacion;
+    /**
+     * The day on which the DOF named it presumed.
+     */
     presunto_dof_at: string | null;
+    /**
+     * The day on which the DOF named it definitive.
+     */
     definitivo_dof_at: string | null;
+    /**
+     * The day on which it was resolved; null while it is not.
+     */
     resolved_at: string | null;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
     /**
      * Decimal with two places, in MXN.
@@ -1193,7 +1461,10 @@ export type EfosRow = {
     /**
      * `published`: every day off that the authority published is counted. `estimated`: those of some days before 2024-12-23, or after the last ones that are published, are not known, so that the true deadline can be later. Null without a deadline.
      */
-    deadline_basis: 'published' | 'estimated' | null;
+    deadline_basis: DeadlineBasis | null;
+    /**
+     * Whether it is still listed.
+     */
     is_active: boolean;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -1204,23 +1475,65 @@ export type EfosRow = {
 };
 
 export type Financing = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
+    /**
+     * What others owe the RFC.
+     */
     receivables: Receivables;
+    /**
+     * What the RFC owes others.
+     */
     payables: Payables;
+    /**
+     * The receivables that can be financed.
+     */
     pool: FactoringPool;
+    /**
+     * The items.
+     */
     data: Array<Debtor>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
@@ -1233,29 +1546,14 @@ export type Receivables = {
      * Decimal with two places, in MXN.
      */
     overdue: string;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
-    aging: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        current: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d1_30: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d31_60: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d61_90: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d90_plus: string;
-    };
+    /**
+     * The amounts by how late they are.
+     */
+    aging: ReceivablesAging;
     /**
      * Days with two places. Null when it is not defined.
      */
@@ -1267,10 +1565,7 @@ export type Receivables = {
     /**
      * How many invoices state when they are due (CondicionesDePago), and how many do not.
      */
-    due_sources: {
-        parsed: number;
-        default: number;
-    };
+    due_sources: ReceivablesDueSources;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -1284,13 +1579,7 @@ export type Receivables = {
     /**
      * Balances by the month in which they are due; what is overdue is in the month of `as_of`.
      */
-    expected_inflows: Array<{
-        month: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-    }>;
+    expected_inflows: Array<ConceptRowByMonth>;
 };
 
 export type Payables = {
@@ -1302,29 +1591,14 @@ export type Payables = {
      * Decimal with two places, in MXN.
      */
     overdue: string;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
-    aging: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        current: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d1_30: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d31_60: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d61_90: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d90_plus: string;
-    };
+    /**
+     * The amounts by how late they are.
+     */
+    aging: ReceivablesAging;
     /**
      * Days with two places. Null when it is not defined.
      */
@@ -1336,10 +1610,7 @@ export type Payables = {
     /**
      * How many invoices state when they are due (CondicionesDePago), and how many do not.
      */
-    due_sources: {
-        parsed: number;
-        default: number;
-    };
+    due_sources: ReceivablesDueSources;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -1353,13 +1624,7 @@ export type Payables = {
     /**
      * Balances by the month in which they are due; what is overdue is in the month of `as_of`.
      */
-    expected_outflows: Array<{
-        month: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-    }>;
+    expected_outflows: Array<ConceptRowByMonth>;
 };
 
 /**
@@ -1370,25 +1635,21 @@ export type FactoringPool = {
      * Decimal with two places, in MXN.
      */
     eligible_amount: string;
+    /**
+     * How many invoices are eligible.
+     */
     eligible_count: number;
-    ineligible: Array<{
-        reason: 'too_old' | 'overdue_30' | 'cancellation_in_process' | 'generic_debtor' | 'intercompany' | 'blacklisted' | 'balance_mismatch' | 'missing_rate';
-        count: number;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        amount: string;
-        /**
-         * Path and query of the documents behind each figure: they add up to it exactly.
-         */
-        drilldown: {
-            [key: string]: string;
-        };
-    }>;
+    /**
+     * The other invoices, by the reason.
+     */
+    ineligible: Array<FactoringPoolIneligible>;
     /**
      * Decimal with six places.
      */
     advance_rate: string;
+    /**
+     * The greatest age in days.
+     */
     max_age_days: number;
     /**
      * Decimal with six places.
@@ -1411,6 +1672,9 @@ export type FactoringPool = {
 };
 
 export type Debtor = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * On the newest open invoice.
@@ -1424,29 +1688,17 @@ export type Debtor = {
      * Decimal with two places, in MXN.
      */
     overdue: string;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
-    aging: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        current: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d1_30: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d31_60: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d61_90: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        d90_plus: string;
-    };
+    /**
+     * The amounts by how late they are.
+     */
+    aging: ReceivablesAging;
+    /**
+     * The earliest day on which something is due.
+     */
     oldest_due_date: string;
     /**
      * Days with two places. Null when it is not defined.
@@ -1477,17 +1729,41 @@ export type Debtor = {
 };
 
 export type FxExposure = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
+    /**
+     * What was computed, of what, and by which rules.
+     */
     basis: InsightBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: InsightQuality;
     /**
      * Net sales in all currencies, MXN among them: what share_of_sales is a share of.
@@ -1507,10 +1783,16 @@ export type FxExposure = {
      * The currencies of the rows without a rate of the day.
      */
     missing_rates: Array<string>;
+    /**
+     * The items.
+     */
     data: Array<FxExposureRow>;
 };
 
 export type FxExposureRow = {
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string;
     /**
      * Decimal with two places, in the currency of the row.
@@ -1556,9 +1838,21 @@ export type FxExposureRow = {
      * MXN for one unit on the day. Null when no rate is loaded.
      */
     current_rate: string | null;
+    /**
+     * The day of the exchange rate; null without one.
+     */
     rate_date: string | null;
+    /**
+     * Where the exchange rate comes from; null without one.
+     */
     rate_source: string | null;
+    /**
+     * The amount in MXN at the rate of today; null without a rate.
+     */
     current_mxn: string | null;
+    /**
+     * What the rate has gained, or lost, since the invoice; null without a rate.
+     */
     unrealized_gain_loss: string | null;
     /**
      * Decimal with two places, in MXN.
@@ -1567,20 +1861,7 @@ export type FxExposureRow = {
     /**
      * What current_mxn gains when the currency rises.
      */
-    sensitivity: {
-        /**
-         * Decimal with two places, in MXN.
-         */
-        plus_1pct: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        plus_5pct: string;
-        /**
-         * Decimal with two places, in MXN.
-         */
-        plus_10pct: string;
-    } | null;
+    sensitivity: FxExposureRowSensitivity | null;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -1590,19 +1871,37 @@ export type FxExposureRow = {
 };
 
 export type ReportCatalog = {
+    /**
+     * The items.
+     */
     data: Array<ReportCatalogItem>;
 };
 
 export type ReportCatalogItem = {
+    /**
+     * The key, which never changes.
+     */
     key: ReportKey;
+    /**
+     * A title, which people read.
+     */
     title: string;
+    /**
+     * A description, which people read.
+     */
     description: string;
+    /**
+     * What it is computed of.
+     */
     inputs: Array<string>;
 };
 
 export type ReportKey = 'fiscal-summary' | 'revenue-expenses' | 'annual-comparison' | 'counterparty-network' | 'cancellations' | 'payment-behavior' | 'diot' | 'compliance' | 'payroll';
 
 export type Report = {
+    /**
+     * The key, which never changes.
+     */
     key: ReportKey;
     /**
      * When the report was last brought up to date.
@@ -1616,19 +1915,24 @@ export type Report = {
      * Whether documents have come, or rules have changed, since then.
      */
     is_stale: boolean;
-    data: {
-        basis: InsightBasis;
-        data_quality: InsightQuality;
-        /**
-         * Rows of the shape that is named after the report: a page of them.
-         */
-        rows: Array<ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow>;
-    };
+    /**
+     * The items.
+     */
+    data: ReportData;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
 };
 
 export type ReportFiscalSummaryRow = {
+    /**
+     * The calendar year.
+     */
     year: string;
     /**
      * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
@@ -1683,6 +1987,9 @@ export type ReportFiscalSummaryRow = {
 };
 
 export type ReportRevenueExpensesRow = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
     month: string;
     /**
      * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
@@ -1741,7 +2048,13 @@ export type ReportRevenueExpensesRow = {
 };
 
 export type ReportAnnualComparisonRow = {
+    /**
+     * The calendar year.
+     */
     year: string;
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
     month: string;
     /**
      * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
@@ -1763,9 +2076,21 @@ export type ReportAnnualComparisonRow = {
      * Of cancelled documents. Null when no amount of any of them is known.
      */
     cancelled_received: string | null;
+    /**
+     * How many were issued.
+     */
     issued_count: number;
+    /**
+     * How many were received.
+     */
     received_count: number;
+    /**
+     * How many of the issued ones are cancelled.
+     */
     cancelled_issued_count: number;
+    /**
+     * How many of the received ones are cancelled.
+     */
     cancelled_received_count: number;
     /**
      * How many of these are in no amount: only their metadata is known, or their exchange rate is not.
@@ -1792,9 +2117,18 @@ export type ReportAnnualComparisonRow = {
 };
 
 export type ReportCounterpartyNetworkRow = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
-    relation: 'customer' | 'supplier' | 'both';
+    /**
+     * What the other party is to the RFC.
+     */
+    relation: ReportCounterpartyNetworkRowRelation;
     /**
      * Decimal with two places, in MXN.
      */
@@ -1811,12 +2145,33 @@ export type ReportCounterpartyNetworkRow = {
      * Percent with two places. Null when it is not defined.
      */
     received_share: string | null;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
+    /**
+     * How many credit notes there are.
+     */
     credit_note_count: number;
+    /**
+     * How many are cancelled.
+     */
     cancelled_count: number;
+    /**
+     * The first day of business.
+     */
     first_day: string;
+    /**
+     * The last day of business.
+     */
     last_day: string;
+    /**
+     * How many months had business.
+     */
     active_months: number;
+    /**
+     * What the lists say about the other party; null when they say nothing.
+     */
     blacklist: Listed;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -1827,8 +2182,17 @@ export type ReportCounterpartyNetworkRow = {
 };
 
 export type ReportCancellationsRow = {
-    direction: 'issued' | 'received';
-    reason: '01' | '02' | '03' | '04' | 'unknown';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * Why, as a stable code.
+     */
+    reason: CancellationReason;
+    /**
+     * How many there are.
+     */
     count: number;
     /**
      * Of cancelled documents. Null when no amount of any of them is known.
@@ -1859,20 +2223,41 @@ export type ReportCancellationsRow = {
 };
 
 export type ReportPaymentBehaviorRow = {
-    direction: 'issued' | 'received';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
     /**
      * Decimal with two places, in MXN.
      */
     paid: string;
+    /**
+     * How many payments there are.
+     */
     payment_count: number;
+    /**
+     * How many invoices there are.
+     */
     invoice_count: number;
+    /**
+     * The days until payment, weighted by amount.
+     */
     weighted_days_to_pay: string | null;
     /**
      * Percent with two places. Null when it is not defined.
      */
     on_time_rate: string | null;
+    /**
+     * In how many parts an invoice is paid, on average.
+     */
     average_installments: string | null;
     /**
      * Decimal with two places, in MXN.
@@ -1891,14 +2276,29 @@ export type ReportPaymentBehaviorRow = {
 };
 
 export type ReportDiotRow = {
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
     period: string;
     /**
      * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
      */
     is_partial: boolean;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
+    /**
+     * The type of third party of the DIOT.
+     */
     tipo_tercero: string;
+    /**
+     * The type of operation of the DIOT.
+     */
     tipo_operacion: string;
     /**
      * Decimal with two places, in MXN.
@@ -1945,8 +2345,17 @@ export type ReportDiotRow = {
 };
 
 export type ReportOpinionRow = {
+    /**
+     * What kind it is.
+     */
     kind: 'opinion';
+    /**
+     * The day, `YYYY-MM-DD`.
+     */
     date: string;
+    /**
+     * Whether the opinion of compliance is positive, negative, or another one.
+     */
     sense: OpinionSense;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -1962,11 +2371,26 @@ export type ReportOpinionRow = {
 export type OpinionSense = 'positivo' | 'negativo' | 'en_suspension' | 'inscrito_sin_obligaciones' | 'no_inscrito';
 
 export type ReportCsfChangeRow = {
+    /**
+     * What kind it is.
+     */
     kind: 'csf_change';
+    /**
+     * The day, `YYYY-MM-DD`.
+     */
     date: string;
+    /**
+     * The member of the fields that changed.
+     */
     field: string;
-    from: Schema0;
-    to: Schema1;
+    /**
+     * What it was before; null when it was nothing.
+     */
+    from: JsonValue;
+    /**
+     * What it is now; null when it is nothing.
+     */
+    to: JsonValue;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
      */
@@ -1975,21 +2399,38 @@ export type ReportCsfChangeRow = {
     };
 };
 
-export type Schema0 = string | number | boolean | null | Array<Schema0> | {
-    [key: string]: Schema0;
-};
-
-export type Schema1 = string | number | boolean | null | Array<Schema1> | {
-    [key: string]: Schema1;
+export type JsonValue = string | number | boolean | null | Array<JsonValue> | {
+    [key: string]: JsonValue;
 };
 
 export type ReportReturnRow = {
+    /**
+     * What kind it is.
+     */
     kind: 'return';
+    /**
+     * A description, which people read.
+     */
     description: string;
-    periodicity: 'monthly' | 'annual' | 'unknown';
+    /**
+     * How often the return is due.
+     */
+    periodicity: PeriodicityOrUnknown;
+    /**
+     * The period: a month, `YYYY-MM`, or a year, `YYYY`.
+     */
     period: string;
+    /**
+     * The day on which it is due; null when it is not known.
+     */
     due_date: string;
-    status: 'pending' | 'filed' | 'overdue' | 'unknown';
+    /**
+     * The state.
+     */
+    status: ObligationStatus;
+    /**
+     * The identifier of the declaration; null without one.
+     */
     declaration_id: string | null;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -2000,14 +2441,29 @@ export type ReportReturnRow = {
 };
 
 export type ReportCertificateRow = {
+    /**
+     * What kind it is.
+     */
     kind: 'certificate';
+    /**
+     * The serial number.
+     */
     serial: string;
-    certificate_kind: 'efirma' | 'csd';
+    /**
+     * What kind of certificate it is.
+     */
+    certificate_kind: CertificateKind;
+    /**
+     * Until when it is valid.
+     */
     valid_to: string;
     /**
      * As the tax authority lists it.
      */
-    status: 'active' | 'revoked' | 'expired';
+    status: CertificateStatus;
+    /**
+     * How many days it is still valid; negative when it has expired, null when it is not known.
+     */
     days_to_expiry: number;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -2018,12 +2474,21 @@ export type ReportCertificateRow = {
 };
 
 export type ReportPayrollRow = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
     month: string;
     /**
      * Whether the year or month was not over at source_watermark, so that documents of it are still to come.
      */
     is_partial: boolean;
+    /**
+     * How many employees were paid.
+     */
     headcount: number;
+    /**
+     * How many payrolls there are.
+     */
     receipts: number;
     /**
      * Decimal with two places, in MXN.
@@ -2041,6 +2506,9 @@ export type ReportPayrollRow = {
      * Decimal with two places, in MXN.
      */
     isr: string;
+    /**
+     * The average of the integrated daily wages.
+     */
     average_salario_diario_integrado: string | null;
     /**
      * Path and query of the documents behind each figure: they add up to it exactly.
@@ -2054,24 +2522,278 @@ export type ReportPayrollRow = {
  * The report is made for the first time.
  */
 export type ReportBuilding = {
+    /**
+     * The state.
+     */
     status: 'building';
+    /**
+     * The key, which never changes.
+     */
     key: ReportKey;
+    /**
+     * After how many seconds to ask again.
+     */
     retry_after_seconds: number;
 };
 
 export type ReportQueued = {
+    /**
+     * The state.
+     */
     status: 'queued';
+    /**
+     * The key, which never changes.
+     */
     key: ReportKey;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
 };
 
+/**
+ * `cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a payment complement pays. `xml`: the XML of each document.
+ */
+export type ExportKind = 'cfdi' | 'conceptos' | 'pagos' | 'xml';
+
+/**
+ * `csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.
+ */
+export type ExportFormat = 'csv' | 'xlsx' | 'ndjson' | 'zip';
+
+export type CfdiFilters = {
+    /**
+     * Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+     */
+    q?: string;
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction?: Direction;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus?: Estatus;
+    /**
+     * One or more of I, E, P, N and T, separated by commas.
+     */
+    tipo_comprobante?: string;
+    /**
+     * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.
+     */
+    payment_status?: string;
+    /**
+     * RFC of the other party, whether it is the issuer or the receiver.
+     */
+    counterparty_rfc?: string;
+    /**
+     * The RFC of the issuer.
+     */
+    emisor_rfc?: string;
+    /**
+     * The RFC of the receiver.
+     */
+    receptor_rfc?: string;
+    /**
+     * At most 100, separated by commas.
+     */
+    uuid?: string;
+    /**
+     * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+     */
+    issued_from?: string;
+    /**
+     * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+     */
+    issued_to?: string;
+    /**
+     * PUE: paid at once. PPD: paid later or in parts.
+     */
+    metodo_pago?: MetodoPago;
+    /**
+     * How it is paid (c_FormaPago).
+     */
+    forma_pago?: string;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
+    uso_cfdi?: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency?: string;
+    /**
+     * The series.
+     */
+    serie?: string;
+    /**
+     * The folio.
+     */
+    folio?: string;
+    /**
+     * The version of the CFDI, or of the retenciones.
+     */
+    version?: CfdiVersion;
+    /**
+     * Like issued_from, for the time of cancellation. Only cancelled documents are returned.
+     */
+    cancelled_from?: string;
+    /**
+     * Like issued_to, for the time of cancellation. Only cancelled documents are returned.
+     */
+    cancelled_to?: string;
+    /**
+     * First day of last_payment_at. Only documents with a payment are returned.
+     */
+    paid_from?: string;
+    /**
+     * Last day of last_payment_at. Only documents with a payment are returned.
+     */
+    paid_to?: string;
+    /**
+     * Least total, in the document’s own currency.
+     */
+    total_min?: string;
+    /**
+     * Greatest total, in the document’s own currency.
+     */
+    total_max?: string;
+    /**
+     * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
+     */
+    balance_min?: string;
+    /**
+     * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+     */
+    as_of?: string;
+    /**
+     * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas.
+     */
+    blacklist?: string;
+    /**
+     * One or more relations to other documents, such as 01, separated by commas.
+     */
+    tipo_relacion?: string;
+    /**
+     * Whether the XML is held.
+     */
+    has_xml?: boolean;
+    /**
+     * No PDFs are stored yet, so `true` finds nothing.
+     */
+    has_pdf?: boolean;
+    /**
+     * What kind it is.
+     */
+    kind?: CfdiKind;
+    /**
+     * Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.
+     */
+    is_substituted?: boolean;
+    /**
+     * Whether the issuer and the receiver are the same RFC.
+     */
+    to_itself?: boolean;
+};
+
+export type Export = {
+    export_id: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * What kind it is.
+     */
+    kind: ExportKind;
+    format: ExportFormat;
+    /**
+     * Those of the request.
+     */
+    filters: {
+        [key: string]: string;
+    };
+    /**
+     * The state.
+     */
+    status: ExportStatus;
+    /**
+     * Rows that are written so far, without headings; files of a ZIP.
+     */
+    rows: number;
+    /**
+     * Documents that matched so far.
+     */
+    documents: number;
+    /**
+     * Of these, those that a ZIP lacks, because only their metadata is known.
+     */
+    documents_without_xml: number;
+    /**
+     * Documents are written newest first: those issued after this instant are written. Null before the first.
+     */
+    scanned_through: string | null;
+    /**
+     * Bytes that are written so far; the size of the content once it is ready.
+     */
+    bytes: number;
+    /**
+     * Why the export failed: `fiscal_entity.not_active` when the connection was not active any more, `export.too_large` above 48 GiB, else `export.failed`: begin another one. Null otherwise.
+     */
+    error_code: string | null;
+    /**
+     * When it was made.
+     */
+    created_at: string;
+    /**
+     * When it became ready or failed.
+     */
+    completed_at: string | null;
+    /**
+     * When its content is deleted: seven days after it became ready. Null before.
+     */
+    expires_at: string | null;
+};
+
+/**
+ * `ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.
+ */
+export type ExportStatus = 'queued' | 'running' | 'ready' | 'failed' | 'expired';
+
+export type ExportPage = {
+    /**
+     * The items.
+     */
+    data: Array<Export>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
 export type CustomBlacklists = {
+    /**
+     * The items.
+     */
     data: Array<CustomBlacklist>;
 };
 
 export type CustomBlacklist = {
+    /**
+     * The name of the list where lists are told apart.
+     */
     source: string;
+    /**
+     * The name of the list in addresses.
+     */
     slug: string;
+    /**
+     * A label, which people read.
+     */
     label: string;
     /**
      * The number of RFCs.
@@ -2092,42 +2814,102 @@ export type CustomBlacklistDraft = {
      * With it the list is named `custom:<slug>`.
      */
     slug: string;
+    /**
+     * A label, which people read.
+     */
     label: string;
 };
 
 export type SignupDraft = {
+    /**
+     * The name of the new organization.
+     */
     organization_name: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The e-mail address.
+     */
     email: string;
 };
 
 export type Signup = {
+    /**
+     * The organization.
+     */
     organization: Organization;
+    /**
+     * The member.
+     */
     member: Member;
+    /**
+     * The credential of the member. The api_secret is shown here only.
+     */
     credential: NewCredential;
 };
 
 export type Organization = {
+    /**
+     * The identifier of the organization.
+     */
     id: string;
+    /**
+     * The name of the organization.
+     */
     name: string;
+    /**
+     * Where the organization is written to; null when it is not set.
+     */
     contact_email: string | null;
+    /**
+     * The address of the logo, https; null when it is not set.
+     */
     logo_url: string | null;
+    /**
+     * The time zone as an IANA name, such as America/Mexico_City.
+     */
     timezone: string;
 };
 
 export type Member = {
+    /**
+     * The identifier of the member.
+     */
     member_id: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The e-mail address.
+     */
     email: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
+    /**
+     * When it was made.
+     */
     created_at: string;
 };
 
 export type Role = 'owner' | 'admin' | 'member';
 
 export type NewCredential = {
+    /**
+     * The public half of the credential.
+     */
     api_key: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
     /**
      * The member whose credential it is, or who made it, directly or through other credentials. Removing the member revokes it.
@@ -2137,7 +2919,13 @@ export type NewCredential = {
      * The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.
      */
     created_by: string | null;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it stops being valid; null when it never does.
+     */
     expires_at: string | null;
     /**
      * The last day, in UTC, on which a request was sent with it. Null before the first one.
@@ -2150,13 +2938,28 @@ export type NewCredential = {
 };
 
 export type Acceptance = {
+    /**
+     * The token of the invitation, as `POST /v1/team/members/invite` answered it.
+     */
     token: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
 };
 
 export type OrganizationChanges = {
+    /**
+     * A name, which people read.
+     */
     name?: string | null;
+    /**
+     * Where the organization is written to; null when it is not set.
+     */
     contact_email?: string | null;
+    /**
+     * The address of the logo, https; null when it is not set.
+     */
     logo_url?: string | null;
     /**
      * Decides on which day it is for invoices, limits a day and expiries. Extractors have time zones of their own, which stay.
@@ -2165,7 +2968,13 @@ export type OrganizationChanges = {
 };
 
 export type InvitationDraft = {
+    /**
+     * The e-mail address.
+     */
     email: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
     /**
      * Suggested name; the invited person chooses the final name.
@@ -2174,14 +2983,29 @@ export type InvitationDraft = {
 };
 
 export type NewInvitation = {
+    /**
+     * The identifier of the invitation.
+     */
     invitation_id: string;
+    /**
+     * The e-mail address.
+     */
     email: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
     /**
      * The api_key of the credential that sent it.
      */
     invited_by: string;
+    /**
+     * When it was made.
+     */
     created_at: string;
     /**
      * Seven days after created_at, or when the credential that sent it expires, if that is earlier.
@@ -2194,11 +3018,20 @@ export type NewInvitation = {
 };
 
 export type MemberChanges = {
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role?: Role;
+    /**
+     * A name, which people read.
+     */
     name?: string;
 };
 
 export type MemberRemoval = {
+    /**
+     * The identifier of the member.
+     */
     member_id: string;
     /**
      * The credentials that were revoked: the member’s own, and those that the member made.
@@ -2207,14 +3040,29 @@ export type MemberRemoval = {
 };
 
 export type Invitation = {
+    /**
+     * The identifier of the invitation.
+     */
     invitation_id: string;
+    /**
+     * The e-mail address.
+     */
     email: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
     /**
      * The api_key of the credential that sent it.
      */
     invited_by: string;
+    /**
+     * When it was made.
+     */
     created_at: string;
     /**
      * Seven days after created_at, or when the credential that sent it expires, if that is earlier.
@@ -2223,8 +3071,17 @@ export type Invitation = {
 };
 
 export type Credential = {
+    /**
+     * The public half of the credential.
+     */
     api_key: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
     /**
      * The member whose credential it is, or who made it, directly or through other credentials. Removing the member revokes it.
@@ -2234,7 +3091,13 @@ export type Credential = {
      * The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.
      */
     created_by: string | null;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it stops being valid; null when it never does.
+     */
     expires_at: string | null;
     /**
      * The last day, in UTC, on which a request was sent with it. Null before the first one.
@@ -2243,7 +3106,13 @@ export type Credential = {
 };
 
 export type CredentialDraft = {
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The role: an owner may do everything, an admin everything but billing and owners, a member reads.
+     */
     role: Role;
     /**
      * Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same time. Null: it never expires.
@@ -2263,12 +3132,21 @@ export type OrganizationStats = {
 };
 
 export type AuditEvent = {
+    /**
+     * The identifier of the entry.
+     */
     audit_event_id: string;
     /**
      * The api_key of the credential that made the change, or `system:` and the name of the process.
      */
     actor: string;
+    /**
+     * What was done, such as `extractor.created`.
+     */
     action: string;
+    /**
+     * The identifier of what was changed.
+     */
     resource_id: string;
     /**
      * Names of the members that were sent or changed, never their values.
@@ -2278,6 +3156,9 @@ export type AuditEvent = {
      * The request, message or cron run that made the change.
      */
     request_id: string;
+    /**
+     * When it was made.
+     */
     created_at: string;
 };
 
@@ -2289,8 +3170,17 @@ export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expire
 export type AlertSeverity = 'warning' | 'critical';
 
 export type Alert = {
+    /**
+     * The identifier of the alert.
+     */
     alert_id: string;
+    /**
+     * What kind it is.
+     */
     kind: AlertKind;
+    /**
+     * How urgent it is.
+     */
     severity: AlertSeverity;
     /**
      * The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.
@@ -2311,10 +3201,16 @@ export type Alert = {
 };
 
 export type EventCatalog = {
+    /**
+     * The items.
+     */
     data: Array<EventCatalogItem>;
 };
 
 export type EventCatalogItem = {
+    /**
+     * The key, which never changes.
+     */
     key: EventKey;
     /**
      * When the event is sent.
@@ -2344,6 +3240,9 @@ export type EventCatalogItem = {
 export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed';
 
 export type Webhook = {
+    /**
+     * The identifier of the webhook.
+     */
     webhook_id: string;
     /**
      * A label of your choice.
@@ -2362,6 +3261,14 @@ export type Webhook = {
      */
     event_keys: Array<EventKey>;
     /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header: WebhookCustomHeader | null;
+    /**
      * While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.
      */
     is_enabled: boolean;
@@ -2369,7 +3276,13 @@ export type Webhook = {
      * The last four characters of the current signing secret.
      */
     secret_hint: string;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it was changed last.
+     */
     updated_at: string;
 };
 
@@ -2390,9 +3303,20 @@ export type WebhookDraft = {
      * The events to subscribe to. Keys of events that are not available yet are accepted.
      */
     event_keys: Array<EventKey>;
+    /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header?: WebhookDraftCustomHeader | null;
 };
 
 export type NewWebhook = {
+    /**
+     * The identifier of the webhook.
+     */
     webhook_id: string;
     /**
      * A label of your choice.
@@ -2411,6 +3335,14 @@ export type NewWebhook = {
      */
     event_keys: Array<EventKey>;
     /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header: WebhookCustomHeader | null;
+    /**
      * While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.
      */
     is_enabled: boolean;
@@ -2418,7 +3350,13 @@ export type NewWebhook = {
      * The last four characters of the current signing secret.
      */
     secret_hint: string;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it was changed last.
+     */
     updated_at: string;
     /**
      * The signing secret. This response is the only one that shows it.
@@ -2443,6 +3381,17 @@ export type WebhookChanges = {
      * The events to subscribe to. Keys of events that are not available yet are accepted.
      */
     event_keys?: Array<EventKey>;
+    /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header?: WebhookDraftCustomHeader | null;
+    /**
+     * Whether it runs.
+     */
     is_enabled?: boolean;
 };
 
@@ -2450,6 +3399,9 @@ export type WebhookChanges = {
  * A new signing secret, which signs nothing until it is committed.
  */
 export type RotatedSecret = {
+    /**
+     * The identifier of the webhook.
+     */
     webhook_id: string;
     /**
      * The signing secret. This response is the only one that shows it.
@@ -2461,13 +3413,29 @@ export type RotatedSecret = {
     secret_hint: string;
 };
 
+export type WebhookTest = {
+    /**
+     * Sends the sample of this event, as the catalog shows it, under an identifier of its own. Omitted: `webhook.test`.
+     */
+    event_key?: EventKey;
+};
+
 export type WebhookDelivery = {
+    /**
+     * The identifier of the event. Each event has one, however often it is delivered.
+     */
     event_id: string;
+    /**
+     * The kind of the event, as the catalog of events lists it.
+     */
     event_key: string;
     /**
      * 0 for the first delivery of the event to this webhook, and one more for each redelivery.
      */
     redelivery: number;
+    /**
+     * The state.
+     */
     status: DeliveryStatus;
     /**
      * The attempts so far, oldest first.
@@ -2477,6 +3445,9 @@ export type WebhookDelivery = {
      * When the next attempt is due; null unless the delivery is pending.
      */
     next_attempt_at: string | null;
+    /**
+     * When it was made.
+     */
     created_at: string;
 };
 
@@ -2490,6 +3461,9 @@ export type WebhookAttempt = {
      * The number of the attempt, from 1, as in the header Service-Attempt.
      */
     attempt: number;
+    /**
+     * When the request was sent.
+     */
     attempted_at: string;
     /**
      * Milliseconds until the headers of the answer arrived, or until the attempt failed.
@@ -2517,7 +3491,7 @@ export type RedeliveryRequest = {
     /**
      * Redelivers events whose latest delivery to this webhook has one of these statuses.
      */
-    statuses?: Array<'lost' | 'failed'>;
+    statuses?: Array<RedeliveryRequestStatuse>;
 };
 
 export type Redelivered = {
@@ -2563,15 +3537,15 @@ export type CfdiCancelledEvent = {
     /**
      * The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` the operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.
      */
-    cancellation_reason: '01' | '02' | '03' | '04' | 'unknown';
+    cancellation_reason: CancellationReason;
     /**
      * `critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your visibility window shows them.
      */
-    severity: 'critical' | 'warning';
+    severity: CancellationSeverity;
     /**
      * Whether the fiscal entity issued or received the CFDI.
      */
-    direction: 'issued' | 'received';
+    direction: Direction;
     /**
      * TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding document.
      */
@@ -2579,7 +3553,7 @@ export type CfdiCancelledEvent = {
     /**
      * How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.
      */
-    payment_status: 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+    payment_status: PaymentStatus;
     /**
      * Total of the CFDI as a decimal string.
      */
@@ -2634,15 +3608,15 @@ export type CfdiCancelledAfterPaymentEvent = {
     /**
      * The tax authority’s code for the reason: `01` issued with errors and replaced, `02` issued with errors and not replaced, `03` the operation did not take place, `04` a named operation that belongs to a global invoice. `unknown` if no reason is reported.
      */
-    cancellation_reason: '01' | '02' | '03' | '04' | 'unknown';
+    cancellation_reason: CancellationReason;
     /**
      * `critical` if payments were applied to the CFDI (one with MetodoPago PUE counts as paid), or if it is an issued income CFDI of a month that had ended, so that it already counted as income; otherwise `warning`. Payments count as far as your visibility window shows them.
      */
-    severity: 'critical' | 'warning';
+    severity: CancellationSeverity;
     /**
      * Whether the fiscal entity issued or received the CFDI.
      */
-    direction: 'issued' | 'received';
+    direction: Direction;
     /**
      * TipoDeComprobante: `I` (ingreso), `E` (egreso), `T` (traslado), `N` (nómina) or `P` (pago); `retenciones` for a withholding document.
      */
@@ -2650,7 +3624,7 @@ export type CfdiCancelledAfterPaymentEvent = {
     /**
      * How much of an income CFDI was paid before its cancellation, as far as your visibility window shows; `not_applicable` for other types.
      */
-    payment_status: 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+    payment_status: PaymentStatus;
     /**
      * Total of the CFDI as a decimal string.
      */
@@ -2713,7 +3687,7 @@ export type SyncCompletedEvent = {
     /**
      * Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.
      */
-    direction: 'issued' | 'received' | null;
+    direction: Direction | null;
     /**
      * Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the other counts cover only your visibility window of the source. A job that failed counts its own download alone.
      */
@@ -2780,7 +3754,7 @@ export type SyncFailedEvent = {
     /**
      * Whether the job downloads issued or received CFDIs; null for sources of documents other than CFDIs.
      */
-    direction: 'issued' | 'received' | null;
+    direction: Direction | null;
     /**
      * Number of documents that are new to you since your previous successful job of this source and month. For CFDIs, this and the other counts cover only your visibility window of the source. A job that failed counts its own download alone.
      */
@@ -2808,7 +3782,7 @@ export type SyncFailedEvent = {
     /**
      * Why the last attempt of the job failed.
      */
-    error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'request_exhausted' | 'range_too_large' | 'internal_error' | 'undefined';
+    error_class: SyncFailedEventErrorClass;
     /**
      * error_class with a sentence, as in the coverage of the month.
      */
@@ -2886,15 +3860,11 @@ export type DocumentCsfUpdatedEvent = {
     /**
      * Whether the fields of the certificate could be read from its PDF.
      */
-    fields_status: 'read' | 'unreadable';
+    fields_status: DocumentCsfUpdatedEventFieldsStatus;
     /**
      * The fields that differ from the version before that you can read, with both values. Empty for the first version.
      */
-    changes: Array<{
-        field: string;
-        from: Schema0;
-        to: Schema1;
-    }>;
+    changes: Array<DocumentCsfUpdatedEventChange>;
 };
 
 export type DocumentOpinion32dChangedEvent = {
@@ -2937,11 +3907,11 @@ export type DocumentOpinion32dChangedEvent = {
     /**
      * The sense of the version before that you can read.
      */
-    from: 'positivo' | 'negativo' | 'en_suspension' | 'inscrito_sin_obligaciones' | 'no_inscrito';
+    from: OpinionSense;
     /**
      * The sense of the opinion.
      */
-    to: 'positivo' | 'negativo' | 'en_suspension' | 'inscrito_sin_obligaciones' | 'no_inscrito';
+    to: OpinionSense;
 };
 
 export type ObligationDueSoonEvent = {
@@ -2972,7 +3942,7 @@ export type ObligationDueSoonEvent = {
     /**
      * How often it is due.
      */
-    periodicity: 'monthly' | 'annual';
+    periodicity: Periodicity;
     /**
      * The month, `YYYY-MM`, or the year, `YYYY`, that the return is for.
      */
@@ -3015,7 +3985,7 @@ export type StorageFailedEvent = {
     /**
      * The kind of storage.
      */
-    provider: 's3' | 'azure_blob' | 'google_drive' | 'onedrive';
+    provider: StorageProvider;
     /**
      * Why the last attempt failed, as `last_error.code` of the connector.
      */
@@ -3054,7 +4024,7 @@ export type MailboxNotificationReceivedEvent = {
     /**
      * A `notificacion` or `requerimiento` takes effect by being opened or by expiry; the other kinds only inform.
      */
-    kind: 'notificacion' | 'requerimiento' | 'mensaje_interes' | 'comunicado' | 'aviso';
+    kind: NotificationKind;
     /**
      * What the notification is about.
      */
@@ -3074,11 +4044,11 @@ export type MailboxNotificationReceivedEvent = {
     /**
      * Its status when the service recorded it.
      */
-    status: 'pending' | 'opened' | 'notified_by_expiry' | 'informational';
+    status: NotificationStatus;
     /**
      * Its severity when the service recorded it.
      */
-    severity: 'info' | 'warning' | 'critical';
+    severity: NotificationSeverity;
     /**
      * The third business day after it was sent; null if it only informs.
      */
@@ -3086,7 +4056,7 @@ export type MailboxNotificationReceivedEvent = {
     /**
      * `estimated`: the authority may have published days off that are not known, so that the deadline may be later. Null if it only informs.
      */
-    deadline_basis: 'published' | 'estimated' | null;
+    deadline_basis: DeadlineBasis | null;
     /**
      * When it takes or took effect; null if it only informs.
      */
@@ -3133,19 +4103,19 @@ export type BlacklistChangedEvent = {
     /**
      * What changed: it came onto the list, got another situation, or left the list.
      */
-    change: 'listed' | 'situacion_changed' | 'removed';
+    change: BlacklistChangedEventChange;
     /**
      * The situation before; null if it was not on the list, or the list has no situations.
      */
-    situacion_before: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable' | null;
+    situacion_before: BlacklistSituacion | null;
     /**
      * The situation now; null if it left the list, or the list has no situations.
      */
-    situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable' | null;
+    situacion: BlacklistSituacion | null;
     /**
      * How severe its situation on the list is now; null if it left the list.
      */
-    severity: 'info' | 'low' | 'medium' | 'high' | 'critical' | null;
+    severity: BlacklistSeverity | null;
 };
 
 export type WebhookTestEvent = {
@@ -3165,9 +4135,40 @@ export type WebhookTestEvent = {
      * The webhook that the test is for.
      */
     webhook_id: string;
+    /**
+     * The event whose sample the webhook was sent, with the header `Service-Test`. Absent when it was sent this event itself.
+     */
+    sample_of?: string;
 };
 
 export type S3Config = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The name of the bucket, which exists.
+     */
+    bucket: string;
+    /**
+     * The region for which requests are signed.
+     */
+    region?: string;
+    /**
+     * The URL of an S3-compatible service. Null for Amazon S3.
+     */
+    endpoint?: string | null;
+    /**
+     * Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.
+     */
+    path_style?: boolean | null;
+};
+
+export type S3ConfigInput = {
     /**
      * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
      */
@@ -3217,7 +4218,45 @@ export type AzureBlobConfig = {
     endpoint?: string | null;
 };
 
+export type AzureBlobConfigInput = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The storage account.
+     */
+    account: string;
+    /**
+     * The container, which exists.
+     */
+    container: string;
+    /**
+     * The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.
+     */
+    endpoint?: string | null;
+};
+
 export type GoogleDriveConfig = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The folder, on a shared drive or shared with the account.
+     */
+    folder_id: string;
+};
+
+export type GoogleDriveConfigInput = {
     /**
      * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
      */
@@ -3255,31 +4294,54 @@ export type OneDriveConfig = {
     folder_id?: string | null;
 };
 
+export type OneDriveConfigInput = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.
+     */
+    tenant?: string;
+    /**
+     * The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, also when the credentials change. Null with new credentials: the drive of their account.
+     */
+    drive_id?: string | null;
+    /**
+     * The folder (item) in the drive. Null: the root.
+     */
+    folder_id?: string | null;
+};
+
 export type StorageConnector = {
+    /**
+     * The identifier of the storage connector.
+     */
     connector_id: string;
     /**
      * A label of your choice.
      */
     name: string;
-    provider: 's3' | 'azure_blob' | 'google_drive' | 'onedrive';
+    /**
+     * The kind of the storage.
+     */
+    provider: StorageProvider;
     /**
      * `error`: copying failed five times in a row, and nothing is sent until you set `active`. Downloads go on.
      */
-    connector_status: 'active' | 'paused' | 'error';
+    connector_status: StorageConnectorConnectorStatus;
     /**
      * Where the destination is. Its members depend on the provider.
      */
-    config: S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig;
-    scope: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry.
-         */
-        kinds: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'>;
-    };
+    config: Config;
+    /**
+     * What is copied.
+     */
+    scope: StorageConnectorScope;
     /**
      * Credentials are stored. They are never shown.
      */
@@ -3312,19 +4374,25 @@ export type StorageConnector = {
      * When copying is tried again after a failure; null when nothing waits for that.
      */
     next_attempt_at: string | null;
+    /**
+     * The copying of what was there before; null when none was asked for.
+     */
     backfill: StorageBackfill | null;
     /**
      * The last manifest at the present place. Each names the one before it. Null before the first one.
      */
-    last_manifest: {
-        path: string;
-        sha256: string;
-    } | null;
+    last_manifest: StorageConnectorLastManifest | null;
     /**
      * Examples of paths at the destination: of two CFDIs and of a tax status certificate.
      */
     preview: Array<string>;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it was changed last.
+     */
     updated_at: string;
 };
 
@@ -3337,6 +4405,9 @@ export type StorageError = {
      * What the provider did not do, in one sentence.
      */
     message: string;
+    /**
+     * When it happened.
+     */
     at: string;
 };
 
@@ -3347,7 +4418,7 @@ export type StorageBackfill = {
     /**
      * `paused`: it goes on when the connector is active again.
      */
-    status: 'queued' | 'running' | 'paused' | 'completed';
+    status: StorageBackfillStatus;
     /**
      * How many documents of active connections it copies; null until they are counted.
      */
@@ -3360,13 +4431,28 @@ export type StorageBackfill = {
      * How many of them the destination refused while it took others. See `…/refused-documents`.
      */
     failed: number;
+    /**
+     * When it was asked for.
+     */
     requested_at: string;
+    /**
+     * When it was done; null while it is not.
+     */
     completed_at: string | null;
 };
 
 export type S3Credentials = {
+    /**
+     * The id of the access key.
+     */
     access_key_id: string;
+    /**
+     * The secret of the access key.
+     */
     secret_access_key: string;
+    /**
+     * The token of a temporary credential.
+     */
     session_token?: string;
 };
 
@@ -3391,97 +4477,37 @@ export type GoogleDriveCredentials = {
     /**
      * The key file of a service account. Its other members are accepted and not stored.
      */
-    service_account?: {
-        client_email: string;
-        private_key: string;
-    };
+    service_account?: GoogleDriveCredentialsServiceAccount;
+    /**
+     * The id of the OAuth client.
+     */
     client_id?: string;
+    /**
+     * The secret of the OAuth client.
+     */
     client_secret?: string;
+    /**
+     * The refresh token of the OAuth client.
+     */
     refresh_token?: string;
 };
 
 export type OneDriveCredentials = {
+    /**
+     * The id of the OAuth client.
+     */
     client_id: string;
     /**
      * Absent for a public client.
      */
     client_secret?: string;
+    /**
+     * The refresh token of the OAuth client.
+     */
     refresh_token: string;
 };
 
-export type StorageConnectorDraft = {
-    /**
-     * A label of your choice.
-     */
-    name: string;
-    provider: 's3';
-    config: S3Config;
-    credentials: S3Credentials;
-    scope?: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids?: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
-         */
-        kinds?: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'> | null;
-    };
-} | {
-    /**
-     * A label of your choice.
-     */
-    name: string;
-    provider: 'azure_blob';
-    config: AzureBlobConfig;
-    credentials: AzureBlobCredentials;
-    scope?: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids?: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
-         */
-        kinds?: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'> | null;
-    };
-} | {
-    /**
-     * A label of your choice.
-     */
-    name: string;
-    provider: 'google_drive';
-    config: GoogleDriveConfig;
-    credentials: GoogleDriveCredentials;
-    scope?: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids?: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
-         */
-        kinds?: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'> | null;
-    };
-} | {
-    /**
-     * A label of your choice.
-     */
-    name: string;
-    provider: 'onedrive';
-    config: OneDriveConfig;
-    credentials: OneDriveCredentials;
-    scope?: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids?: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
-         */
-        kinds?: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'> | null;
-    };
-};
+export type StorageConnectorDraft = StorageConnectorDraftS3 | StorageConnectorDraftAzureBlob | StorageConnectorDraftGoogleDrive | StorageConnectorDraftOnedrive;
 
 /**
  * A document that the destination refused while it took others.
@@ -3495,7 +4521,13 @@ export type StorageRefusedDocument = {
      * What the provider did not do, in one sentence.
      */
     message: string;
+    /**
+     * When it happened.
+     */
     at: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
      * Its path below the prefix.
@@ -3511,160 +4543,64 @@ export type StorageConnectorChanges = {
     /**
      * The members of the place that change. The others stay as they are.
      */
-    config?: {
-        /**
-         * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
-         */
-        prefix?: string;
-        /**
-         * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
-         */
-        path_template?: string;
-        /**
-         * The name of the bucket, which exists.
-         */
-        bucket?: string;
-        /**
-         * The region for which requests are signed.
-         */
-        region?: string;
-        /**
-         * The URL of an S3-compatible service. Null for Amazon S3.
-         */
-        endpoint?: string | null;
-        /**
-         * Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.
-         */
-        path_style?: boolean | null;
-    } | {
-        /**
-         * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
-         */
-        prefix?: string;
-        /**
-         * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
-         */
-        path_template?: string;
-        /**
-         * The storage account.
-         */
-        account?: string;
-        /**
-         * The container, which exists.
-         */
-        container?: string;
-        /**
-         * The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.
-         */
-        endpoint?: string | null;
-    } | {
-        /**
-         * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
-         */
-        prefix?: string;
-        /**
-         * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
-         */
-        path_template?: string;
-        /**
-         * The folder, on a shared drive or shared with the account.
-         */
-        folder_id?: string;
-    } | {
-        /**
-         * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
-         */
-        prefix?: string;
-        /**
-         * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
-         */
-        path_template?: string;
-        /**
-         * The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.
-         */
-        tenant?: string;
-        /**
-         * The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, also when the credentials change. Null with new credentials: the drive of their account.
-         */
-        drive_id?: string | null;
-        /**
-         * The folder (item) in the drive. Null: the root.
-         */
-        folder_id?: string | null;
-    };
+    config?: StorageConnectorChangesConfig | StorageConnectorChangesConfig2 | StorageConnectorChangesConfig3 | StorageConnectorChangesConfig4;
     /**
      * They replace the stored credentials as a whole.
      */
-    credentials?: S3Credentials | AzureBlobCredentials | GoogleDriveCredentials | OneDriveCredentials;
-    scope?: {
-        /**
-         * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
-         */
-        fiscal_entity_ids?: Array<string> | null;
-        /**
-         * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
-         */
-        kinds?: Array<'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse'> | null;
-    };
+    credentials?: Credentials;
+    /**
+     * What is to be copied.
+     */
+    scope?: StorageConnectorDraftScope;
     /**
      * `active` resumes copying where it stopped, also after an error. Of a connector that is active, it only ends the wait after a failure: `consecutive_failures` goes on. `error` cannot be set.
      */
-    connector_status?: 'active' | 'paused';
+    connector_status?: StorageConnectorChangesConnectorStatus;
 };
 
 export type StorageConnectorTest = {
+    /**
+     * Whether it worked.
+     */
     ok: boolean;
     /**
      * The steps up to the first that failed.
      */
-    steps: Array<{
-        step: 'write' | 'read' | 'delete';
-        ok: boolean;
-        /**
-         * How long it took, in milliseconds.
-         */
-        ms: number;
-    }>;
+    steps: Array<StorageConnectorTestStep>;
     /**
      * Why the last step failed; null when all succeeded.
      */
-    error: {
-        /**
-         * `access_denied`, `not_found`, `storage_full`, `rate_limited`, `unavailable`, `timeout`, `connection_failed`, `address_refused` or `refused`.
-         */
-        code: string;
-        /**
-         * What the provider did not do, in one sentence.
-         */
-        message: string;
-    } | null;
+    error: StorageConnectorTestError | null;
 };
 
 export type Billing = {
     /**
      * `past_due`: an invoice was not paid on its due day and is in its grace period. `suspended`: the grace period has ended, and connections are paused. `diagnostic_expired`: the trial has ended and connections are paused, or another organization used the trial of the e-mail address.
      */
-    state: 'trialing' | 'active' | 'past_due' | 'suspended' | 'diagnostic_expired';
-    plan: 'diagnostic' | 'starter' | 'api' | 'enterprise_bronze' | 'enterprise_silver' | 'enterprise_gold';
-    seats: {
-        /**
-         * Null when there is no limit.
-         */
-        allowance: number | null;
-        /**
-         * RFCs that are active or have no valid CIEC or e.firma. Drafts and paused RFCs take no seat.
-         */
-        used: number;
-    };
+    state: SubscriptionState;
+    /**
+     * The plan.
+     */
+    plan: Plan;
+    /**
+     * The RFCs that the subscription covers, and those that use it.
+     */
+    seats: BillingSeats;
     /**
      * The trial lasts seven calendar days in the organization’s time zone, the day of the sign-up included, and covers the first RFC that is connected in it. Null without a trial: an e-mail address has one, which the first organization that connects an RFC uses.
      */
     trial_ends_at: string | null;
+    /**
+     * The invoices that are not paid.
+     */
     open_invoices: number;
     /**
      * A decimal amount with two places.
      */
     amount_due: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string;
     /**
      * The end of the grace period of the oldest open invoice: the first moment of the third calendar day after its due day. Null when no invoice is open.
@@ -3673,18 +4609,18 @@ export type Billing = {
 };
 
 export type BillingPlan = {
-    plan: 'diagnostic' | 'starter' | 'api' | 'enterprise_bronze' | 'enterprise_silver' | 'enterprise_gold';
+    /**
+     * The plan.
+     */
+    plan: Plan;
+    /**
+     * A name, which people read.
+     */
     name: string;
-    limits: {
-        /**
-         * Null when there is no limit.
-         */
-        extractors: number | null;
-        /**
-         * Number of RFCs in the plan; `rfc_allowance` is the number that applies. Null when there is no limit.
-         */
-        rfcs: number | null;
-    };
+    /**
+     * The limits of the plan.
+     */
+    limits: BillingPlanLimits;
     /**
      * Seats in the plan. More may have been granted to the organization. Null when there is no limit.
      */
@@ -3700,21 +4636,38 @@ export type BillingPlan = {
     /**
      * Null when the plan is free.
      */
-    prices: {
-        /**
-         * Reference of the price list.
-         */
-        rule_ref: string;
-        currency: string;
-        /**
-         * A month of the plan, before tax.
-         */
-        month: string;
-        /**
-         * A month of each RFC that is active when the invoice is issued, before tax.
-         */
-        rfc: string;
-    } | null;
+    prices: BillingPlanPrices | null;
+};
+
+export type OfferedPlan = {
+    /**
+     * The plan.
+     */
+    plan: Plan;
+    /**
+     * A name, which people read.
+     */
+    name: string;
+    /**
+     * Whether the organization has this plan.
+     */
+    is_current: boolean;
+    /**
+     * Seats in the plan. Null when there is no limit.
+     */
+    seats_included: number | null;
+    /**
+     * The quotas of the plan. Null when there is no limit.
+     */
+    limits: OfferedPlanLimits;
+    /**
+     * Null when the plan is free.
+     */
+    prices: BillingPlanPrices | null;
+    /**
+     * What you can buy now. On the trial, each plan that is not free; later, one more seat of your own plan while it has a limit. Null otherwise, or while the payment provider does not answer.
+     */
+    checkout: OfferedPlanCheckout | null;
 };
 
 export type BillingUsage = {
@@ -3722,21 +4675,18 @@ export type BillingUsage = {
      * The current month in the organization’s time zone.
      */
     period: string;
+    /**
+     * How many RFCs are connected and active.
+     */
     active_rfcs: number;
-    seats: {
-        used: number;
-        /**
-         * Null when there is no limit.
-         */
-        limit: number | null;
-    };
-    extractors: {
-        used: number;
-        /**
-         * Null when there is no limit.
-         */
-        limit: number | null;
-    };
+    /**
+     * The RFCs that the subscription covers, and those that use it.
+     */
+    seats: BillingUsageSeats;
+    /**
+     * The extractors: how many there are, and how many the plan allows.
+     */
+    extractors: BillingUsageSeats;
     /**
      * Reference of the list of limits.
      */
@@ -3744,65 +4694,22 @@ export type BillingUsage = {
     /**
      * What counts against each limit of the plan. What would exceed one is refused with 409.
      */
-    quotas: {
-        /**
-         * Extractors, disabled ones included.
-         */
-        extractors: QuotaUsage;
-        /**
-         * Webhook endpoints, disabled ones included.
-         */
-        webhooks: QuotaUsage;
-        /**
-         * Storage connectors, paused ones included.
-         */
-        storage_connectors: QuotaUsage;
-        /**
-         * Blacklists of your own.
-         */
-        blacklists: QuotaUsage;
-        /**
-         * RFCs on all blacklists of your own.
-         */
-        blacklist_entries: QuotaUsage;
-        /**
-         * Connections without a CIEC or e.firma, paused ones included.
-         */
-        drafts: QuotaUsage;
-        /**
-         * Credentials that are not revoked. Members need one each.
-         */
-        credentials: QuotaUsage;
-        /**
-         * Invitations that are pending and have not expired.
-         */
-        invitations: QuotaUsage;
-        /**
-         * Bytes of the uploads that were accepted today, deleted ones included.
-         */
-        import_bytes_per_day: QuotaUsage;
-        /**
-         * Bytes of the uploads of all imports that are not deleted.
-         */
-        import_bytes: QuotaUsage;
-        /**
-         * Documents that imports added today, deleted ones included.
-         */
-        import_documents_per_day: QuotaUsage;
-        /**
-         * Documents that are stored because an import brought them. One that several imports brought counts once.
-         */
-        import_documents: QuotaUsage;
-    };
+    quotas: BillingUsageQuotas;
 };
 
 export type QuotaUsage = {
+    /**
+     * How much is used now.
+     */
     used: number;
     /**
      * Null when there is no limit.
      */
     limit: number | null;
-    unit: 'items' | 'bytes' | 'documents';
+    /**
+     * What is counted.
+     */
+    unit: QuotaUsageUnit;
     /**
      * When a daily quota begins anew: the first moment of the next day in the organization’s time zone. Null otherwise.
      */
@@ -3810,6 +4717,9 @@ export type QuotaUsage = {
 };
 
 export type Invoice = {
+    /**
+     * The identifier of the invoice.
+     */
     invoice_id: string;
     /**
      * Sequential number within the organization.
@@ -3831,8 +4741,17 @@ export type Invoice = {
      * A decimal amount with two places.
      */
     total: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string;
-    status: 'open' | 'paid' | 'void';
+    /**
+     * The state.
+     */
+    status: InvoiceStatus;
+    /**
+     * When it was issued.
+     */
     issued_at: string;
     /**
      * The same as issued_at.
@@ -3846,6 +4765,9 @@ export type Invoice = {
      * Whether the invoice is open after its due day.
      */
     is_overdue: boolean;
+    /**
+     * When it was paid; null while it is not.
+     */
     paid_at: string | null;
     /**
      * URL of the PDF at the payment provider. Null until the provider has the invoice, and when an operator collects payments.
@@ -3858,14 +4780,26 @@ export type Invoice = {
 };
 
 export type BillingRfc = {
+    /**
+     * The identifier of the fiscal entity.
+     */
     id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * Whether the RFC uses a seat.
+     */
     active: boolean;
+    /**
+     * The state of the connection.
+     */
     connection_status: ConnectionStatus;
     /**
      * Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes no seat.
      */
-    seat_source: 'trial' | 'plan' | 'allowance' | null;
+    seat_source: BillingRfcSeatSource | null;
     /**
      * When the connection last became active. Null unless it is active.
      */
@@ -3882,33 +4816,53 @@ export type BillingRfcChanges = {
 };
 
 export type Extractor = {
+    /**
+     * The identifier of the extractor.
+     */
     extractor_id: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * Whether it runs.
+     */
     is_enabled: boolean;
+    /**
+     * What starts the extractor.
+     */
     trigger_kind: TriggerKind;
+    /**
+     * How the schedule is given; null without a schedule.
+     */
     schedule_kind: ScheduleKind | null;
     /**
      * `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
      */
-    schedule_spec: {
-        [key: string]: never;
-    } | {
-        n: number;
-    } | {
-        weekday: number;
-        nth: number;
-    };
+    schedule_spec: ExtractorScheduleSpec | ExtractorScheduleSpec2 | ExtractorScheduleSpec3;
     /**
      * The exact name of an IANA time zone or of a link to one.
      */
     timezone: string;
+    /**
+     * How far back it downloads.
+     */
     scope: Scope;
+    /**
+     * How many months back, with the scope `last_n_months`; otherwise null.
+     */
     scope_months: number | null;
     /**
      * The requested sources and the mandatory ones.
      */
-    data_source_keys: Array<'sat_cfdi_issued' | 'sat_cfdi_received' | 'sat_csf' | 'sat_opinion_32d' | 'sat_obligations' | 'sat_declaracion_anual' | 'sat_declaracion_mensual' | 'sat_miinformacion' | 'sat_certificates' | 'sat_rug'>;
+    data_source_keys: Array<ExtractorDataSourceKey>;
+    /**
+     * When it was made.
+     */
     created_at: string;
+    /**
+     * When it ran last; null before the first time.
+     */
     last_run_at: string | null;
     /**
      * The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is disabled or not scheduled.
@@ -3926,9 +4880,21 @@ export type ScheduleKind = 'daily' | 'every_n_days' | 'nth_weekday_monthly';
 export type Scope = 'full_history' | 'last_n_months' | 'since_watermark';
 
 export type ExtractorDraft = {
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * What starts the extractor.
+     */
     trigger_kind: TriggerKind;
+    /**
+     * How far back it downloads.
+     */
     scope: Scope;
+    /**
+     * The data sources that are downloaded.
+     */
     data_source_keys: Array<string>;
     /**
      * Required with the trigger `schedule`; null with any other trigger.
@@ -3937,14 +4903,7 @@ export type ExtractorDraft = {
     /**
      * `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
      */
-    schedule_spec?: {
-        [key: string]: never;
-    } | {
-        n: number;
-    } | {
-        weekday: number;
-        nth: number;
-    } | null;
+    schedule_spec?: ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | null;
     /**
      * Required with the scope `last_n_months`; null with any other scope. A month is 30 days.
      */
@@ -3953,13 +4912,28 @@ export type ExtractorDraft = {
      * The exact name of an IANA time zone or of a link to one.
      */
     timezone?: string;
+    /**
+     * Whether it runs.
+     */
     is_enabled?: boolean;
 };
 
 export type ExtractorChanges = {
+    /**
+     * A name, which people read.
+     */
     name?: string;
+    /**
+     * What starts the extractor.
+     */
     trigger_kind?: TriggerKind;
+    /**
+     * How far back it downloads.
+     */
     scope?: Scope;
+    /**
+     * The data sources that are downloaded.
+     */
     data_source_keys?: Array<string>;
     /**
      * Required with the trigger `schedule`; null with any other trigger.
@@ -3968,14 +4942,7 @@ export type ExtractorChanges = {
     /**
      * `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
      */
-    schedule_spec?: {
-        [key: string]: never;
-    } | {
-        n: number;
-    } | {
-        weekday: number;
-        nth: number;
-    } | null;
+    schedule_spec?: ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | null;
     /**
      * Required with the scope `last_n_months`; null with any other scope. A month is 30 days.
      */
@@ -3984,11 +4951,17 @@ export type ExtractorChanges = {
      * The exact name of an IANA time zone or of a link to one.
      */
     timezone?: string;
+    /**
+     * Whether it runs.
+     */
     is_enabled?: boolean;
 };
 
 export type ExtractorRun = {
-    status: 'dispatched' | 'no_connections';
+    /**
+     * The state.
+     */
+    status: ExtractorRunStatus;
     /**
      * Number of active RFCs that the run covered.
      */
@@ -4000,9 +4973,18 @@ export type ExtractorRun = {
 };
 
 export type Run = {
+    /**
+     * The identifier of the run.
+     */
     run_id: string;
+    /**
+     * The identifier of the extractor.
+     */
     extractor_id: string;
-    trigger: 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule';
+    /**
+     * What started the run.
+     */
+    trigger: RunTrigger;
     /**
      * The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.
      */
@@ -4018,8 +5000,14 @@ export type Run = {
     /**
      * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
      */
-    status: 'planned' | 'dispatched' | 'no_connections';
+    status: RunStatus;
+    /**
+     * How many RFCs the run is for.
+     */
     connections: number;
+    /**
+     * How many jobs the run made or joined.
+     */
     dispatched: number;
     /**
      * Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.
@@ -4028,7 +5016,10 @@ export type Run = {
 };
 
 export type DataSource = {
-    key: 'sat_cfdi_issued' | 'sat_cfdi_received' | 'sat_csf' | 'sat_opinion_32d' | 'sat_obligations' | 'sat_declaracion_anual' | 'sat_declaracion_mensual' | 'sat_miinformacion' | 'sat_certificates' | 'sat_rug';
+    /**
+     * The key, which never changes.
+     */
+    key: ExtractorDataSourceKey;
     /**
      * The Spanish name.
      */
@@ -4040,7 +5031,7 @@ export type DataSource = {
     /**
      * `cfdi` sources deliver CFDIs by month, `document` sources deliver files.
      */
-    kind: 'cfdi' | 'document';
+    kind: DataSourceKind;
     /**
      * Whether every extractor and every connection includes the source.
      */
@@ -4056,13 +5047,35 @@ export type DataSource = {
 };
 
 export type FiscalEntity = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
      * The same identifier as a UUID, as events have it.
      */
     fiscal_entity_uuid: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
+    /**
+     * What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.
+     */
+    external_id: string | null;
+    /**
+     * What you keep with the RFC, by keys of your own. The service does not read it.
+     */
+    metadata: {
+        [key: string]: string;
+    };
+    /**
+     * The state.
+     */
     status: ConnectionStatus;
     /**
      * Data sources that are enabled for this connection. The mandatory ones are always included.
@@ -4071,7 +5084,7 @@ export type FiscalEntity = {
     /**
      * Why there is no valid CIEC or e.firma: the tax authority `rejected` the CIEC, the authority refused the e.firma (`efirma_refused`), the e.firma has expired (`efirma_expired`), or the organization has `withdrawn` what was stored. Null unless the status is invalid_ciec, or a pause that ends in it.
      */
-    invalid_reason: 'rejected' | 'withdrawn' | 'efirma_refused' | 'efirma_expired' | null;
+    invalid_reason: FiscalEntityInvalidReason | null;
     /**
      * Whether a CIEC is stored.
      */
@@ -4079,25 +5092,11 @@ export type FiscalEntity = {
     /**
      * What is stored to log in with at the tax authority: a CIEC, an e.firma, or both. Null when nothing is.
      */
-    credential_kind: 'ciec' | 'efirma' | 'both' | null;
+    credential_kind: FiscalEntityCredentialKind | null;
     /**
      * The certificate of the stored e.firma. Null without one. The key is never shown.
      */
-    efirma: {
-        /**
-         * The number of the certificate, 20 digits.
-         */
-        certificate_number: string;
-        valid_from: string;
-        /**
-         * The last instant of its validity.
-         */
-        valid_to: string;
-        /**
-         * Calendar days until then in the time zone of the organization. Negative when the e.firma has expired.
-         */
-        days_to_expiry: number;
-    } | null;
+    efirma: FiscalEntityEfirma | null;
     /**
      * The earlier floor of both windows: the first visible day of Fecha. Null before the first extraction.
      */
@@ -4110,12 +5109,21 @@ export type FiscalEntity = {
      * How far the extractions of each source have reached. Null before the first extraction of the source.
      */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
-    warnings: Array<{
-        code: string;
-        message: string;
-    }>;
+    /**
+     * What is to be looked at, though the request was carried out.
+     */
+    warnings: Array<FiscalEntityWarning>;
+    /**
+     * When the connection became active first; null while it has not been.
+     */
     linked_at: string;
+    /**
+     * When it was changed last.
+     */
     updated_at: string;
 };
 
@@ -4132,7 +5140,20 @@ export type FiscalEntityDraft = {
      * Data sources to enable. Null or omitted: all active sources that are not premium.
      */
     data_source_keys?: Array<string> | null;
+    /**
+     * A name, which people read.
+     */
     name?: string | null;
+    /**
+     * What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.
+     */
+    external_id?: string | null;
+    /**
+     * What you want to keep with the RFC: at most 50 keys with texts of at most 500 characters. A key with null is left out.
+     */
+    metadata?: {
+        [key: string]: string | null;
+    } | null;
 };
 
 export type EfirmaFiles = {
@@ -4150,37 +5171,169 @@ export type EfirmaFiles = {
     password: string;
 };
 
+export type FiscalEntityBatch = {
+    /**
+     * RFCs to connect, each as in `POST /v1/fiscal-entities`.
+     */
+    fiscal_entities: Array<FiscalEntityDraft>;
+};
+
+export type FiscalEntityBatchAnswer = {
+    /**
+     * A result for each RFC, in the order of the request.
+     */
+    data: Array<BatchResult>;
+    /**
+     * How many RFCs have each result.
+     */
+    counts: FiscalEntityBatchAnswerCounts;
+};
+
+export type BatchResult = {
+    /**
+     * The RFC. Null when what was sent could not be read.
+     */
+    rfc: string | null;
+    /**
+     * `connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed. `refused`: `refusal` says why. `not_attempted`: the request ended first; send it again.
+     */
+    result: BatchResultResult;
+    /**
+     * The connection; null when it was refused or not attempted.
+     */
+    fiscal_entity: FiscalEntity | null;
+    /**
+     * Why the RFC was refused, as the error of a request for it alone; null otherwise.
+     */
+    refusal: BatchResultRefusal | null;
+};
+
 export type FiscalEntityChanges = {
     /**
      * The e.firma of the RFC, instead of the CIEC or beside it. It is stored encrypted and never shown; the password is not stored. Null erases the stored one: an active connection without a CIEC becomes invalid_ciec.
      */
     efirma?: EfirmaFiles | null;
+    /**
+     * The data sources that are downloaded.
+     */
     data_source_keys?: Array<string> | null;
+    /**
+     * A name, which people read.
+     */
     name?: string | null;
+    /**
+     * What you call the RFC in your own system. Null erases it.
+     */
+    external_id?: string | null;
+    /**
+     * The keys that you send are written, a key with null is erased, and the others stay. Null erases all of them. At most 50 keys may result, with texts of at most 500 characters.
+     */
+    metadata?: {
+        [key: string]: string | null;
+    } | null;
 };
 
+/**
+ * `idle`: everything that was asked for has been downloaded. `running`: downloads are queued or running. `waiting`: the tax authority keeps the service waiting, or a download failed and will be tried again; there is nothing to do. `blocked`: somebody has to act, as `summary` says.
+ */
+export type SyncState = 'idle' | 'running' | 'waiting' | 'blocked';
+
 export type SyncStatus = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
-     * `running` while at least one job is queued or running: months of these jobs are `requested` in the coverage, unless they are complete.
+     * The RFC of the fiscal entity.
      */
-    status: 'idle' | 'running';
+    rfc: string;
     /**
-     * Counts the latest job of each data source and month that the organization’s runs created or joined.
+     * The status of the connection.
      */
-    jobs: {
-        queued: number;
-        running: number;
-        succeeded: number;
-        failed: number;
-        total: number;
-    };
+    connection_status: ConnectionStatus;
     /**
-     * Percentage of the jobs that have finished, rounded down; 100 without jobs.
+     * The state.
+     */
+    state: SyncState;
+    /**
+     * `running` while at least one job has not ended, whether it waits or not: months of these jobs are `requested` in the coverage, unless they are complete.
+     */
+    status: SyncStatusStatus;
+    /**
+     * Why the last attempt of what waits or has failed did not succeed, such as `sat_unavailable` during an outage; `invalid_credentials` when the authority refused the login. Null when nothing failed.
+     */
+    error_class: string | null;
+    /**
+     * The most attempts of one job that has not ended or has failed; 0 without such a job.
+     */
+    attempts: number;
+    /**
+     * When the service goes on by itself with what waits: the next attempt, or the next run; null when nothing waits for a time.
+     */
+    next_attempt_at: string | null;
+    /**
+     * When the next scheduled extractor of the organization runs; null without one, and while the connection is not active.
+     */
+    next_run_at: string | null;
+    /**
+     * What is going on, why, when it goes on, and what to do, in one or two English sentences.
+     */
+    summary: string;
+    /**
+     * The same in Spanish, with times in the time zone of the organization.
+     */
+    message_es: string;
+    jobs: SyncJobCounts;
+    /**
+     * Percentage of the jobs that have ended, rounded down; 100 without jobs.
      */
     percent: number;
+    /**
+     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Null before.
+     */
+    latest_change_at: string | null;
+    /**
+     * When one of the counted jobs last ended successfully; null before.
+     */
     last_success_at: string | null;
+    /**
+     * When one of the counted jobs last failed; null when none has.
+     */
     last_failure_at: string | null;
+    /**
+     * The instant of the last of your runs whose downloads of CFDIs all succeeded: up to it the RFC is downloaded. Null before.
+     */
+    downloaded_to: string | null;
+};
+
+/**
+ * Counts the latest job of each data source and month that the organization’s last 60 runs created or joined.
+ */
+export type SyncJobCounts = {
+    /**
+     * Jobs that begin as soon as a worker is free.
+     */
+    queued: number;
+    /**
+     * Jobs that a worker has taken.
+     */
+    running: number;
+    /**
+     * Jobs that wait: for the tax authority, after a failed attempt, or for a connection that is active.
+     */
+    waiting: number;
+    /**
+     * Jobs that ended successfully.
+     */
+    succeeded: number;
+    /**
+     * Jobs that are not attempted again before another run asks for them.
+     */
+    failed: number;
+    /**
+     * All of them.
+     */
+    total: number;
 };
 
 export type SyncJob = {
@@ -4188,15 +5341,18 @@ export type SyncJob = {
      * The identifier that this connection has for the job.
      */
     job_id: string;
+    /**
+     * The data source.
+     */
     data_source_key: string;
     /**
      * The month, `YYYY-MM`; null for document sources.
      */
     period: string | null;
     /**
-     * All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job that has not ended waits, `queued`, while the connection is not active, even if it goes on for others.
+     * All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job is `waiting` after an attempt that failed, which error_class and next_attempt_at tell more of, while the tax authority prepares what it was asked for, and while the connection is not active, even if it goes on for others.
      */
-    status: 'queued' | 'running' | 'succeeded' | 'failed';
+    status: SyncJobStatus;
     /**
      * Attempts since the organization’s own run asked for the job.
      */
@@ -4237,22 +5393,43 @@ export type SyncJob = {
      * When the first of the organization’s runs asked for the job. No other time of it is earlier.
      */
     created_at: string;
+    /**
+     * When it began; null while it has not.
+     */
     started_at: string | null;
+    /**
+     * When it ended; null while it has not.
+     */
     finished_at: string | null;
 };
 
 export type RejectedFile = {
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The line of the file, the first one is 1; null when it concerns no line.
+     */
     line: number | null;
+    /**
+     * A stable code for programs.
+     */
     code: string;
 };
 
 export type CoverageMonth = {
-    source: 'sat_cfdi_issued' | 'sat_cfdi_received';
+    /**
+     * Where it comes from.
+     */
+    source: CfdiSource;
     /**
      * The month of the literal Fecha, `YYYY-MM`.
      */
     month: string;
+    /**
+     * The state.
+     */
     status: MonthStatus;
     /**
      * The first day of the month that your window shows.
@@ -4283,7 +5460,7 @@ export type CoverageMonth = {
      */
     rejected_count: number;
     /**
-     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` If the job failed without such a code, its error_class and a sentence. Null when there is neither.
+     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. Null when there is neither.
      */
     last_code: string | null;
     /**
@@ -4314,12 +5491,18 @@ export type LackingDocument = {
      * Null for a document of which not even the metadata could be kept.
      */
     issued_at: string | null;
-    estatus: 'vigente' | 'cancelado' | null;
-    kind: 'cfdi' | 'retenciones' | null;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus | null;
+    /**
+     * What kind it is.
+     */
+    kind: CfdiKind | null;
     /**
      * `xml_not_delivered_yet`: the tax authority announces the document and has not delivered its XML. `requested`: the same, and a job of your runs is open. `cancelled_received`: the tax authority delivers no XML of cancelled received documents. `rejected`: the file, or the row of metadata, could not be kept; `code` says why. `unobtainable`: the document is older than the six years of which the tax authority gives documents.
      */
-    why: 'xml_not_delivered_yet' | 'requested' | 'cancelled_received' | 'rejected' | 'unobtainable';
+    why: LackingDocumentWhy;
     /**
      * Why it was rejected, as in rejected_files of the sync job; otherwise null.
      */
@@ -4332,11 +5515,17 @@ export type LackingDocument = {
 export type DocumentKind = 'csf' | 'opinion_32d' | 'obligations' | 'declaracion' | 'acuse' | 'registration' | 'certificates' | 'rug';
 
 export type Document = {
+    /**
+     * The identifier of the document.
+     */
     document_id: string;
     /**
      * The data source that the document was downloaded from.
      */
     data_source_key: string;
+    /**
+     * What kind it is.
+     */
     kind: DocumentKind;
     /**
      * Documents of a data source with the same series are versions of each other, such as the returns of one period.
@@ -4354,7 +5543,13 @@ export type Document = {
      * File name.
      */
     name: string;
+    /**
+     * A title, which people read.
+     */
     title: string;
+    /**
+     * The media type of the content.
+     */
     content_type: string;
     /**
      * In bytes.
@@ -4381,11 +5576,14 @@ export type Document = {
     /**
      * `read`: `fields` says what the document says. `none`: documents of this kind have no fields. `pending`: they are read soon. `unreadable`: they cannot be read from the PDF; `fields_reason` says why.
      */
-    fields_status: 'none' | 'pending' | 'read' | 'unreadable';
+    fields_status: DocumentFieldsStatus;
     /**
      * What the document says: of a `csf`, an `opinion_32d`, `certificates` or `obligations`. Otherwise null.
      */
     fields: TaxStatus | ComplianceOpinion | CertificateList | ObligationList | null;
+    /**
+     * Why `fields` is null; null when it is not.
+     */
     fields_reason: string | null;
     /**
      * When a run of the organization first downloaded the document.
@@ -4397,42 +5595,61 @@ export type Document = {
  * What a tax status certificate (constancia de situación fiscal) says.
  */
 export type TaxStatus = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string;
     /**
      * Régimen Capital of a company, such as SOCIEDAD ANONIMA DE CAPITAL VARIABLE.
      */
     capital_regime: string | null;
+    /**
+     * The commercial name; null without one.
+     */
     commercial_name: string | null;
+    /**
+     * The CURP of a person; null of a company.
+     */
     curp: string | null;
+    /**
+     * The idCIF of the document, with which the authority shows it.
+     */
     id_cif: string | null;
     /**
      * Estatus en el padrón, such as ACTIVO, REACTIVADO or SUSPENDIDO.
      */
     status: string | null;
+    /**
+     * The day since which the taxpayer is in this state.
+     */
     status_changed_on: string | null;
+    /**
+     * The day on which operations began.
+     */
     operations_started_on: string | null;
+    /**
+     * The day on which the document was issued.
+     */
     issued_on: string | null;
-    address: {
-        postal_code: string | null;
-        street_type: string | null;
-        street: string | null;
-        exterior_number: string | null;
-        interior_number: string | null;
-        neighborhood: string | null;
-        locality: string | null;
-        municipality: string | null;
-        state: string | null;
-        between_street: string | null;
-        and_street: string | null;
-    };
-    economic_activities: Array<{
-        description: string;
-        percentage: string | null;
-        from: string | null;
-        to: string | null;
-    }>;
+    /**
+     * The fiscal address.
+     */
+    address: TaxStatusAddress;
+    /**
+     * The economic activities.
+     */
+    economic_activities: Array<TaxStatusEconomicActivity>;
+    /**
+     * The tax regimes (regímenes).
+     */
     regimes: Array<TaxRegime>;
+    /**
+     * The obligations that the taxpayer is registered with.
+     */
     obligations: Array<TaxObligation>;
 };
 
@@ -4441,18 +5658,36 @@ export type TaxRegime = {
      * The code in c_RegimenFiscal; null when the name is none of the catalog.
      */
     code: string | null;
+    /**
+     * A name, which people read.
+     */
     name: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string | null;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string | null;
 };
 
 export type TaxObligation = {
+    /**
+     * A description, which people read.
+     */
     description: string;
     /**
      * When it is due, in the tax authority’s words.
      */
     due_rule: string | null;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string | null;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string | null;
 };
 
@@ -4460,14 +5695,32 @@ export type TaxObligation = {
  * What a compliance opinion says.
  */
 export type ComplianceOpinion = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * A name, which people read.
+     */
     name: string | null;
+    /**
+     * The folio.
+     */
     folio: string;
+    /**
+     * Whether the opinion of compliance is positive, negative, or another one.
+     */
     sense: OpinionSense;
+    /**
+     * The day, `YYYY-MM-DD`.
+     */
     date: string;
 };
 
 export type CertificateList = {
+    /**
+     * The certificates, newest first.
+     */
     certificates: Array<Certificate>;
 };
 
@@ -4476,11 +5729,17 @@ export type Certificate = {
      * The number of the certificate, 20 digits.
      */
     serial: string;
-    kind: 'efirma' | 'csd';
+    /**
+     * What kind it is.
+     */
+    kind: CertificateKind;
     /**
      * As the tax authority lists it.
      */
-    status: 'active' | 'revoked' | 'expired';
+    status: CertificateStatus;
+    /**
+     * From when it is valid.
+     */
     valid_from: string;
     /**
      * The last day on which it is valid.
@@ -4489,6 +5748,9 @@ export type Certificate = {
 };
 
 export type ObligationList = {
+    /**
+     * The obligations that the taxpayer is registered with.
+     */
     obligations: Array<TaxObligation>;
 };
 
@@ -4496,92 +5758,30 @@ export type ObligationList = {
  * Each part is the latest version that could be read of one kind of document; null while there is none.
  */
 export type TaxProfile = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
-    tax_status: {
-        source: {
-            document_id: string;
-            data_source_key: string;
-            /**
-             * Number of the version in its series, from 1, among those that you can read.
-             */
-            version: number;
-            /**
-             * Whether it is the latest version of its series that you can read.
-             */
-            is_latest: boolean;
-            document_date: string;
-            created_at: string;
-        };
-        fields: TaxStatus;
-        /**
-         * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
-         */
-        changes: Array<FieldChange>;
-    } | null;
-    opinion: {
-        source: {
-            document_id: string;
-            data_source_key: string;
-            /**
-             * Number of the version in its series, from 1, among those that you can read.
-             */
-            version: number;
-            /**
-             * Whether it is the latest version of its series that you can read.
-             */
-            is_latest: boolean;
-            document_date: string;
-            created_at: string;
-        };
-        fields: ComplianceOpinion;
-        /**
-         * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
-         */
-        changes: Array<FieldChange>;
-    } | null;
-    obligations: {
-        source: {
-            document_id: string;
-            data_source_key: string;
-            /**
-             * Number of the version in its series, from 1, among those that you can read.
-             */
-            version: number;
-            /**
-             * Whether it is the latest version of its series that you can read.
-             */
-            is_latest: boolean;
-            document_date: string;
-            created_at: string;
-        };
-        fields: ObligationList;
-        /**
-         * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
-         */
-        changes: Array<FieldChange>;
-    } | null;
-    certificates: {
-        source: {
-            document_id: string;
-            data_source_key: string;
-            /**
-             * Number of the version in its series, from 1, among those that you can read.
-             */
-            version: number;
-            /**
-             * Whether it is the latest version of its series that you can read.
-             */
-            is_latest: boolean;
-            document_date: string;
-            created_at: string;
-        };
-        fields: CertificateList;
-        /**
-         * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
-         */
-        changes: Array<FieldChange>;
-    } | null;
+    /**
+     * What the tax status certificate (CSF) says; null without one.
+     */
+    tax_status: TaxProfileTaxStatus | null;
+    /**
+     * What the opinion of compliance (32-D) says; null without one.
+     */
+    opinion: TaxProfileOpinion | null;
+    /**
+     * The obligations that the taxpayer is registered with.
+     */
+    obligations: TaxProfileObligations | null;
+    /**
+     * The certificates, newest first.
+     */
+    certificates: TaxProfileCertificates | null;
 };
 
 export type FieldChange = {
@@ -4589,12 +5789,24 @@ export type FieldChange = {
      * Name of the field; those of the address begin with `address.`.
      */
     field: string;
-    from: Schema0;
-    to: Schema1;
+    /**
+     * What it was before; null when it was nothing.
+     */
+    from: JsonValue;
+    /**
+     * What it is now; null when it is nothing.
+     */
+    to: JsonValue;
 };
 
 export type Obligations = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * The day in America/Mexico_City for which `status` holds.
@@ -4603,35 +5815,14 @@ export type Obligations = {
     /**
      * The document that names the obligations. Null while you can read none: then there are no rows.
      */
-    source: {
-        document_id: string;
-        data_source_key: string;
-        document_date: string;
-    } | null;
-    basis: {
-        rules: Array<{
-            key: string;
-            /**
-             * The value that was used; null for a catalog, which is too long to be repeated.
-             */
-            value: unknown;
-            /**
-             * The provision that says so, or the page that proposes it.
-             */
-            rule_ref: string;
-            valid_from: string;
-            /**
-             * The last day; null while no end is known.
-             */
-            valid_to: string | null;
-            source: string;
-            /**
-             * `verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.
-             */
-            confidence: 'verified' | 'from_memory' | 'proposed';
-        }>;
-        notes: Array<string>;
-    };
+    source: ObligationsSource | null;
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: ObligationsBasis;
+    /**
+     * The items.
+     */
     data: Array<Obligation>;
 };
 
@@ -4643,7 +5834,7 @@ export type Obligation = {
     /**
      * As `due_rule` says; `unknown` for any other text.
      */
-    periodicity: 'monthly' | 'annual' | 'unknown';
+    periodicity: PeriodicityOrUnknown;
     /**
      * When it is due, in the tax authority’s words.
      */
@@ -4663,7 +5854,7 @@ export type Obligation = {
     /**
      * `filed`: a return of the period was downloaded that shows the same tax or form. `pending`: there is none, and it is not due yet. `overdue`: it was due, your runs download returns, and there is none of the period. `unknown`: your runs have not downloaded returns, there is one of the period that does not show this, no return is known to show it, as of the DIOT, or the periodicity is not known.
      */
-    status: 'pending' | 'filed' | 'overdue' | 'unknown';
+    status: ObligationStatus;
     /**
      * The document that is the latest return of the period that shows it.
      */
@@ -4681,8 +5872,17 @@ export type NotificationStatus = 'pending' | 'opened' | 'notified_by_expiry' | '
 export type NotificationKind = 'notificacion' | 'requerimiento' | 'mensaje_interes' | 'comunicado' | 'aviso';
 
 export type Notification = {
+    /**
+     * The identifier of the notification.
+     */
     notification_id: string;
+    /**
+     * What kind it is.
+     */
     kind: NotificationKind;
+    /**
+     * A title, which people read.
+     */
     title: string;
     /**
      * The unit of the tax authority that sent it.
@@ -4692,6 +5892,9 @@ export type Notification = {
      * The number of the letter (oficio).
      */
     document_number: string | null;
+    /**
+     * When the authority sent it.
+     */
     sent_at: string;
     /**
      * The third business day after it was sent. It can still be opened on days off that follow this day, until `effective_at`. Null if it only informs.
@@ -4700,7 +5903,7 @@ export type Notification = {
     /**
      * `published`: every day off that the authority published is counted. `estimated`: the table of these days does not reach so far, so that only weekends and the holidays of the law are sure to be left out: `open_deadline`, and `effective_at` and `status` of one that nobody opened, may come earlier than the true ones, and never later. Null if it only informs.
      */
-    deadline_basis: 'published' | 'estimated' | null;
+    deadline_basis: DeadlineBasis | null;
     /**
      * When it takes or took effect: when it was opened, else the beginning of the fourth business day after it was sent, in Mexico City. Null if it only informs.
      */
@@ -4709,7 +5912,13 @@ export type Notification = {
      * When it was opened, whoever opened it.
      */
     opened_at: string | null;
+    /**
+     * The state.
+     */
     status: NotificationStatus;
+    /**
+     * How urgent it is.
+     */
     severity: NotificationSeverity;
     /**
      * Business days after today up to `open_deadline`; 0 on that day, and on days off that follow it, on which it is still pending. Null unless it is pending.
@@ -4734,16 +5943,25 @@ export type NotificationSeverity = 'info' | 'warning' | 'critical';
  * The notification is being opened, or its document fetched from the tax authority.
  */
 export type NotificationFetching = {
+    /**
+     * The state.
+     */
     status: 'fetching';
+    /**
+     * After how many seconds to ask again.
+     */
     retry_after_seconds: number;
 };
 
 export type Import = {
+    /**
+     * The identifier of the import.
+     */
     import_id: string;
     /**
      * `deleting`: the import disappears once its documents are deleted.
      */
-    status: 'queued' | 'running' | 'completed' | 'deleting';
+    status: ImportStatus;
     /**
      * Size of the upload.
      */
@@ -4752,6 +5970,9 @@ export type Import = {
      * How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.
      */
     documents: number;
+    /**
+     * When it was made.
+     */
     created_at: string;
     /**
      * Null until the import is completed.
@@ -4768,20 +5989,18 @@ export type Import = {
     /**
      * How many files have each status.
      */
-    counts: {
-        created: number;
-        updated: number;
-        unchanged: number;
-        rejected: number;
-    };
+    counts: ImportCounts;
 };
 
 export type ImportedFile = {
+    /**
+     * A name, which people read.
+     */
     name: string;
     /**
      * `updated`: the document was known and got its XML, or was cancelled. `unchanged`: you have the document already, from an earlier import or from the authority.
      */
-    status: 'created' | 'updated' | 'unchanged' | 'rejected';
+    status: ImportedFileStatus;
     /**
      * Null for a metadata file, and when the UUID is not known.
      */
@@ -4797,18 +6016,18 @@ export type ImportedFile = {
     /**
      * The rows of a metadata file that could not be stored, at most 100, with the line on which each begins; the header is line 1.
      */
-    rejected_rows: Array<{
-        line: number;
-        code: string;
-    }>;
+    rejected_rows: Array<ImportedFileRejectedRow>;
 };
 
 export type ImportSummary = {
+    /**
+     * The identifier of the import.
+     */
     import_id: string;
     /**
      * `deleting`: the import disappears once its documents are deleted.
      */
-    status: 'queued' | 'running' | 'completed' | 'deleting';
+    status: ImportStatus;
     /**
      * Size of the upload.
      */
@@ -4817,6 +6036,9 @@ export type ImportSummary = {
      * How many documents are stored and count against the plan because of this import. One that an earlier import holds counts there.
      */
     documents: number;
+    /**
+     * When it was made.
+     */
     created_at: string;
     /**
      * Null until the import is completed.
@@ -4825,6 +6047,9 @@ export type ImportSummary = {
 };
 
 export type RepseStatus = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * False when the registry answered that it has no registration for the RFC.
@@ -4838,14 +6063,29 @@ export type RepseStatus = {
      * When the registry answered.
      */
     checked_at: string | null;
+    /**
+     * The folio.
+     */
     folio: string | null;
     /**
      * The name as the registry spells it.
      */
     razon_social: string | null;
+    /**
+     * The state of the federation.
+     */
     entidad: string | null;
+    /**
+     * The municipality.
+     */
     municipio: string | null;
+    /**
+     * The number of the notice of registration.
+     */
     num_aviso: string | null;
+    /**
+     * The day of the notice of registration.
+     */
     fecha_aviso: string | null;
     /**
      * The last day of the registration; null when the registry publishes none.
@@ -4859,30 +6099,62 @@ export type RepseStatus = {
      * Days until the registration ends, negative after it; null when the registry publishes no end.
      */
     days_to_expiry: number | null;
-    actividades: Array<{
-        descripcion: string;
-        folio: string;
-    }>;
+    /**
+     * The registered activities.
+     */
+    actividades: Array<RepseStatusActividade>;
 };
 
 /**
  * The registry has not answered yet. Do not take this for “not registered”.
  */
 export type RepseChecking = {
+    /**
+     * The state.
+     */
     status: 'checking';
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
+    /**
+     * After how many seconds to ask again.
+     */
     retry_after_seconds: number;
 };
 
 export type RepseQueued = {
+    /**
+     * The state.
+     */
     status: 'queued';
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
 };
 
 export type CfdiPage = {
-    data: Array<Cfdi>;
+    /**
+     * The items.
+     */
+    data: Array<Cfdi | CfdiFields>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
     has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
     next_cursor: string | null;
+    /**
+     * Set when the page is short although more documents follow: 5,000 documents were looked at for it, up to this issued_at. Go on with next_cursor.
+     */
+    scanned_through: string | null;
+    /**
+     * On the first page: the severest status of the months and directions that are asked for and that your windows show, `missing` before `downloading` before `complete`. Null on others.
+     */
+    data_status: DataStatus | null;
 };
 
 export type Cfdi = {
@@ -4890,15 +6162,18 @@ export type Cfdi = {
      * In upper case.
      */
     uuid: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
      * Whether the fiscal entity issued or received the document.
      */
-    direction: 'issued' | 'received';
+    direction: Direction;
     /**
      * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
      */
-    kind: 'cfdi' | 'retenciones';
+    kind: CfdiKind;
     /**
      * Null while only metadata is known. Then everything that only the XML states is null too.
      */
@@ -4907,7 +6182,13 @@ export type Cfdi = {
      * I, E, P, N or T. Null for retenciones.
      */
     tipo_comprobante: string | null;
+    /**
+     * The series.
+     */
     serie: string | null;
+    /**
+     * The folio that the issuer gave; null without one.
+     */
     folio: string | null;
     /**
      * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
@@ -4925,27 +6206,41 @@ export type Cfdi = {
      * RFC of the provider that certified the document (PAC).
      */
     pac_rfc: string | null;
+    /**
+     * The RFC of the issuer.
+     */
     emisor_rfc: string;
+    /**
+     * The name of the issuer.
+     */
     emisor_nombre: string | null;
+    /**
+     * The tax regime of the issuer (c_RegimenFiscal).
+     */
     emisor_regimen_fiscal: string | null;
+    /**
+     * The RFC of the receiver.
+     */
     receptor_rfc: string;
+    /**
+     * The name of the receiver.
+     */
     receptor_nombre: string | null;
+    /**
+     * The tax regime of the receiver (c_RegimenFiscal).
+     */
     receptor_regimen_fiscal: string | null;
+    /**
+     * The postal code of the receiver’s fiscal address.
+     */
     receptor_domicilio_fiscal: string | null;
     /**
      * The receiver of an issued document, the issuer of a received one.
      */
-    counterparty: {
-        rfc: string;
-        nombre: string | null;
-        /**
-         * The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.
-         */
-        blacklist: {
-            source: string;
-            situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable' | null;
-        } | null;
-    };
+    counterparty: CfdiCounterparty;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
     uso_cfdi: string | null;
     /**
      * TipoRelacion of its related documents, such as `01`; several are separated by commas.
@@ -4955,13 +6250,25 @@ export type Cfdi = {
      * PUE (paid at once) or PPD (paid in parts or later).
      */
     metodo_pago: string | null;
+    /**
+     * How it is paid (c_FormaPago).
+     */
     forma_pago: string | null;
+    /**
+     * The terms of payment, as the issuer wrote them.
+     */
     condiciones_pago: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string | null;
     /**
      * The same as `currency`.
      */
     moneda: string | null;
+    /**
+     * The exchange rate to MXN.
+     */
     tipo_cambio: string | null;
     /**
      * Decimal, as the document states it.
@@ -4995,9 +6302,21 @@ export type Cfdi = {
      * Decimal, in `currency`.
      */
     ieps_trasladado: string | null;
+    /**
+     * Whether it is an export (c_Exportacion).
+     */
     exportacion: string | null;
+    /**
+     * The postal code of the place of issue.
+     */
     lugar_expedicion: string | null;
-    estatus: 'vigente' | 'cancelado';
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * When it was cancelled; null when it was not.
+     */
     cancelled_at: string | null;
     /**
      * 01 to 04. Null while the document is vigente, and when the authority states no reason.
@@ -5010,15 +6329,15 @@ export type Cfdi = {
     /**
      * What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. `no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes `estatus`, and `vigente` does not change the `estatus` of a cancelled document.
      */
-    status_answer: 'vigente' | 'cancelado' | 'no_encontrado' | 'unknown' | null;
+    status_answer: StatusAnswer | null;
     /**
      * Whether the issuer can cancel the document, as that answer says; null when it does not.
      */
-    es_cancelable: 'cancelable_sin_aceptacion' | 'cancelable_con_aceptacion' | 'no_cancelable' | null;
+    es_cancelable: EsCancelable | null;
     /**
      * How far a cancellation of the document is, as that answer says; null when there is none.
      */
-    estatus_cancelacion: 'en_proceso' | 'rechazada' | 'cancelado_sin_aceptacion' | 'cancelado_con_aceptacion' | 'plazo_vencido' | null;
+    estatus_cancelacion: EstatusCancelacion | null;
     /**
      * When the authority gave that answer.
      */
@@ -5034,9 +6353,9 @@ export type Cfdi = {
     /**
      * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
-    payment_status: 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+    payment_status: PaymentStatus;
     /**
-     * PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
      */
     paid_amount: string | null;
     /**
@@ -5047,6 +6366,14 @@ export type Cfdi = {
      * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
      */
     balance: string | null;
+    /**
+     * balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.
+     */
+    balance_mxn: string | null;
+    /**
+     * The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.
+     */
+    due_date: string | null;
     /**
      * Local time of the last payment, as its complement states it.
      */
@@ -5066,38 +6393,311 @@ export type Cfdi = {
     /**
      * `authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.
      */
-    origin: 'authority' | 'import';
+    origin: CfdiOrigin;
     /**
      * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
      */
     updated_at: string;
 };
 
+/**
+ * The members of a CFDI that `fields` asks for.
+ */
+export type CfdiFields = {
+    /**
+     * In upper case.
+     */
+    uuid?: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id?: string;
+    /**
+     * Whether the fiscal entity issued or received the document.
+     */
+    direction?: Direction;
+    /**
+     * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
+     */
+    kind?: CfdiKind;
+    /**
+     * Null while only metadata is known. Then everything that only the XML states is null too.
+     */
+    version?: string | null;
+    /**
+     * I, E, P, N or T. Null for retenciones.
+     */
+    tipo_comprobante?: string | null;
+    /**
+     * The series.
+     */
+    serie?: string | null;
+    /**
+     * The folio.
+     */
+    folio?: string | null;
+    /**
+     * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
+     */
+    issued_at?: string;
+    /**
+     * Local time, as the document states it. The day and month of the document are those of this time.
+     */
+    fecha?: string;
+    /**
+     * FechaTimbrado: local time, as the stamp states it.
+     */
+    certified_at?: string | null;
+    /**
+     * RFC of the provider that certified the document (PAC).
+     */
+    pac_rfc?: string | null;
+    /**
+     * The RFC of the issuer.
+     */
+    emisor_rfc?: string;
+    /**
+     * The name of the issuer.
+     */
+    emisor_nombre?: string | null;
+    /**
+     * The tax regime of the issuer (c_RegimenFiscal).
+     */
+    emisor_regimen_fiscal?: string | null;
+    /**
+     * The RFC of the receiver.
+     */
+    receptor_rfc?: string;
+    /**
+     * The name of the receiver.
+     */
+    receptor_nombre?: string | null;
+    /**
+     * The tax regime of the receiver (c_RegimenFiscal).
+     */
+    receptor_regimen_fiscal?: string | null;
+    /**
+     * The postal code of the receiver’s fiscal address.
+     */
+    receptor_domicilio_fiscal?: string | null;
+    /**
+     * The receiver of an issued document, the issuer of a received one.
+     */
+    counterparty?: CfdiCounterparty;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
+    uso_cfdi?: string | null;
+    /**
+     * TipoRelacion of its related documents, such as `01`; several are separated by commas.
+     */
+    tipo_relacion?: string | null;
+    /**
+     * PUE (paid at once) or PPD (paid in parts or later).
+     */
+    metodo_pago?: string | null;
+    /**
+     * How it is paid (c_FormaPago).
+     */
+    forma_pago?: string | null;
+    /**
+     * The terms of payment, as the issuer wrote them.
+     */
+    condiciones_pago?: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency?: string | null;
+    /**
+     * The same as `currency`.
+     */
+    moneda?: string | null;
+    /**
+     * The exchange rate to MXN.
+     */
+    tipo_cambio?: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    subtotal?: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    descuento?: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    total?: string | null;
+    /**
+     * Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.
+     */
+    total_mxn?: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    iva_trasladado?: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    iva_retenido?: string | null;
+    /**
+     * Decimal, in `currency`. For payroll (N), the ISR that its Nómina withholds.
+     */
+    isr_retenido?: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    ieps_trasladado?: string | null;
+    /**
+     * Whether it is an export (c_Exportacion).
+     */
+    exportacion?: string | null;
+    /**
+     * The postal code of the place of issue.
+     */
+    lugar_expedicion?: string | null;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus?: Estatus;
+    /**
+     * When it was cancelled; null when it was not.
+     */
+    cancelled_at?: string | null;
+    /**
+     * 01 to 04. Null while the document is vigente, and when the authority states no reason.
+     */
+    cancellation_reason?: string | null;
+    /**
+     * UUID of the document that replaces this one.
+     */
+    folio_sustitucion?: string | null;
+    /**
+     * What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. `no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes `estatus`, and `vigente` does not change the `estatus` of a cancelled document.
+     */
+    status_answer?: StatusAnswer | null;
+    /**
+     * Whether the issuer can cancel the document, as that answer says; null when it does not.
+     */
+    es_cancelable?: EsCancelable | null;
+    /**
+     * How far a cancellation of the document is, as that answer says; null when there is none.
+     */
+    estatus_cancelacion?: EstatusCancelacion | null;
+    /**
+     * When the authority gave that answer.
+     */
+    status_checked_at?: string | null;
+    /**
+     * Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.
+     */
+    is_substituted?: boolean;
+    /**
+     * Whether this document and one that it substitutes, or that substitutes it, are both vigente.
+     */
+    substituted_not_cancelled?: boolean;
+    /**
+     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     */
+    payment_status?: PaymentStatus;
+    /**
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     */
+    paid_amount?: string | null;
+    /**
+     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     */
+    credited_amount?: string | null;
+    /**
+     * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
+     */
+    balance?: string | null;
+    /**
+     * balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.
+     */
+    balance_mxn?: string | null;
+    /**
+     * The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.
+     */
+    due_date?: string | null;
+    /**
+     * Local time of the last payment, as its complement states it.
+     */
+    last_payment_at?: string | null;
+    /**
+     * Local time of the payment or credit note that brought the balance to zero.
+     */
+    fully_paid_at?: string | null;
+    /**
+     * Whether the XML is stored.
+     */
+    has_xml?: boolean;
+    /**
+     * Always false, because no PDFs are stored yet.
+     */
+    has_pdf?: boolean;
+    /**
+     * `authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.
+     */
+    origin?: CfdiOrigin;
+    /**
+     * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
+     */
+    updated_at?: string;
+};
+
 export type CfdiMonthlySummary = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
     to: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: 'MXN';
-    basis: {
-        population: string;
-        substitution: string;
-        amounts: string;
-        currency: string;
-        month: string;
-    };
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: CfdiMonthlySummaryBasis;
+    /**
+     * From when to when you may read CFDIs, for issued and received ones.
+     */
     windows: CfdiWindows;
+    /**
+     * Whether your windows are empty, bounded, or open.
+     */
     window_state: WindowState;
     /**
      * The later ceiling of the directions that are summed, or the time of the request when there is none.
      */
     as_of: string;
+    /**
+     * How far the figures can be trusted.
+     */
     data_quality: DataQuality;
+    /**
+     * The items.
+     */
     data: Array<CfdiMonth>;
 };
 
 export type CfdiMonth = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
     month: string;
-    direction: 'issued' | 'received';
+    /**
+     * `issued` by the RFC, or `received` by it.
+     */
+    direction: Direction;
     /**
      * Number of documents with status vigente that no other one substitutes.
      */
@@ -5113,13 +6713,7 @@ export type CfdiMonth = {
     /**
      * `count` by tipo_comprobante.
      */
-    by_tipo: {
-        I: number;
-        E: number;
-        P: number;
-        N: number;
-        T: number;
-    };
+    by_tipo: CfdiMonthByTipo;
     /**
      * Decimal, in MXN.
      */
@@ -5172,6 +6766,9 @@ export type CfdiMonth = {
      * Whether the row is not the whole month: the window, `from` or `to` divides it, it lies outside the window, or it is not over.
      */
     is_partial: boolean;
+    /**
+     * Whether the downloads of the month are complete.
+     */
     data_status: DataStatus;
     /**
      * Path and query of the search that returns exactly the documents of `count`.
@@ -5184,9 +6781,12 @@ export type CfdiMonth = {
 };
 
 export type CfdiChanges = {
+    /**
+     * The items.
+     */
     data: Array<CfdiChange>;
     /**
-     * Whether to ask again at once. An answer can have fewer changes than limit all the same, or none.
+     * Whether to ask again at once. An answer then has as many changes as limit, unless very much was looked at that your organization is not told.
      */
     has_more: boolean;
     /**
@@ -5220,15 +6820,18 @@ export type CfdiDetail = {
      * In upper case.
      */
     uuid: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
     fiscal_entity_id: string;
     /**
      * Whether the fiscal entity issued or received the document.
      */
-    direction: 'issued' | 'received';
+    direction: Direction;
     /**
      * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
      */
-    kind: 'cfdi' | 'retenciones';
+    kind: CfdiKind;
     /**
      * Null while only metadata is known. Then everything that only the XML states is null too.
      */
@@ -5237,7 +6840,13 @@ export type CfdiDetail = {
      * I, E, P, N or T. Null for retenciones.
      */
     tipo_comprobante: string | null;
+    /**
+     * The series.
+     */
     serie: string | null;
+    /**
+     * The folio that the issuer gave; null without one.
+     */
     folio: string | null;
     /**
      * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
@@ -5255,27 +6864,41 @@ export type CfdiDetail = {
      * RFC of the provider that certified the document (PAC).
      */
     pac_rfc: string | null;
+    /**
+     * The RFC of the issuer.
+     */
     emisor_rfc: string;
+    /**
+     * The name of the issuer.
+     */
     emisor_nombre: string | null;
+    /**
+     * The tax regime of the issuer (c_RegimenFiscal).
+     */
     emisor_regimen_fiscal: string | null;
+    /**
+     * The RFC of the receiver.
+     */
     receptor_rfc: string;
+    /**
+     * The name of the receiver.
+     */
     receptor_nombre: string | null;
+    /**
+     * The tax regime of the receiver (c_RegimenFiscal).
+     */
     receptor_regimen_fiscal: string | null;
+    /**
+     * The postal code of the receiver’s fiscal address.
+     */
     receptor_domicilio_fiscal: string | null;
     /**
      * The receiver of an issued document, the issuer of a received one.
      */
-    counterparty: {
-        rfc: string;
-        nombre: string | null;
-        /**
-         * The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.
-         */
-        blacklist: {
-            source: string;
-            situacion: 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable' | null;
-        } | null;
-    };
+    counterparty: CfdiCounterparty;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
     uso_cfdi: string | null;
     /**
      * TipoRelacion of its related documents, such as `01`; several are separated by commas.
@@ -5285,13 +6908,25 @@ export type CfdiDetail = {
      * PUE (paid at once) or PPD (paid in parts or later).
      */
     metodo_pago: string | null;
+    /**
+     * How it is paid (c_FormaPago).
+     */
     forma_pago: string | null;
+    /**
+     * The terms of payment, as the issuer wrote them.
+     */
     condiciones_pago: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string | null;
     /**
      * The same as `currency`.
      */
     moneda: string | null;
+    /**
+     * The exchange rate to MXN.
+     */
     tipo_cambio: string | null;
     /**
      * Decimal, as the document states it.
@@ -5325,9 +6960,21 @@ export type CfdiDetail = {
      * Decimal, in `currency`.
      */
     ieps_trasladado: string | null;
+    /**
+     * Whether it is an export (c_Exportacion).
+     */
     exportacion: string | null;
+    /**
+     * The postal code of the place of issue.
+     */
     lugar_expedicion: string | null;
-    estatus: 'vigente' | 'cancelado';
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * When it was cancelled; null when it was not.
+     */
     cancelled_at: string | null;
     /**
      * 01 to 04. Null while the document is vigente, and when the authority states no reason.
@@ -5340,15 +6987,15 @@ export type CfdiDetail = {
     /**
      * What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. `no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes `estatus`, and `vigente` does not change the `estatus` of a cancelled document.
      */
-    status_answer: 'vigente' | 'cancelado' | 'no_encontrado' | 'unknown' | null;
+    status_answer: StatusAnswer | null;
     /**
      * Whether the issuer can cancel the document, as that answer says; null when it does not.
      */
-    es_cancelable: 'cancelable_sin_aceptacion' | 'cancelable_con_aceptacion' | 'no_cancelable' | null;
+    es_cancelable: EsCancelable | null;
     /**
      * How far a cancellation of the document is, as that answer says; null when there is none.
      */
-    estatus_cancelacion: 'en_proceso' | 'rechazada' | 'cancelado_sin_aceptacion' | 'cancelado_con_aceptacion' | 'plazo_vencido' | null;
+    estatus_cancelacion: EstatusCancelacion | null;
     /**
      * When the authority gave that answer.
      */
@@ -5364,9 +7011,9 @@ export type CfdiDetail = {
     /**
      * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
      */
-    payment_status: 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+    payment_status: PaymentStatus;
     /**
-     * PPD: sum of the payment complements that count, in `currency`. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
      */
     paid_amount: string | null;
     /**
@@ -5377,6 +7024,14 @@ export type CfdiDetail = {
      * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
      */
     balance: string | null;
+    /**
+     * balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.
+     */
+    balance_mxn: string | null;
+    /**
+     * The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.
+     */
+    due_date: string | null;
     /**
      * Local time of the last payment, as its complement states it.
      */
@@ -5396,232 +7051,59 @@ export type CfdiDetail = {
     /**
      * `authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.
      */
-    origin: 'authority' | 'import';
+    origin: CfdiOrigin;
     /**
      * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
      */
     updated_at: string;
+    /**
+     * The country of a foreign receiver (c_Pais).
+     */
     receptor_residencia_fiscal: string | null;
+    /**
+     * The tax id of a foreign receiver.
+     */
     receptor_num_reg_id_trib: string | null;
+    /**
+     * The number of the issuer’s certificate.
+     */
     no_certificado: string | null;
     /**
      * The last eight characters of Sello.
      */
     sello_ultimos_8: string | null;
-    informacion_global: {
-        periodicidad: string | null;
-        meses: string | null;
-        anio: string | null;
-    } | null;
+    /**
+     * The period of a global invoice; null for others.
+     */
+    informacion_global: CfdiDetailInformacionGlobal | null;
     /**
      * Of the whole document. Null while only metadata is known.
      */
-    impuestos: {
-        traslados: Array<{
-            /**
-             * 001 (ISR), 002 (IVA) or 003 (IEPS).
-             */
-            impuesto: string;
-            tipo_factor: string | null;
-            /**
-             * A ratio, such as 0.160000.
-             */
-            tasa_o_cuota: string | null;
-            base: string | null;
-            importe: string | null;
-        }>;
-        retenciones: Array<{
-            /**
-             * 001 (ISR), 002 (IVA) or 003 (IEPS).
-             */
-            impuesto: string;
-            tipo_factor: string | null;
-            /**
-             * A ratio, such as 0.160000.
-             */
-            tasa_o_cuota: string | null;
-            base: string | null;
-            importe: string | null;
-        }>;
-        total_trasladados: string | null;
-        total_retenidos: string | null;
-    } | null;
-    impuestos_locales: {
-        traslados: Array<{
-            nombre: string;
-            tasa: string | null;
-            importe: string;
-        }>;
-        retenciones: Array<{
-            nombre: string;
-            tasa: string | null;
-            importe: string;
-        }>;
-    } | null;
-    relacionados: Array<{
-        tipo_relacion: string;
-        uuid: string;
-    }>;
-    conceptos: Array<{
-        clave_prod_serv: string | null;
-        no_identificacion: string | null;
-        cantidad: string | null;
-        clave_unidad: string | null;
-        unidad: string | null;
-        descripcion: string | null;
-        valor_unitario: string | null;
-        importe: string | null;
-        descuento: string | null;
-        objeto_imp: string | null;
-        impuestos: {
-            traslados: Array<{
-                /**
-                 * 001 (ISR), 002 (IVA) or 003 (IEPS).
-                 */
-                impuesto: string;
-                tipo_factor: string | null;
-                /**
-                 * A ratio, such as 0.160000.
-                 */
-                tasa_o_cuota: string | null;
-                base: string | null;
-                importe: string | null;
-            }>;
-            retenciones: Array<{
-                /**
-                 * 001 (ISR), 002 (IVA) or 003 (IEPS).
-                 */
-                impuesto: string;
-                tipo_factor: string | null;
-                /**
-                 * A ratio, such as 0.160000.
-                 */
-                tasa_o_cuota: string | null;
-                base: string | null;
-                importe: string | null;
-            }>;
-        };
-        a_cuenta_terceros_rfc: string | null;
-        cuenta_predial: Array<string>;
-        pedimentos: Array<string>;
-        /**
-         * Whose tuition the line is (complement iedu, instEducativas). Null without it.
-         */
-        iedu: {
-            nombre_alumno: string | null;
-            curp: string | null;
-            nivel_educativo: string | null;
-            aut_rvoe: string | null;
-            rfc_pago: string | null;
-        } | null;
-    }>;
-    pagos: Array<{
-        /**
-         * Local time, as the complement states it.
-         */
-        fecha_pago: string;
-        forma_pago_p: string | null;
-        moneda_p: string | null;
-        tipo_cambio_p: string | null;
-        monto: string | null;
-        num_operacion: string | null;
-        documentos: Array<{
-            /**
-             * IdDocumento, in upper case. Empty when the document does not state it.
-             */
-            uuid: string;
-            serie: string | null;
-            folio: string | null;
-            moneda_dr: string | null;
-            /**
-             * Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is stated.
-             */
-            equivalencia_dr: string | null;
-            metodo_pago_dr: string | null;
-            num_parcialidad: string | null;
-            imp_saldo_ant: string | null;
-            imp_pagado: string | null;
-            imp_saldo_insoluto: string | null;
-            objeto_imp_dr: string | null;
-            impuestos_dr: {
-                traslados: Array<{
-                    /**
-                     * 001 (ISR), 002 (IVA) or 003 (IEPS).
-                     */
-                    impuesto: string;
-                    tipo_factor: string | null;
-                    /**
-                     * A ratio, such as 0.160000.
-                     */
-                    tasa_o_cuota: string | null;
-                    base: string | null;
-                    importe: string | null;
-                }>;
-                retenciones: Array<{
-                    /**
-                     * 001 (ISR), 002 (IVA) or 003 (IEPS).
-                     */
-                    impuesto: string;
-                    tipo_factor: string | null;
-                    /**
-                     * A ratio, such as 0.160000.
-                     */
-                    tasa_o_cuota: string | null;
-                    base: string | null;
-                    importe: string | null;
-                }>;
-            };
-        }>;
-    }>;
-    nominas: Array<{
-        /**
-         * As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.
-         */
-        version: string | null;
-        tipo_nomina: string | null;
-        fecha_pago: string | null;
-        fecha_inicial_pago: string | null;
-        fecha_final_pago: string | null;
-        num_dias_pagados: string | null;
-        total_percepciones: string | null;
-        total_deducciones: string | null;
-        total_otros_pagos: string | null;
-        total_gravado: string | null;
-        total_exento: string | null;
-        /**
-         * Sum of the deductions of type 002.
-         */
-        isr_retenido: string | null;
-        num_empleado: string | null;
-        curp: string | null;
-        num_seguridad_social: string | null;
-        tipo_contrato: string | null;
-        tipo_regimen: string | null;
-        periodicidad_pago: string | null;
-        salario_diario_integrado: string | null;
-        antiguedad: string | null;
-    }>;
-    retencion: {
-        clave: string;
-        descripcion: string | null;
-        mes_inicial: string | null;
-        mes_final: string | null;
-        ejercicio: string | null;
-        nacionalidad_receptor: string | null;
-        monto_total_operacion: string | null;
-        monto_total_gravado: string | null;
-        monto_total_exento: string | null;
-        monto_total_retenido: string | null;
-        impuestos: Array<{
-            base: string | null;
-            /**
-             * As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.
-             */
-            impuesto: string | null;
-            monto: string | null;
-            tipo_pago: string | null;
-        }>;
-    } | null;
+    impuestos: CfdiDetailImpuestos | null;
+    /**
+     * The local taxes.
+     */
+    impuestos_locales: CfdiDetailImpuestosLocales | null;
+    /**
+     * The related CFDIs.
+     */
+    relacionados: Array<CfdiDetailRelacionado>;
+    /**
+     * The lines.
+     */
+    conceptos: Array<CfdiDetailConcepto>;
+    /**
+     * The payments of a payment complement.
+     */
+    pagos: Array<CfdiDetailPago>;
+    /**
+     * The payroll complements.
+     */
+    nominas: Array<CfdiDetailNomina>;
+    /**
+     * The document of retenciones; null for a CFDI.
+     */
+    retencion: CfdiDetailRetencion | null;
     /**
      * `LocalName:version` of each complement, sorted.
      */
@@ -5633,7 +7115,7 @@ export type CfdiDetail = {
     /**
      * How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. `several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. `unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.
      */
-    repairs: Array<'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres' | 'negative_total' | 'unknown_version'>;
+    repairs: Array<CfdiDetailRepair>;
     /**
      * The payments and credit notes that refer to the document and that your window shows.
      */
@@ -5648,15 +7130,30 @@ export type CfdiApplication = {
     /**
      * `P`: a payment complement. `E`: a credit note.
      */
-    kind: 'P' | 'E';
+    kind: ApplicationKind;
     /**
      * Local time of the payment, or Fecha of the credit note.
      */
     fecha_pago: string;
+    /**
+     * How it is paid (c_FormaPago).
+     */
     forma_pago: string | null;
+    /**
+     * Which instalment it is.
+     */
     num_parcialidad: string | null;
+    /**
+     * What was owed before.
+     */
     imp_saldo_ant: string | null;
+    /**
+     * What was paid.
+     */
     imp_pagado: string | null;
+    /**
+     * What is owed afterwards.
+     */
     imp_saldo_insoluto: string | null;
     /**
      * The amount that it applies to the invoice, in `currency`. It does not change the balance of a PUE invoice.
@@ -5669,7 +7166,7 @@ export type CfdiApplication = {
     /**
      * Status of the payment complement or credit note.
      */
-    estatus: 'vigente' | 'cancelado';
+    estatus: Estatus;
     /**
      * Whether it is applied to the invoice.
      */
@@ -5677,7 +7174,7 @@ export type CfdiApplication = {
     /**
      * `cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. `currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it counts.
      */
-    not_counted_reason: 'cancelled' | 'other_parties' | 'currency_mismatch' | 'missing_rate' | 'substituted' | null;
+    not_counted_reason: CfdiApplicationNotCountedReason | null;
     /**
      * `receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.
      */
@@ -5685,13 +7182,34 @@ export type CfdiApplication = {
 };
 
 export type CfdiPayments = {
+    /**
+     * The UUID of the invoice.
+     */
     invoice_uuid: string;
+    /**
+     * The total of the invoice.
+     */
     total: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
     currency: string | null;
+    /**
+     * What was paid, in the currency of the invoice.
+     */
     paid_amount: string | null;
+    /**
+     * What was credited, in the currency of the invoice.
+     */
     credited_amount: string | null;
+    /**
+     * What is still owed, in the currency of the invoice.
+     */
     balance: string | null;
-    payment_status: 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+    /**
+     * Whether it is paid.
+     */
+    payment_status: PaymentStatus;
     /**
      * imp_saldo_insoluto of the payment with the highest num_parcialidad of those that count: the balance that the issuer states.
      */
@@ -5700,10 +7218,106 @@ export type CfdiPayments = {
      * Whether reported_balance and balance differ by more than 0.01.
      */
     balance_mismatch: boolean;
+    /**
+     * The items.
+     */
     data: Array<CfdiApplication>;
 };
 
+export type CfdiRelations = {
+    /**
+     * The items.
+     */
+    data: Array<CfdiRelation>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CfdiRelation = {
+    /**
+     * `refers_to`: the document names this one. `referred_by`: this one names the document.
+     */
+    side: CfdiRelationSide;
+    /**
+     * `pago`: a payment complement pays an invoice. `cancelacion`: the cancellation names this one as its substitute. Otherwise TipoRelacion, such as `01` or `04`. Of `referred_by` only payments and the relations 01, 03 and 04 are known.
+     */
+    relation: string;
+    /**
+     * In upper case.
+     */
+    uuid: string;
+    /**
+     * The other document. Null when your windows do not show it, or it is not held.
+     */
+    cfdi: Cfdi | null;
+};
+
+export type CfdiHistory = {
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
+    uuid: string;
+    /**
+     * In the order in which they happened.
+     */
+    events: Array<CfdiHistoryEvent>;
+    /**
+     * What could be known of the document at the end of a day, oldest first, where it changed.
+     */
+    known: Array<CfdiKnownDay>;
+};
+
+export type CfdiHistoryEvent = {
+    event: CfdiHistoryEventName;
+    /**
+     * When it happened. Null when that is not known.
+     */
+    at: string | null;
+    /**
+     * Since when you could know of it: not before your own run first reached the document. Null when that is not known any more, and for what the document says of itself.
+     */
+    known_at: string | null;
+    /**
+     * The document that substitutes it, or that the cancellation names as its substitute.
+     */
+    uuid: string | null;
+    /**
+     * What the authority answered.
+     */
+    status_answer: StatusAnswer | null;
+};
+
+/**
+ * `issued`, `certified`: by the issuer and the PAC. `stored`: it came into what you can read, with its XML or without. `xml`: its XML came later. `substituted`: a vigente document of relation 04 names it. `cancelled`. `status_check`: the last answer of the authority that you asked for.
+ */
+export type CfdiHistoryEventName = 'issued' | 'certified' | 'stored' | 'xml' | 'substituted' | 'cancelled' | 'status_check';
+
+export type CfdiKnownDay = {
+    /**
+     * A day in America/Mexico_City on whose end you could know something new.
+     */
+    day: string;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * Whether the XML is held.
+     */
+    has_xml: boolean;
+    is_substituted: boolean;
+};
+
 export type BlacklistLookup = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * Whether any checked list contains the RFC, actively or not; null when no list was checked.
@@ -5713,7 +7327,13 @@ export type BlacklistLookup = {
      * The highest severity of the hits; null without hits.
      */
     severity: BlacklistSeverity | null;
+    /**
+     * The entries that were found.
+     */
     hits: Array<BlacklistHit>;
+    /**
+     * The day as of which it was looked up; null for now.
+     */
     as_of: string | null;
     /**
      * The lists that were checked. A list that is absent here was not checked.
@@ -5724,6 +7344,9 @@ export type BlacklistLookup = {
 export type BlacklistSeverity = 'info' | 'low' | 'medium' | 'high' | 'critical';
 
 export type BlacklistHit = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * One of sat_69b, sat_69b_bis, sat_69_firmes, sat_69_exigibles, sat_69_no_localizados, sat_69_sentencias, sat_69_cancelados, sat_69_condonados, sat_csd_sin_efectos, or `custom:<slug>` for an organization’s own list.
@@ -5737,6 +7360,9 @@ export type BlacklistHit = {
      * The current situation; null on lists without situations.
      */
     situacion: BlacklistSituacion | null;
+    /**
+     * How urgent it is.
+     */
     severity: BlacklistSeverity;
     /**
      * The taxpayer’s name as the list spells it.
@@ -5762,6 +7388,9 @@ export type BlacklistHit = {
      * The day on which the listing ended; null while it lasts.
      */
     until: string | null;
+    /**
+     * The official letter.
+     */
     oficio: string | null;
     /**
      * All steps, the latest last; with `as_of` only those that had been published by then.
@@ -5772,9 +7401,21 @@ export type BlacklistHit = {
 export type BlacklistSituacion = 'presunto' | 'definitivo' | 'desvirtuado' | 'sentencia_favorable';
 
 export type BlacklistHistoryItem = {
+    /**
+     * The state on the list (situación).
+     */
     situacion: BlacklistSituacion | null;
+    /**
+     * The day on which SAT published it.
+     */
     sat_at: string | null;
+    /**
+     * The day on which the DOF published it.
+     */
     dof_at: string | null;
+    /**
+     * The official letter.
+     */
     oficio: string | null;
 };
 
@@ -5783,6 +7424,9 @@ export type BlacklistCheckedSource = {
      * One of sat_69b, sat_69b_bis, sat_69_firmes, sat_69_exigibles, sat_69_no_localizados, sat_69_sentencias, sat_69_cancelados, sat_69_condonados, sat_csd_sin_efectos, or `custom:<slug>` for an organization’s own list.
      */
     source: string;
+    /**
+     * The name of the list.
+     */
     list_label: string;
     /**
      * The day up to which the list states that it is current.
@@ -5792,6 +7436,9 @@ export type BlacklistCheckedSource = {
      * When the service received the list.
      */
     fetched_at: string | null;
+    /**
+     * How many rows the list has.
+     */
     row_count: number;
     /**
      * True when a public list is more than 60 days old. A newer one has probably been published.
@@ -5804,8 +7451,17 @@ export type BlacklistCheckedSource = {
 };
 
 export type BlacklistRefusal = {
+    /**
+     * A stable code for programs.
+     */
     code: string;
+    /**
+     * What is wrong and what to do about it, in a sentence for people.
+     */
     detail: string;
+    /**
+     * When it was refused.
+     */
     refused_at: string;
 };
 
@@ -5833,6 +7489,9 @@ export type BlacklistBatch = {
      * The hits of all results.
      */
     hits: Array<BlacklistHit>;
+    /**
+     * The day as of which it was looked up; null for now.
+     */
     as_of: string | null;
     /**
      * The lists that were checked. A list that is absent here was not checked.
@@ -5841,6 +7500,9 @@ export type BlacklistBatch = {
 };
 
 export type BlacklistItem = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
     rfc: string;
     /**
      * Whether any checked list contains the RFC, actively or not; null when no list was checked.
@@ -5850,6 +7512,9 @@ export type BlacklistItem = {
      * The highest severity of the hits; null without hits.
      */
     severity: BlacklistSeverity | null;
+    /**
+     * The entries that were found.
+     */
     hits: Array<BlacklistHit>;
     /**
      * The lists that were checked. A list that is absent here was not checked.
@@ -5858,28 +7523,40 @@ export type BlacklistItem = {
     /**
      * Why this RFC was not looked up. In that case `rfc` is the text of the request.
      */
-    error: {
-        code: 'rfc.invalid';
-        detail: string;
-    } | null;
+    error: BlacklistItemErrorRfcInvalid | null;
 };
 
 export type OrganizationScenario = {
-    plan?: 'diagnostic' | 'starter' | 'api' | 'enterprise_bronze' | 'enterprise_silver' | 'enterprise_gold';
+    /**
+     * The plan.
+     */
+    plan?: Plan;
     /**
      * The number of seats; null for the plan’s number.
      */
     rfc_allowance?: number | null;
+    /**
+     * When the trial ends; null without one.
+     */
     trial_ends_at?: string | null;
 };
 
 export type ScenarioOrganization = {
+    /**
+     * The identifier.
+     */
     id: string;
+    /**
+     * The plan.
+     */
     plan: string;
     /**
      * The number of seats; null for the plan’s number.
      */
     rfc_allowance: number | null;
+    /**
+     * When the trial ends; null without one.
+     */
     trial_ends_at: string | null;
 };
 
@@ -5888,11 +7565,20 @@ export type CancellationScenario = {
      * An identifier with the prefix `fe_`, or its UUID form.
      */
     fiscal_entity_id: string;
-    cancellation_reason?: '01' | '02' | '03' | '04';
+    /**
+     * The reason of the cancellation (01 to 04).
+     */
+    cancellation_reason?: KnownCancellationReason;
+    /**
+     * When it was cancelled; null when it was not.
+     */
     cancelled_at?: string;
 };
 
 export type Accepted = {
+    /**
+     * The state.
+     */
     status: 'accepted';
 };
 
@@ -5905,17 +7591,38 @@ export type RepseScenario = {
      * With false, the registry has no record and the other members are ignored.
      */
     is_registered: boolean;
+    /**
+     * The folio.
+     */
     folio?: string | null;
+    /**
+     * The name of the company.
+     */
     razon_social?: string | null;
+    /**
+     * The state of the federation.
+     */
     entidad?: string | null;
+    /**
+     * The municipality.
+     */
     municipio?: string | null;
+    /**
+     * The number of the notice of registration.
+     */
     num_aviso?: string | null;
+    /**
+     * The day of the notice of registration.
+     */
     fecha_aviso?: string | null;
+    /**
+     * The last day on which the registration is valid.
+     */
     vigencia_hasta?: string | null;
-    actividades?: Array<{
-        descripcion: string;
-        folio: string;
-    }>;
+    /**
+     * The registered activities.
+     */
+    actividades?: Array<RepseScenarioActividade>;
 };
 
 export type MailboxScenario = {
@@ -5923,9 +7630,21 @@ export type MailboxScenario = {
      * An identifier with the prefix `fe_`, or its UUID form.
      */
     fiscal_entity_id: string;
-    kind: 'notificacion' | 'requerimiento' | 'mensaje_interes' | 'comunicado' | 'aviso';
+    /**
+     * What kind it is.
+     */
+    kind: NotificationKind;
+    /**
+     * A title, which people read.
+     */
     title?: string;
+    /**
+     * The office of the authority.
+     */
     authority?: string;
+    /**
+     * The number that the authority gave the document.
+     */
     document_number?: string | null;
     /**
      * In a year from 2018 to 2099; now by default. What is sent later than now is received then.
@@ -5948,12 +7667,2439 @@ export type InvoiceScenario = {
     amount?: string | number;
 };
 
-export type Schema0Writable = string | number | boolean | null | Array<Schema0Writable> | {
-    [key: string]: Schema0Writable;
+export type Environment = 'test' | 'live';
+
+export type ProblemDetail = {
+    /**
+     * What is wrong with it, in a sentence for people.
+     */
+    message: string;
+    /**
+     * How many seconds to wait, as the header Retry-After says.
+     */
+    retry_after_seconds: number;
 };
 
-export type Schema1Writable = string | number | boolean | null | Array<Schema1Writable> | {
-    [key: string]: Schema1Writable;
+export type ProblemError = {
+    /**
+     * The member or the parameter that is at fault, with dots between levels; empty for the body as a whole.
+     */
+    path: string;
+    /**
+     * What is wrong with it, in a sentence for people.
+     */
+    message: string;
+};
+
+export type RepseSupplierReportBasis = {
+    /**
+     * Which documents are in the figures.
+     */
+    population: string;
+    /**
+     * How amounts are computed.
+     */
+    amounts: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string;
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+};
+
+export type CfdiWindowsSatCfdiIssued = {
+    /**
+     * Floor: the first visible day of Fecha. Null without one.
+     */
+    visible_from: string | null;
+    /**
+     * Ceiling: the last visible instant of issued_at. Null without one.
+     */
+    visible_to: string | null;
+};
+
+export type Direction = 'issued' | 'received';
+
+export type ConcentrationLevel = 'low' | 'moderate' | 'high';
+
+export type RuleConfidence = 'verified' | 'from_memory' | 'proposed';
+
+export type InsightBasisRule = {
+    /**
+     * The key of the rule.
+     */
+    key: string;
+    /**
+     * The value that was used; null for a catalog, which is too long to be repeated.
+     */
+    value: unknown;
+    /**
+     * The provision that says so, or the page that proposes it.
+     */
+    rule_ref: string;
+    /**
+     * From when it is valid.
+     */
+    valid_from: string;
+    /**
+     * The last day; null while no end is known.
+     */
+    valid_to: string | null;
+    /**
+     * The source of the rule in the law.
+     */
+    source: string;
+    /**
+     * `verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.
+     */
+    confidence: RuleConfidence;
+};
+
+export type InsightQualityMissingMonths = {
+    /**
+     * Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    issued: Array<string>;
+    /**
+     * Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    received: Array<string>;
+};
+
+export type InsightQualityCutMonthsIssued = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
+    from: string;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
+    to: string;
+};
+
+export type InsightQualityCutMonths = {
+    /**
+     * Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    issued: Array<InsightQualityCutMonthsIssued>;
+    /**
+     * Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    received: Array<InsightQualityCutMonthsIssued>;
+};
+
+export type ConcentrationRowByMonth = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    total: string;
+};
+
+export type Listed2 = {
+    /**
+     * The list.
+     */
+    source: string;
+    /**
+     * The state on the list (situación).
+     */
+    situacion: BlacklistSituacion | null;
+};
+
+export type RiskLevel = 'low' | 'medium' | 'high' | 'critical';
+
+export type RiskRowFlagCode = 'counterparty_69b_definitivo' | 'counterparty_69b_presunto' | 'counterparty_69b_bis' | 'csd_sin_efectos' | 'counterparty_69' | 'cancelled_after_payment' | 'cancellation_in_process' | 'sat_not_found' | 'ppd_missing_complement' | 'complement_late' | 'complement_cancelled' | 'pue_forma_99' | 'ppd_forma_not_99' | 'cash_over_2000' | 'withholding_missing' | 'repse_not_valid_at_payment' | 'duplicate_suspected' | 'substituted_not_cancelled' | 'receptor_regimen_uso_invalid' | 'metadata_only';
+
+export type RiskRowFlag = {
+    /**
+     * A stable code for programs.
+     */
+    code: RiskRowFlagCode;
+    /**
+     * What the flag adds to the score: its weight in the rule risk.weights.
+     */
+    weight: number;
+    /**
+     * The level of the flag’s weight alone.
+     */
+    severity: RiskLevel;
+    /**
+     * The same in a sentence, for people.
+     */
+    message: string;
+    /**
+     * Where the rule stands in the law.
+     */
+    rule_ref: string;
+    /**
+     * What the flag rests on, by its code (docs/codes.md).
+     */
+    evidence: {
+        [key: string]: unknown;
+    };
+};
+
+export type DeductionRowStatus = 'eligible' | 'capped' | 'not_deductible' | 'review';
+
+export type DeductionRowReason = 'cancelled' | 'substituted' | 'missing_xml' | 'cash_over_2000' | 'fuel_not_electronic' | 'uso_s01' | 'issuer_69b_definitivo' | 'repse_missing_at_payment' | 'wrong_receptor_regimen' | 'not_electronic' | 'not_paid' | 'missing_rate' | 'payment_form_review' | 'mortgage_loan' | 'tuition_without_iedu' | 'uso_undefined' | 'cap_unknown' | 'cap_global' | 'cap_donations' | 'cap_retirement_voluntary' | 'cap_retirement_185' | 'cap_tuition' | 'cap_health' | 'cap_funeral' | 'cap_mortgage' | 'cap_insurance' | 'cap_school_transport';
+
+export type WithholdingSource = 'cfdi' | 'pago' | 'retencion_cfdi';
+
+export type WithholdingRole = 'withheld_from_us' | 'withheld_by_us';
+
+export type Impuesto = 'ISR' | 'IVA' | 'IEPS';
+
+export type WithholdingClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'otros' | 'sueldos';
+
+export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
+
+export type VatMonthCobrado = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_0: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_exento: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    retenido_por_clientes: string;
+};
+
+export type VatMonthPagado = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_0: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_exento: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    base_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    retenido_a_terceros: string;
+};
+
+export type VatMonthDevengado = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    trasladado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    acreditable: string;
+};
+
+export type VatMonthResultado = 'a_cargo' | 'a_favor';
+
+export type VatMonthPagosSinConciliar = {
+    /**
+     * How many there are.
+     */
+    count: number;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_cobrado: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_pagado: string;
+};
+
+export type VatMonthDeclarado = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_a_cargo: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_a_favor: string;
+    /**
+     * The number of the operation; null without one.
+     */
+    operation_number: string | null;
+};
+
+export type VatMonthDataStatus = {
+    /**
+     * Whether the downloads of the issued CFDIs of the month are complete.
+     */
+    issued: DataStatus;
+    /**
+     * Whether the downloads of the received CFDIs of the month are complete.
+     */
+    received: DataStatus;
+};
+
+export type ConceptLevel = 'segment' | 'family' | 'class' | 'key' | 'description';
+
+export type ConceptRowTopCounterparty = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * The name.
+     */
+    nombre: string | null;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    amount: string;
+};
+
+export type ConceptRowIvaMix = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    0: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    8: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    16: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    exento: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    otras: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    no_objeto: string;
+};
+
+export type ConceptRowByMonth = {
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    amount: string;
+};
+
+export type EfosExposureBySituacion = {
+    /**
+     * The state on the list (situación).
+     */
+    situacion: BlacklistSituacion;
+    /**
+     * How many other parties there are.
+     */
+    counterparty_count: number;
+    /**
+     * How many invoices there are.
+     */
+    invoice_count: number;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    amount: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    iva_acreditado: string;
+    /**
+     * The rate of ISR of companies × amount. Null when the RFC is a natural person’s.
+     */
+    isr_effect: string | null;
+};
+
+export type DeadlineBasis = 'published' | 'estimated';
+
+export type ReceivablesAging = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    current: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    d1_30: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    d31_60: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    d61_90: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    d90_plus: string;
+};
+
+export type ReceivablesDueSources = {
+    /**
+     * How many due dates were read from the terms of payment.
+     */
+    parsed: number;
+    /**
+     * How many due dates follow from the default.
+     */
+    default: number;
+};
+
+export type FactoringPoolIneligibleReason = 'too_old' | 'overdue_30' | 'cancellation_in_process' | 'generic_debtor' | 'intercompany' | 'blacklisted' | 'balance_mismatch' | 'missing_rate';
+
+export type FactoringPoolIneligible = {
+    /**
+     * Why, as a stable code.
+     */
+    reason: FactoringPoolIneligibleReason;
+    /**
+     * How many there are.
+     */
+    count: number;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    amount: string;
+    /**
+     * Path and query of the documents behind each figure: they add up to it exactly.
+     */
+    drilldown: {
+        [key: string]: string;
+    };
+};
+
+export type FxExposureRowSensitivity = {
+    /**
+     * Decimal with two places, in MXN.
+     */
+    plus_1pct: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    plus_5pct: string;
+    /**
+     * Decimal with two places, in MXN.
+     */
+    plus_10pct: string;
+};
+
+export type Row = ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow;
+
+export type ReportData = {
+    /**
+     * What was computed, of what, and by which rules.
+     */
+    basis: InsightBasis;
+    /**
+     * How far the figures can be trusted.
+     */
+    data_quality: InsightQuality;
+    /**
+     * Rows of the shape that is named after the report: a page of them.
+     */
+    rows: Array<Row>;
+};
+
+export type ReportCounterpartyNetworkRowRelation = 'customer' | 'supplier' | 'both';
+
+export type CancellationReason = '01' | '02' | '03' | '04' | 'unknown';
+
+export type PeriodicityOrUnknown = 'monthly' | 'annual' | 'unknown';
+
+export type ObligationStatus = 'pending' | 'filed' | 'overdue' | 'unknown';
+
+export type CertificateKind = 'efirma' | 'csd';
+
+export type CertificateStatus = 'active' | 'revoked' | 'expired';
+
+export type Estatus = 'vigente' | 'cancelado';
+
+export type MetodoPago = 'PUE' | 'PPD';
+
+export type CfdiVersion = '3.2' | '3.3' | '4.0' | '1.0' | '2.0';
+
+export type CfdiKind = 'cfdi' | 'retenciones';
+
+export type WebhookCustomHeader = {
+    /**
+     * The name. The value is never shown.
+     */
+    name: string;
+};
+
+export type WebhookDraftCustomHeader = {
+    /**
+     * The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.
+     */
+    name: string;
+};
+
+export type RedeliveryRequestStatuse = 'lost' | 'failed';
+
+export type CancellationSeverity = 'critical' | 'warning';
+
+export type PaymentStatus = 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable';
+
+export type SyncFailedEventErrorClass = 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'request_exhausted' | 'range_too_large' | 'internal_error' | 'undefined';
+
+export type DocumentCsfUpdatedEventFieldsStatus = 'read' | 'unreadable';
+
+export type DocumentCsfUpdatedEventChange = {
+    /**
+     * The member of the fields that changed.
+     */
+    field: string;
+    /**
+     * What it was before; null when it was nothing.
+     */
+    from: JsonValue;
+    /**
+     * What it is now; null when it is nothing.
+     */
+    to: JsonValue;
+};
+
+export type Periodicity = 'monthly' | 'annual';
+
+export type StorageProvider = 's3' | 'azure_blob' | 'google_drive' | 'onedrive';
+
+export type BlacklistChangedEventChange = 'listed' | 'situacion_changed' | 'removed';
+
+export type StorageConnectorConnectorStatus = 'active' | 'paused' | 'error';
+
+export type Config = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig;
+
+export type StorageKind = 'cfdi_xml' | 'csf' | 'opinion_32d' | 'declaracion' | 'buzon' | 'acuse';
+
+export type StorageConnectorScope = {
+    /**
+     * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
+     */
+    fiscal_entity_ids: Array<string> | null;
+    /**
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry.
+     */
+    kinds: Array<StorageKind>;
+};
+
+export type StorageConnectorLastManifest = {
+    /**
+     * The path template: where documents lie in the storage.
+     */
+    path: string;
+    /**
+     * The SHA-256 of the content, in lower hexadecimal.
+     */
+    sha256: string;
+};
+
+export type StorageBackfillStatus = 'queued' | 'running' | 'paused' | 'completed';
+
+export type GoogleDriveCredentialsServiceAccount = {
+    /**
+     * The address of the service account.
+     */
+    client_email: string;
+    /**
+     * The private key of the service account, in PEM.
+     */
+    private_key: string;
+};
+
+export type StorageConnectorDraftScope = {
+    /**
+     * The fiscal entities whose documents are copied. Null: all of them, and those that you connect later.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * The kinds of documents that are copied: `cfdi_xml` XML of CFDIs and retenciones, `csf` tax status certificates, `opinion_32d` compliance opinions, `declaracion` returns, `acuse` receipts for returns, `buzon` documents of the tax mailbox. No other document is copied: not the registered obligations, the registration data, the lists of certificates, nor the collateral registry. Null: all of them.
+     */
+    kinds?: Array<StorageKind> | null;
+};
+
+export type StorageConnectorDraftS3 = {
+    /**
+     * A label of your choice.
+     */
+    name: string;
+    /**
+     * The kind of the storage.
+     */
+    provider: 's3';
+    /**
+     * Where the storage is, as its provider wants it.
+     */
+    config: S3ConfigInput;
+    /**
+     * What the provider is logged in to with. It is never answered.
+     */
+    credentials: S3Credentials;
+    /**
+     * What is to be copied.
+     */
+    scope?: StorageConnectorDraftScope;
+};
+
+export type StorageConnectorDraftAzureBlob = {
+    /**
+     * A label of your choice.
+     */
+    name: string;
+    /**
+     * The kind of the storage.
+     */
+    provider: 'azure_blob';
+    /**
+     * Where the storage is, as its provider wants it.
+     */
+    config: AzureBlobConfigInput;
+    /**
+     * What the provider is logged in to with. It is never answered.
+     */
+    credentials: AzureBlobCredentials;
+    /**
+     * What is to be copied.
+     */
+    scope?: StorageConnectorDraftScope;
+};
+
+export type StorageConnectorDraftGoogleDrive = {
+    /**
+     * A label of your choice.
+     */
+    name: string;
+    /**
+     * The kind of the storage.
+     */
+    provider: 'google_drive';
+    /**
+     * Where the storage is, as its provider wants it.
+     */
+    config: GoogleDriveConfigInput;
+    /**
+     * What the provider is logged in to with. It is never answered.
+     */
+    credentials: GoogleDriveCredentials;
+    /**
+     * What is to be copied.
+     */
+    scope?: StorageConnectorDraftScope;
+};
+
+export type StorageConnectorDraftOnedrive = {
+    /**
+     * A label of your choice.
+     */
+    name: string;
+    /**
+     * The kind of the storage.
+     */
+    provider: 'onedrive';
+    /**
+     * Where the storage is, as its provider wants it.
+     */
+    config: OneDriveConfigInput;
+    /**
+     * What the provider is logged in to with. It is never answered.
+     */
+    credentials: OneDriveCredentials;
+    /**
+     * What is to be copied.
+     */
+    scope?: StorageConnectorDraftScope;
+};
+
+export type StorageConnectorChangesConfig = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The name of the bucket, which exists.
+     */
+    bucket?: string;
+    /**
+     * The region for which requests are signed.
+     */
+    region?: string;
+    /**
+     * The URL of an S3-compatible service. Null for Amazon S3.
+     */
+    endpoint?: string | null;
+    /**
+     * Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.
+     */
+    path_style?: boolean | null;
+};
+
+export type StorageConnectorChangesConfig2 = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The storage account.
+     */
+    account?: string;
+    /**
+     * The container, which exists.
+     */
+    container?: string;
+    /**
+     * The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.
+     */
+    endpoint?: string | null;
+};
+
+export type StorageConnectorChangesConfig3 = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The folder, on a shared drive or shared with the account.
+     */
+    folder_id?: string;
+};
+
+export type StorageConnectorChangesConfig4 = {
+    /**
+     * The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.
+     */
+    prefix?: string;
+    /**
+     * The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or `received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.
+     */
+    path_template?: string;
+    /**
+     * The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.
+     */
+    tenant?: string;
+    /**
+     * The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, also when the credentials change. Null with new credentials: the drive of their account.
+     */
+    drive_id?: string | null;
+    /**
+     * The folder (item) in the drive. Null: the root.
+     */
+    folder_id?: string | null;
+};
+
+export type Credentials = S3Credentials | AzureBlobCredentials | GoogleDriveCredentials | OneDriveCredentials;
+
+export type StorageConnectorChangesConnectorStatus = 'active' | 'paused';
+
+export type StorageConnectorTestStepStep = 'write' | 'read' | 'delete';
+
+export type StorageConnectorTestStep = {
+    /**
+     * What was tried.
+     */
+    step: StorageConnectorTestStepStep;
+    /**
+     * Whether it worked.
+     */
+    ok: boolean;
+    /**
+     * How long it took, in milliseconds.
+     */
+    ms: number;
+};
+
+export type StorageConnectorTestError = {
+    /**
+     * `access_denied`, `not_found`, `storage_full`, `rate_limited`, `unavailable`, `timeout`, `connection_failed`, `address_refused` or `refused`.
+     */
+    code: string;
+    /**
+     * What the provider did not do, in one sentence.
+     */
+    message: string;
+};
+
+export type SubscriptionState = 'trialing' | 'active' | 'past_due' | 'suspended' | 'diagnostic_expired';
+
+export type Plan = 'diagnostic' | 'starter' | 'api' | 'enterprise_bronze' | 'enterprise_silver' | 'enterprise_gold';
+
+export type BillingSeats = {
+    /**
+     * Null when there is no limit.
+     */
+    allowance: number | null;
+    /**
+     * RFCs that are active or have no valid CIEC or e.firma. Drafts and paused RFCs take no seat.
+     */
+    used: number;
+};
+
+export type BillingPlanLimits = {
+    /**
+     * Null when there is no limit.
+     */
+    extractors: number | null;
+    /**
+     * Number of RFCs in the plan; `rfc_allowance` is the number that applies. Null when there is no limit.
+     */
+    rfcs: number | null;
+};
+
+export type BillingPlanPrices = {
+    /**
+     * Reference of the price list.
+     */
+    rule_ref: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string;
+    /**
+     * A month of the plan, before tax.
+     */
+    month: string;
+    /**
+     * A month of each RFC that is active when the invoice is issued, before tax.
+     */
+    rfc: string;
+};
+
+export type OfferedPlanLimits = {
+    /**
+     * Extractors, disabled ones included.
+     */
+    extractors: number | null;
+    /**
+     * Webhook endpoints, disabled ones included.
+     */
+    webhooks: number | null;
+    /**
+     * Storage connectors, paused ones included.
+     */
+    storage_connectors: number | null;
+    /**
+     * Exports that are being made, or whose content is kept.
+     */
+    exports: number | null;
+    /**
+     * Blacklists of your own.
+     */
+    blacklists: number | null;
+    /**
+     * RFCs on all blacklists of your own.
+     */
+    blacklist_entries: number | null;
+    /**
+     * Connections without a CIEC or e.firma, paused ones included.
+     */
+    drafts: number | null;
+    /**
+     * Credentials that are not revoked. Members need one each.
+     */
+    credentials: number | null;
+    /**
+     * Invitations that are pending and have not expired.
+     */
+    invitations: number | null;
+    /**
+     * Bytes of the uploads that were accepted today, deleted ones included.
+     */
+    import_bytes_per_day: number | null;
+    /**
+     * Bytes of the uploads of all imports that are not deleted.
+     */
+    import_bytes: number | null;
+    /**
+     * Documents that imports added today, deleted ones included.
+     */
+    import_documents_per_day: number | null;
+    /**
+     * Documents that are stored because an import brought them. One that several imports brought counts once.
+     */
+    import_documents: number | null;
+};
+
+export type OfferedPlanCheckoutItem = 'plan' | 'seat';
+
+export type OfferedPlanCheckout = {
+    /**
+     * `plan`: the current month of the plan with one RFC. `seat`: one more seat of your plan, for a month.
+     */
+    item: OfferedPlanCheckoutItem;
+    /**
+     * What the checkout asks for, tax included.
+     */
+    total: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string;
+    /**
+     * Where it can be bought. A link is good for the day.
+     */
+    url: string;
+};
+
+export type BillingUsageSeats = {
+    /**
+     * How much is used now.
+     */
+    used: number;
+    /**
+     * Null when there is no limit.
+     */
+    limit: number | null;
+};
+
+export type BillingUsageQuotas = {
+    /**
+     * Extractors, disabled ones included.
+     */
+    extractors: QuotaUsage;
+    /**
+     * Webhook endpoints, disabled ones included.
+     */
+    webhooks: QuotaUsage;
+    /**
+     * Storage connectors, paused ones included.
+     */
+    storage_connectors: QuotaUsage;
+    /**
+     * Exports that are being made, or whose content is kept.
+     */
+    exports: QuotaUsage;
+    /**
+     * Blacklists of your own.
+     */
+    blacklists: QuotaUsage;
+    /**
+     * RFCs on all blacklists of your own.
+     */
+    blacklist_entries: QuotaUsage;
+    /**
+     * Connections without a CIEC or e.firma, paused ones included.
+     */
+    drafts: QuotaUsage;
+    /**
+     * Credentials that are not revoked. Members need one each.
+     */
+    credentials: QuotaUsage;
+    /**
+     * Invitations that are pending and have not expired.
+     */
+    invitations: QuotaUsage;
+    /**
+     * Bytes of the uploads that were accepted today, deleted ones included.
+     */
+    import_bytes_per_day: QuotaUsage;
+    /**
+     * Bytes of the uploads of all imports that are not deleted.
+     */
+    import_bytes: QuotaUsage;
+    /**
+     * Documents that imports added today, deleted ones included.
+     */
+    import_documents_per_day: QuotaUsage;
+    /**
+     * Documents that are stored because an import brought them. One that several imports brought counts once.
+     */
+    import_documents: QuotaUsage;
+};
+
+export type QuotaUsageUnit = 'items' | 'bytes' | 'documents';
+
+export type InvoiceStatus = 'open' | 'paid' | 'void';
+
+export type BillingRfcSeatSource = 'trial' | 'plan' | 'allowance';
+
+export type ExtractorScheduleSpec = {
+    [key: string]: unknown;
+};
+
+export type ExtractorScheduleSpec2 = {
+    /**
+     * The number of the schedule: every n-th day, or the day of the month.
+     */
+    n: number;
+};
+
+export type ExtractorScheduleSpec3 = {
+    /**
+     * The day of the week: 0 is Sunday, 6 is Saturday.
+     */
+    weekday: number;
+    /**
+     * Which of these weekdays of the month: 1 is the first, -1 the last.
+     */
+    nth: number;
+};
+
+export type ExtractorDataSourceKey = 'sat_cfdi_issued' | 'sat_cfdi_received' | 'sat_csf' | 'sat_opinion_32d' | 'sat_obligations' | 'sat_declaracion_anual' | 'sat_declaracion_mensual' | 'sat_miinformacion' | 'sat_certificates' | 'sat_rug';
+
+export type ExtractorDraftScheduleSpec = {
+    [key: string]: never;
+};
+
+export type ExtractorDraftScheduleSpec2 = {
+    /**
+     * The number of the schedule: every n-th day, or the day of the month.
+     */
+    n: number;
+};
+
+export type ExtractorDraftScheduleSpec3 = {
+    /**
+     * The day of the week: 0 is Sunday, 6 is Saturday.
+     */
+    weekday: number;
+    /**
+     * Which of these weekdays of the month: 1 is the first, -1 the last.
+     */
+    nth: number;
+};
+
+export type ExtractorRunStatus = 'dispatched' | 'no_connections';
+
+export type RunTrigger = 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule';
+
+export type RunStatus = 'planned' | 'dispatched' | 'no_connections';
+
+export type DataSourceKind = 'cfdi' | 'document';
+
+export type FiscalEntityInvalidReason = 'rejected' | 'withdrawn' | 'efirma_refused' | 'efirma_expired';
+
+export type FiscalEntityCredentialKind = 'ciec' | 'efirma' | 'both';
+
+export type FiscalEntityEfirma = {
+    /**
+     * The number of the certificate, 20 digits.
+     */
+    certificate_number: string;
+    /**
+     * From when it is valid.
+     */
+    valid_from: string;
+    /**
+     * The last instant of its validity.
+     */
+    valid_to: string;
+    /**
+     * Calendar days until then in the time zone of the organization. Negative when the e.firma has expired.
+     */
+    days_to_expiry: number;
+};
+
+export type FiscalEntityWarning = {
+    /**
+     * A stable code for programs.
+     */
+    code: string;
+    /**
+     * The same in a sentence, for people.
+     */
+    message: string;
+};
+
+export type FiscalEntityBatchAnswerCounts = {
+    connected: number;
+    already_connected: number;
+    refused: number;
+    not_attempted: number;
+};
+
+export type BatchResultResult = 'connected' | 'already_connected' | 'refused' | 'not_attempted';
+
+export type BatchResultRefusalDetail = {
+    /**
+     * The same in a sentence, for people.
+     */
+    message: string;
+    /**
+     * After how many seconds to ask again.
+     */
+    retry_after_seconds: number;
+};
+
+export type BatchResultRefusalError = {
+    /**
+     * Where the fault is: the member or the parameter, with dots between levels.
+     */
+    path: string;
+    /**
+     * The same in a sentence, for people.
+     */
+    message: string;
+};
+
+export type BatchResultRefusal = {
+    /**
+     * The status with which a request for this RFC alone would have been refused.
+     */
+    status: number;
+    /**
+     * What went wrong and what to do about it. An object on 429, text otherwise.
+     */
+    detail: string | BatchResultRefusalDetail;
+    /**
+     * A stable, machine-readable code, such as `extractor.not_found`.
+     */
+    code: string;
+    /**
+     * On 422: every fault of the body or query.
+     */
+    errors?: Array<BatchResultRefusalError>;
+    /**
+     * Where the plan or seat that the request needs can be bought.
+     */
+    checkout_url?: string;
+    /**
+     * The resource that an earlier request with the same Idempotency-Key made or changed.
+     */
+    resource_id?: string;
+    /**
+     * With the code `would_notify`: the `open_deadline` of the notification.
+     */
+    open_deadline?: string;
+};
+
+export type SyncStatusStatus = 'idle' | 'running';
+
+export type SyncJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
+
+export type CfdiSource = 'sat_cfdi_issued' | 'sat_cfdi_received';
+
+export type LackingDocumentWhy = 'xml_not_delivered_yet' | 'requested' | 'cancelled_received' | 'rejected' | 'unobtainable';
+
+export type DocumentFieldsStatus = 'none' | 'pending' | 'read' | 'unreadable';
+
+export type TaxStatusAddress = {
+    /**
+     * The postal code.
+     */
+    postal_code: string | null;
+    /**
+     * The type of the street.
+     */
+    street_type: string | null;
+    /**
+     * The street.
+     */
+    street: string | null;
+    /**
+     * The exterior number.
+     */
+    exterior_number: string | null;
+    /**
+     * The interior number.
+     */
+    interior_number: string | null;
+    /**
+     * The neighborhood (colonia).
+     */
+    neighborhood: string | null;
+    /**
+     * The locality.
+     */
+    locality: string | null;
+    /**
+     * The municipality.
+     */
+    municipality: string | null;
+    /**
+     * The state.
+     */
+    state: string | null;
+    /**
+     * The first cross street.
+     */
+    between_street: string | null;
+    /**
+     * The second cross street.
+     */
+    and_street: string | null;
+};
+
+export type TaxStatusEconomicActivity = {
+    /**
+     * A description, which people read.
+     */
+    description: string;
+    /**
+     * The share of the income, in percent.
+     */
+    percentage: string | null;
+    /**
+     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
+    from: string | null;
+    /**
+     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     */
+    to: string | null;
+};
+
+export type TaxProfileTaxStatusSource = {
+    /**
+     * The identifier of the document.
+     */
+    document_id: string;
+    /**
+     * The data source.
+     */
+    data_source_key: string;
+    /**
+     * Number of the version in its series, from 1, among those that you can read.
+     */
+    version: number;
+    /**
+     * Whether it is the latest version of its series that you can read.
+     */
+    is_latest: boolean;
+    /**
+     * The day that the document is of; null when it says none.
+     */
+    document_date: string;
+    /**
+     * When it was made.
+     */
+    created_at: string;
+};
+
+export type TaxProfileTaxStatus = {
+    /**
+     * The document that says it.
+     */
+    source: TaxProfileTaxStatusSource;
+    /**
+     * What the document says, as far as it could be read; null when it could not.
+     */
+    fields: TaxStatus;
+    /**
+     * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
+     */
+    changes: Array<FieldChange>;
+};
+
+export type TaxProfileOpinion = {
+    /**
+     * The document that says it.
+     */
+    source: TaxProfileTaxStatusSource;
+    /**
+     * What the document says, as far as it could be read; null when it could not.
+     */
+    fields: ComplianceOpinion;
+    /**
+     * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
+     */
+    changes: Array<FieldChange>;
+};
+
+export type TaxProfileObligations = {
+    /**
+     * The document that says it.
+     */
+    source: TaxProfileTaxStatusSource;
+    /**
+     * What the document says, as far as it could be read; null when it could not.
+     */
+    fields: ObligationList;
+    /**
+     * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
+     */
+    changes: Array<FieldChange>;
+};
+
+export type TaxProfileCertificates = {
+    /**
+     * The document that says it.
+     */
+    source: TaxProfileTaxStatusSource;
+    /**
+     * What the document says, as far as it could be read; null when it could not.
+     */
+    fields: CertificateList;
+    /**
+     * What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in `fields` and never among the changes, because every version has another one.
+     */
+    changes: Array<FieldChange>;
+};
+
+export type ObligationsSource = {
+    /**
+     * The identifier of the document.
+     */
+    document_id: string;
+    /**
+     * The data source.
+     */
+    data_source_key: string;
+    /**
+     * The day that the document is of; null when it says none.
+     */
+    document_date: string;
+};
+
+export type ObligationsBasisRule = {
+    /**
+     * The key of the rule.
+     */
+    key: string;
+    /**
+     * The value that was used; null for a catalog, which is too long to be repeated.
+     */
+    value: unknown;
+    /**
+     * The provision that says so, or the page that proposes it.
+     */
+    rule_ref: string;
+    /**
+     * From when it is valid.
+     */
+    valid_from: string;
+    /**
+     * The last day; null while no end is known.
+     */
+    valid_to: string | null;
+    /**
+     * The document that says it.
+     */
+    source: string;
+    /**
+     * `verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.
+     */
+    confidence: RuleConfidence;
+};
+
+export type ObligationsBasis = {
+    /**
+     * The rules that were used, each with the day since which its value is valid.
+     */
+    rules: Array<ObligationsBasisRule>;
+    /**
+     * What is to be known about the figures.
+     */
+    notes: Array<string>;
+};
+
+export type ImportStatus = 'queued' | 'running' | 'completed' | 'deleting';
+
+export type ImportCounts = {
+    /**
+     * How many documents are new.
+     */
+    created: number;
+    /**
+     * How many documents were completed.
+     */
+    updated: number;
+    /**
+     * How many documents were known already.
+     */
+    unchanged: number;
+    /**
+     * How many files were not accepted.
+     */
+    rejected: number;
+};
+
+export type ImportedFileStatus = 'created' | 'updated' | 'unchanged' | 'rejected';
+
+export type ImportedFileRejectedRow = {
+    /**
+     * The line of the file, the first one is 1; null when it concerns no line.
+     */
+    line: number;
+    /**
+     * A stable code for programs.
+     */
+    code: string;
+};
+
+export type RepseStatusActividade = {
+    /**
+     * The description.
+     */
+    descripcion: string;
+    /**
+     * The folio.
+     */
+    folio: string;
+};
+
+export type CfdiCounterpartyBlacklist = {
+    /**
+     * Where it comes from.
+     */
+    source: string;
+    /**
+     * The state on the list (situación).
+     */
+    situacion: BlacklistSituacion | null;
+};
+
+export type CfdiCounterparty = {
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    /**
+     * The name.
+     */
+    nombre: string | null;
+    /**
+     * The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.
+     */
+    blacklist: CfdiCounterpartyBlacklist | null;
+};
+
+export type StatusAnswer = 'vigente' | 'cancelado' | 'no_encontrado' | 'unknown';
+
+export type EsCancelable = 'cancelable_sin_aceptacion' | 'cancelable_con_aceptacion' | 'no_cancelable';
+
+export type EstatusCancelacion = 'en_proceso' | 'rechazada' | 'cancelado_sin_aceptacion' | 'cancelado_con_aceptacion' | 'plazo_vencido';
+
+export type CfdiOrigin = 'authority' | 'import';
+
+export type CfdiMonthlySummaryBasis = {
+    /**
+     * Which documents are in the figures.
+     */
+    population: string;
+    /**
+     * How substituted documents are treated.
+     */
+    substitution: string;
+    /**
+     * How amounts are computed.
+     */
+    amounts: string;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string;
+    /**
+     * The calendar month, `YYYY-MM`.
+     */
+    month: string;
+};
+
+export type CfdiMonthByTipo = {
+    /**
+     * Income invoices.
+     */
+    I: number;
+    /**
+     * Credit notes.
+     */
+    E: number;
+    /**
+     * Payment complements.
+     */
+    P: number;
+    /**
+     * Payrolls.
+     */
+    N: number;
+    /**
+     * Transport documents.
+     */
+    T: number;
+};
+
+export type CfdiDetailInformacionGlobal = {
+    /**
+     * How often (c_Periodicidad).
+     */
+    periodicidad: string | null;
+    /**
+     * The months (c_Meses).
+     */
+    meses: string | null;
+    /**
+     * The year.
+     */
+    anio: string | null;
+};
+
+export type CfdiDetailImpuestosTraslado = {
+    /**
+     * 001 (ISR), 002 (IVA) or 003 (IEPS).
+     */
+    impuesto: string;
+    /**
+     * How the tax is computed: Tasa, Cuota or Exento.
+     */
+    tipo_factor: string | null;
+    /**
+     * A ratio, such as 0.160000.
+     */
+    tasa_o_cuota: string | null;
+    /**
+     * What the tax is computed of.
+     */
+    base: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+};
+
+export type CfdiDetailImpuestos = {
+    /**
+     * The transferred taxes.
+     */
+    traslados: Array<CfdiDetailImpuestosTraslado>;
+    /**
+     * The withheld taxes.
+     */
+    retenciones: Array<CfdiDetailImpuestosTraslado>;
+    /**
+     * The sum of the transferred taxes.
+     */
+    total_trasladados: string | null;
+    /**
+     * The sum of the withheld taxes.
+     */
+    total_retenidos: string | null;
+};
+
+export type CfdiDetailImpuestosLocalesTraslado = {
+    /**
+     * The name.
+     */
+    nombre: string;
+    /**
+     * The rate.
+     */
+    tasa: string | null;
+    /**
+     * The amount.
+     */
+    importe: string;
+};
+
+export type CfdiDetailImpuestosLocales = {
+    /**
+     * The transferred taxes.
+     */
+    traslados: Array<CfdiDetailImpuestosLocalesTraslado>;
+    /**
+     * The withheld taxes.
+     */
+    retenciones: Array<CfdiDetailImpuestosLocalesTraslado>;
+};
+
+export type CfdiDetailRelacionado = {
+    /**
+     * How they are related (c_TipoRelacion).
+     */
+    tipo_relacion: string;
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
+    uuid: string;
+};
+
+export type CfdiDetailConceptoImpuestos = {
+    /**
+     * The transferred taxes.
+     */
+    traslados: Array<CfdiDetailImpuestosTraslado>;
+    /**
+     * The withheld taxes.
+     */
+    retenciones: Array<CfdiDetailImpuestosTraslado>;
+};
+
+export type CfdiDetailConceptoIedu = {
+    /**
+     * The name of the student.
+     */
+    nombre_alumno: string | null;
+    /**
+     * The CURP of a person; null of a company.
+     */
+    curp: string | null;
+    /**
+     * The level of education.
+     */
+    nivel_educativo: string | null;
+    /**
+     * The authorization of the school (RVOE).
+     */
+    aut_rvoe: string | null;
+    /**
+     * The RFC of who pays.
+     */
+    rfc_pago: string | null;
+};
+
+export type CfdiDetailConcepto = {
+    /**
+     * The product or service (c_ClaveProdServ).
+     */
+    clave_prod_serv: string | null;
+    /**
+     * The issuer’s number of the product.
+     */
+    no_identificacion: string | null;
+    /**
+     * The quantity.
+     */
+    cantidad: string | null;
+    /**
+     * The unit (c_ClaveUnidad).
+     */
+    clave_unidad: string | null;
+    /**
+     * The unit, as the issuer wrote it.
+     */
+    unidad: string | null;
+    /**
+     * The description.
+     */
+    descripcion: string | null;
+    /**
+     * The price of one unit.
+     */
+    valor_unitario: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+    /**
+     * The discount.
+     */
+    descuento: string | null;
+    /**
+     * Whether the line is subject to tax (c_ObjetoImp).
+     */
+    objeto_imp: string | null;
+    /**
+     * The taxes.
+     */
+    impuestos: CfdiDetailConceptoImpuestos;
+    /**
+     * The RFC of the third party on whose account it is.
+     */
+    a_cuenta_terceros_rfc: string | null;
+    /**
+     * The property tax account.
+     */
+    cuenta_predial: Array<string>;
+    /**
+     * The customs documents.
+     */
+    pedimentos: Array<string>;
+    /**
+     * Whose tuition the line is (complement iedu, instEducativas). Null without it.
+     */
+    iedu: CfdiDetailConceptoIedu | null;
+};
+
+export type CfdiDetailPagoDocumento = {
+    /**
+     * IdDocumento, in upper case. Empty when the document does not state it.
+     */
+    uuid: string;
+    /**
+     * The series.
+     */
+    serie: string | null;
+    /**
+     * The folio that the issuer gave; null without one.
+     */
+    folio: string | null;
+    /**
+     * The currency of the invoice.
+     */
+    moneda_dr: string | null;
+    /**
+     * Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is stated.
+     */
+    equivalencia_dr: string | null;
+    /**
+     * The method of payment of the invoice.
+     */
+    metodo_pago_dr: string | null;
+    /**
+     * Which instalment it is.
+     */
+    num_parcialidad: string | null;
+    /**
+     * What was owed before.
+     */
+    imp_saldo_ant: string | null;
+    /**
+     * What was paid.
+     */
+    imp_pagado: string | null;
+    /**
+     * What is owed afterwards.
+     */
+    imp_saldo_insoluto: string | null;
+    /**
+     * Whether the payment is subject to tax (c_ObjetoImp).
+     */
+    objeto_imp_dr: string | null;
+    /**
+     * The taxes of the paid part.
+     */
+    impuestos_dr: CfdiDetailConceptoImpuestos;
+};
+
+export type CfdiDetailPago = {
+    /**
+     * Local time, as the complement states it.
+     */
+    fecha_pago: string;
+    /**
+     * How it was paid (c_FormaPago).
+     */
+    forma_pago_p: string | null;
+    /**
+     * The currency of the payment.
+     */
+    moneda_p: string | null;
+    /**
+     * The exchange rate of the payment to MXN.
+     */
+    tipo_cambio_p: string | null;
+    /**
+     * The amount.
+     */
+    monto: string | null;
+    /**
+     * The number of the operation.
+     */
+    num_operacion: string | null;
+    /**
+     * The invoices that the payment is for.
+     */
+    documentos: Array<CfdiDetailPagoDocumento>;
+};
+
+export type CfdiDetailNomina = {
+    /**
+     * As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.
+     */
+    version: string | null;
+    /**
+     * O: ordinary payroll. E: extraordinary.
+     */
+    tipo_nomina: string | null;
+    /**
+     * When it was paid.
+     */
+    fecha_pago: string | null;
+    /**
+     * The first day that is paid.
+     */
+    fecha_inicial_pago: string | null;
+    /**
+     * The last day that is paid.
+     */
+    fecha_final_pago: string | null;
+    /**
+     * The number of days that are paid.
+     */
+    num_dias_pagados: string | null;
+    /**
+     * The sum of what is earned.
+     */
+    total_percepciones: string | null;
+    /**
+     * The sum of what is deducted.
+     */
+    total_deducciones: string | null;
+    /**
+     * The sum of other payments.
+     */
+    total_otros_pagos: string | null;
+    /**
+     * The part that is taxed.
+     */
+    total_gravado: string | null;
+    /**
+     * The part that is exempt.
+     */
+    total_exento: string | null;
+    /**
+     * Sum of the deductions of type 002.
+     */
+    isr_retenido: string | null;
+    /**
+     * The number of the employee.
+     */
+    num_empleado: string | null;
+    /**
+     * The CURP of a person; null of a company.
+     */
+    curp: string | null;
+    /**
+     * The social security number.
+     */
+    num_seguridad_social: string | null;
+    /**
+     * The type of contract (c_TipoContrato).
+     */
+    tipo_contrato: string | null;
+    /**
+     * The type of regime (c_TipoRegimen).
+     */
+    tipo_regimen: string | null;
+    /**
+     * How often is paid (c_PeriodicidadPago).
+     */
+    periodicidad_pago: string | null;
+    /**
+     * The integrated daily wage.
+     */
+    salario_diario_integrado: string | null;
+    /**
+     * The seniority, as an ISO 8601 duration.
+     */
+    antiguedad: string | null;
+};
+
+export type CfdiDetailRetencionImpuesto = {
+    /**
+     * What the tax is computed of.
+     */
+    base: string | null;
+    /**
+     * As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.
+     */
+    impuesto: string | null;
+    /**
+     * The amount.
+     */
+    monto: string | null;
+    /**
+     * Whether the withholding is definitive or provisional.
+     */
+    tipo_pago: string | null;
+};
+
+export type CfdiDetailRetencion = {
+    /**
+     * The key of the catalog.
+     */
+    clave: string;
+    /**
+     * The description.
+     */
+    descripcion: string | null;
+    /**
+     * The first month.
+     */
+    mes_inicial: string | null;
+    /**
+     * The last month.
+     */
+    mes_final: string | null;
+    /**
+     * The fiscal year.
+     */
+    ejercicio: string | null;
+    /**
+     * Whether the receiver is Nacional or Extranjero.
+     */
+    nacionalidad_receptor: string | null;
+    /**
+     * The amount of the operation.
+     */
+    monto_total_operacion: string | null;
+    /**
+     * The part that is taxed.
+     */
+    monto_total_gravado: string | null;
+    /**
+     * The part that is exempt.
+     */
+    monto_total_exento: string | null;
+    /**
+     * What was withheld.
+     */
+    monto_total_retenido: string | null;
+    /**
+     * The taxes.
+     */
+    impuestos: Array<CfdiDetailRetencionImpuesto>;
+};
+
+export type CfdiDetailRepair = 'bom' | 'encoding_fallback' | 'trimmed_junk' | 'control_characters' | 'addenda_cut' | 'several_timbres' | 'negative_total' | 'unknown_version';
+
+export type ApplicationKind = 'P' | 'E';
+
+export type CfdiApplicationNotCountedReason = 'cancelled' | 'other_parties' | 'currency_mismatch' | 'missing_rate' | 'substituted';
+
+export type CfdiRelationSide = 'refers_to' | 'referred_by';
+
+export type BlacklistItemErrorRfcInvalid = {
+    /**
+     * A stable code for programs.
+     */
+    code: 'rfc.invalid';
+    /**
+     * What is wrong and what to do about it, in a sentence for people.
+     */
+    detail: string;
+};
+
+export type KnownCancellationReason = '01' | '02' | '03' | '04';
+
+export type RepseScenarioActividade = {
+    /**
+     * The description.
+     */
+    descripcion: string;
+    /**
+     * The folio.
+     */
+    folio: string;
+};
+
+export type ListConcentrationEntriesFigure = 'total' | 'invoice_count' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListRiskEntriesFigure = 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type DeductionProfile = 'auto' | 'personal' | 'business';
+
+export type ListDeductionEntriesFigure = 'gross_amount' | 'deductible_amount' | 'review_amount' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListWithholdingEntriesFigure = 'isr_a_favor' | 'iva_a_favor' | 'isr_por_enterar' | 'iva_por_enterar' | 'missing_amount' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties';
+
+export type ListRiskIndicatorEntriesFigure = 'blacklisted_counterparties' | 'intercompany_share' | 'foreign_exchange_share' | 'cash_share' | 'repse_at_risk_share' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.retenido_por_clientes' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties';
+
+export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListEfosEntriesFigure = 'amount' | 'invoice_count' | 'iva_acreditado' | 'paid_amount' | 'unpaid_amount' | 'before_listing_amount' | 'after_listing_amount' | 'active_amount' | 'total_purchases' | 'total_sales' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListFinancingEntriesFigure = 'unreconciled_payments' | 'other_parties' | 'receivables.outstanding' | 'receivables.overdue' | 'receivables.expected' | 'receivables.aging.current' | 'receivables.aging.d1_30' | 'receivables.aging.d31_60' | 'receivables.aging.d61_90' | 'receivables.aging.d90_plus' | 'payables.outstanding' | 'payables.overdue' | 'payables.expected' | 'payables.aging.current' | 'payables.aging.d1_30' | 'payables.aging.d31_60' | 'payables.aging.d61_90' | 'payables.aging.d90_plus' | 'pool.eligible_amount' | 'pool.too_old' | 'pool.overdue_30' | 'pool.cancellation_in_process' | 'pool.generic_debtor' | 'pool.intercompany' | 'pool.blacklisted' | 'pool.balance_mismatch' | 'pool.missing_rate' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type ListFxExposureEntriesFigure = 'issued_amount' | 'received_amount' | 'issued_mxn' | 'received_mxn' | 'open_receivable' | 'open_payable' | 'booked_mxn' | 'realized_gain_loss' | 'total_sales' | 'total_purchases' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+
+export type CreateExportRequest = {
+    /**
+     * An identifier with the prefix `fe_`, or its UUID form.
+     */
+    fiscal_entity_id: string;
+    /**
+     * What kind it is.
+     */
+    kind: ExportKind;
+    format: ExportFormat;
+    /**
+     * Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.
+     */
+    filters?: CfdiFilters;
+};
+
+export type GetOpenApiAnswer = {
+    [key: string]: unknown;
+};
+
+export type MemberPage = {
+    /**
+     * The items.
+     */
+    data: Array<Member>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type InvitationPage = {
+    /**
+     * The items.
+     */
+    data: Array<Invitation>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CredentialPage = {
+    /**
+     * The items.
+     */
+    data: Array<Credential>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type AuditEventPage = {
+    /**
+     * The items.
+     */
+    data: Array<AuditEvent>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type AlertPage = {
+    /**
+     * The items.
+     */
+    data: Array<Alert>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type WebhookPage = {
+    /**
+     * The items.
+     */
+    data: Array<Webhook>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'webhook.test';
+
+export type WebhookDeliveryPage = {
+    /**
+     * The items.
+     */
+    data: Array<WebhookDelivery>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent;
+
+export type EventPage = {
+    /**
+     * The items.
+     */
+    data: Array<Event>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type StorageConnectorPage = {
+    /**
+     * The items.
+     */
+    data: Array<StorageConnector>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type StorageRefusedDocumentPage = {
+    /**
+     * The items.
+     */
+    data: Array<StorageRefusedDocument>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type OfferedPlanList = {
+    /**
+     * The items.
+     */
+    data: Array<OfferedPlan>;
+};
+
+export type InvoicePage = {
+    /**
+     * The items.
+     */
+    data: Array<Invoice>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ReceiveStripeEventAnswer = {
+    /**
+     * Whether the event was taken.
+     */
+    received: true;
+};
+
+export type BillingRfcPage = {
+    /**
+     * The items.
+     */
+    data: Array<BillingRfc>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ExtractorList = Array<Extractor>;
+
+export type RunPage = {
+    /**
+     * The items.
+     */
+    data: Array<Run>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type DataSourcePage = {
+    /**
+     * The items.
+     */
+    data: Array<DataSource>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type FiscalEntityPage = {
+    /**
+     * The items.
+     */
+    data: Array<FiscalEntity>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type SyncStatusPage = {
+    /**
+     * The items.
+     */
+    data: Array<SyncStatus>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type SyncJobPage = {
+    /**
+     * The items.
+     */
+    data: Array<SyncJob>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type CoverageMonthPage = {
+    /**
+     * The items.
+     */
+    data: Array<CoverageMonth>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type LackingDocumentPage = {
+    /**
+     * The items.
+     */
+    data: Array<LackingDocument>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ListDocumentsVersion = 'all' | 'latest';
+
+export type DocumentPage = {
+    /**
+     * The items.
+     */
+    data: Array<Document>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type NotificationPage = {
+    /**
+     * The items.
+     */
+    data: Array<Notification>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type ImportSummaryPage = {
+    /**
+     * The items.
+     */
+    data: Array<ImportSummary>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type SearchCfdiSort = '-issued_at' | 'issued_at' | '-total' | 'total';
+
+export type JsonValueWritable = string | number | boolean | null | Array<JsonValueWritable> | {
+    [key: string]: JsonValueWritable;
+};
+
+export type WebhookDraftWritable = {
+    /**
+     * A label of your choice.
+     */
+    name: string;
+    /**
+     * `custom` is the only type. Null means the same.
+     */
+    type?: 'custom' | null;
+    /**
+     * The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every delivery. Redirects are not followed.
+     */
+    url: string;
+    /**
+     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     */
+    event_keys: Array<EventKey>;
+    /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header?: WebhookDraftCustomHeaderWritable | null;
+};
+
+export type WebhookChangesWritable = {
+    /**
+     * A label of your choice.
+     */
+    name?: string;
+    /**
+     * `custom` is the only type. Null means the same.
+     */
+    type?: 'custom' | null;
+    /**
+     * The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every delivery. Redirects are not followed.
+     */
+    url?: string;
+    /**
+     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     */
+    event_keys?: Array<EventKey>;
+    /**
+     * Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.
+     */
+    fiscal_entity_ids?: Array<string> | null;
+    /**
+     * A header of your own that each delivery has, such as a key of your gateway. Null for none.
+     */
+    custom_header?: WebhookDraftCustomHeaderWritable | null;
+    /**
+     * Whether it runs.
+     */
+    is_enabled?: boolean;
 };
 
 export type FiscalEntityDraftWritable = {
@@ -5973,7 +10119,27 @@ export type FiscalEntityDraftWritable = {
      * Data sources to enable. Null or omitted: all active sources that are not premium.
      */
     data_source_keys?: Array<string> | null;
+    /**
+     * A name, which people read.
+     */
     name?: string | null;
+    /**
+     * What you call the RFC in your own system. No two RFCs of the organization have the same. Unlinking the RFC frees it.
+     */
+    external_id?: string | null;
+    /**
+     * What you want to keep with the RFC: at most 50 keys with texts of at most 500 characters. A key with null is left out.
+     */
+    metadata?: {
+        [key: string]: string | null;
+    } | null;
+};
+
+export type FiscalEntityBatchWritable = {
+    /**
+     * RFCs to connect, each as in `POST /v1/fiscal-entities`.
+     */
+    fiscal_entities: Array<FiscalEntityDraftWritable>;
 };
 
 export type FiscalEntityChangesWritable = {
@@ -5985,8 +10151,47 @@ export type FiscalEntityChangesWritable = {
      * The e.firma of the RFC, instead of the CIEC or beside it. It is stored encrypted and never shown; the password is not stored. Null erases the stored one: an active connection without a CIEC becomes invalid_ciec.
      */
     efirma?: EfirmaFiles | null;
+    /**
+     * The data sources that are downloaded.
+     */
     data_source_keys?: Array<string> | null;
+    /**
+     * A name, which people read.
+     */
     name?: string | null;
+    /**
+     * What you call the RFC in your own system. Null erases it.
+     */
+    external_id?: string | null;
+    /**
+     * The keys that you send are written, a key with null is erased, and the others stay. Null erases all of them. At most 50 keys may result, with texts of at most 500 characters.
+     */
+    metadata?: {
+        [key: string]: string | null;
+    } | null;
+};
+
+export type WebhookDraftCustomHeaderWritable = {
+    /**
+     * The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.
+     */
+    name: string;
+    /**
+     * The value. It is stored encrypted and never shown.
+     */
+    value: string;
+};
+
+export type ExtractorScheduleSpecWritable = {
+    [key: string]: unknown;
+};
+
+export type ExtractorDraftScheduleSpecWritable = {
+    [key: string]: never;
+};
+
+export type GetOpenApiAnswerWritable = {
+    [key: string]: unknown;
 };
 
 export type GetHealthData = {
@@ -5997,6 +10202,10 @@ export type GetHealthData = {
 };
 
 export type GetHealthErrors = {
+    /**
+     * The path was asked with another method. Allow names those that it has.
+     */
+    405: Problem;
     /**
      * The service cannot be used. `missing` says what its operator has to do.
      */
@@ -6014,31 +10223,1854 @@ export type GetHealthResponses = {
 
 export type GetHealthResponse = GetHealthResponses[keyof GetHealthResponses];
 
-export type ReportRepseSuppliersData = {
+export type GetReferenceData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/docs';
+};
+
+export type GetReferenceErrors = {
+    /**
+     * The path was asked with another method. Allow names those that it has.
+     */
+    405: Problem;
+};
+
+export type GetReferenceError = GetReferenceErrors[keyof GetReferenceErrors];
+
+export type GetReferenceResponses = {
+    /**
+     * The page
+     */
+    200: Blob | File;
+};
+
+export type GetReferenceResponse = GetReferenceResponses[keyof GetReferenceResponses];
+
+export type GetReferenceFileData = {
+    body?: never;
+    path: {
+        /**
+         * The name of the file.
+         */
+        file: string;
+    };
+    query?: never;
+    url: '/docs/{file}';
+};
+
+export type GetReferenceFileErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * There is no file with this name.
+     */
+    404: Problem;
+};
+
+export type GetReferenceFileError = GetReferenceFileErrors[keyof GetReferenceFileErrors];
+
+export type GetReferenceFileResponses = {
+    /**
+     * The file
+     */
+    200: Blob | File;
+};
+
+export type GetReferenceFileResponse = GetReferenceFileResponses[keyof GetReferenceFileResponses];
+
+export type GetLlmsTextData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/llms.txt';
+};
+
+export type GetLlmsTextErrors = {
+    /**
+     * The path was asked with another method. Allow names those that it has.
+     */
+    405: Problem;
+};
+
+export type GetLlmsTextError = GetLlmsTextErrors[keyof GetLlmsTextErrors];
+
+export type GetLlmsTextResponses = {
+    /**
+     * The text, in Markdown
+     */
+    200: Blob | File;
+};
+
+export type GetLlmsTextResponse = GetLlmsTextResponses[keyof GetLlmsTextResponses];
+
+export type GetOpenApiData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/openapi.json';
+};
+
+export type GetOpenApiErrors = {
+    /**
+     * The path was asked with another method. Allow names those that it has.
+     */
+    405: Problem;
+};
+
+export type GetOpenApiError = GetOpenApiErrors[keyof GetOpenApiErrors];
+
+export type GetOpenApiResponses = {
+    /**
+     * OK
+     */
+    200: GetOpenApiAnswer;
+};
+
+export type GetOpenApiResponse = GetOpenApiResponses[keyof GetOpenApiResponses];
+
+export type SignUpData = {
+    body: SignupDraft;
+    path?: never;
+    query?: never;
+    url: '/v1/auth/signup';
+};
+
+export type SignUpErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The address makes too many requests. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type SignUpError = SignUpErrors[keyof SignUpErrors];
+
+export type SignUpResponses = {
+    /**
+     * OK
+     */
+    201: Signup;
+};
+
+export type SignUpResponse = SignUpResponses[keyof SignUpResponses];
+
+export type AcceptInvitationData = {
+    body: Acceptance;
+    path?: never;
+    query?: never;
+    url: '/v1/auth/invitations/accept';
+};
+
+export type AcceptInvitationErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * There is no open invitation with this token: it is unknown, was accepted, replaced or withdrawn, or has expired.
+     */
+    404: Problem;
+    /**
+     * The organization has as many credentials as its plan allows (`credential.plan_limit`). The invitation stays open.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The address makes too many requests. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type AcceptInvitationError = AcceptInvitationErrors[keyof AcceptInvitationErrors];
+
+export type AcceptInvitationResponses = {
+    /**
+     * OK
+     */
+    201: Signup;
+};
+
+export type AcceptInvitationResponse = AcceptInvitationResponses[keyof AcceptInvitationResponses];
+
+export type ListDataSourcesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/fiscal-entities/data-sources';
+};
+
+export type ListDataSourcesErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListDataSourcesError = ListDataSourcesErrors[keyof ListDataSourcesErrors];
+
+export type ListDataSourcesResponses = {
+    /**
+     * OK
+     */
+    200: DataSourcePage;
+};
+
+export type ListDataSourcesResponse = ListDataSourcesResponses[keyof ListDataSourcesResponses];
+
+export type ListFiscalEntitiesData = {
     body?: never;
     path?: never;
     query?: {
         /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-        /**
-         * Number of calendar months, including the current one in America/Mexico_City.
-         */
-        months?: number;
-        /**
-         * Maximum number of suppliers to list. Counts and amounts cover all suppliers.
+         * The greatest number of items in the page.
          */
         limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: ConnectionStatus;
+        /**
+         * Lists only the connection to this RFC.
+         */
+        rfc?: string;
+        /**
+         * Lists only the connection that you call so.
+         */
+        external_id?: string;
     };
-    url: '/v1/cfdi/repse-suppliers';
+    url: '/v1/fiscal-entities';
 };
 
-export type ReportRepseSuppliersErrors = {
+export type ListFiscalEntitiesErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListFiscalEntitiesError = ListFiscalEntitiesErrors[keyof ListFiscalEntitiesErrors];
+
+export type ListFiscalEntitiesResponses = {
+    /**
+     * OK
+     */
+    200: FiscalEntityPage;
+};
+
+export type ListFiscalEntitiesResponse = ListFiscalEntitiesResponses[keyof ListFiscalEntitiesResponses];
+
+export type ConnectFiscalEntityData = {
+    body: FiscalEntityDraftWritable;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/fiscal-entities';
+};
+
+export type ConnectFiscalEntityErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+    /**
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     */
+    503: Problem;
+};
+
+export type ConnectFiscalEntityError = ConnectFiscalEntityErrors[keyof ConnectFiscalEntityErrors];
+
+export type ConnectFiscalEntityResponses = {
+    /**
+     * OK
+     */
+    201: FiscalEntity;
+};
+
+export type ConnectFiscalEntityResponse = ConnectFiscalEntityResponses[keyof ConnectFiscalEntityResponses];
+
+export type ConnectFiscalEntitiesData = {
+    body: FiscalEntityBatchWritable;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/fiscal-entities/batch';
+};
+
+export type ConnectFiscalEntitiesErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ConnectFiscalEntitiesError = ConnectFiscalEntitiesErrors[keyof ConnectFiscalEntitiesErrors];
+
+export type ConnectFiscalEntitiesResponses = {
+    /**
+     * OK
+     */
+    200: FiscalEntityBatchAnswer;
+};
+
+export type ConnectFiscalEntitiesResponse = ConnectFiscalEntitiesResponses[keyof ConnectFiscalEntitiesResponses];
+
+export type UnlinkFiscalEntityData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}';
+};
+
+export type UnlinkFiscalEntityErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The connection is paused, or an invoice is unpaid after its grace period. Drafts can always be unlinked, paused ones too.
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * Other requests keep changing the connection.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UnlinkFiscalEntityError = UnlinkFiscalEntityErrors[keyof UnlinkFiscalEntityErrors];
+
+export type UnlinkFiscalEntityResponses = {
+    /**
+     * The RFC is unlinked.
+     */
+    204: void;
+};
+
+export type UnlinkFiscalEntityResponse = UnlinkFiscalEntityResponses[keyof UnlinkFiscalEntityResponses];
+
+export type GetFiscalEntityData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}';
+};
+
+export type GetFiscalEntityErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetFiscalEntityError = GetFiscalEntityErrors[keyof GetFiscalEntityErrors];
+
+export type GetFiscalEntityResponses = {
+    /**
+     * OK
+     */
+    200: FiscalEntity;
+};
+
+export type GetFiscalEntityResponse = GetFiscalEntityResponses[keyof GetFiscalEntityResponses];
+
+export type UpdateFiscalEntityData = {
+    body: FiscalEntityChangesWritable;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}';
+};
+
+export type UpdateFiscalEntityErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+    /**
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     */
+    503: Problem;
+};
+
+export type UpdateFiscalEntityError = UpdateFiscalEntityErrors[keyof UpdateFiscalEntityErrors];
+
+export type UpdateFiscalEntityResponses = {
+    /**
+     * OK
+     */
+    200: FiscalEntity;
+};
+
+export type UpdateFiscalEntityResponse = UpdateFiscalEntityResponses[keyof UpdateFiscalEntityResponses];
+
+export type ListExportsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/exports';
+};
+
+export type ListExportsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListExportsError = ListExportsErrors[keyof ListExportsErrors];
+
+export type ListExportsResponses = {
+    /**
+     * OK
+     */
+    200: ExportPage;
+};
+
+export type ListExportsResponse = ListExportsResponses[keyof ListExportsResponses];
+
+export type CreateExportData = {
+    body: CreateExportRequest;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/exports';
+};
+
+export type CreateExportErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The plan allows no further export (`export.plan_limit`). Delete one, or wait until one expires. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateExportError = CreateExportErrors[keyof CreateExportErrors];
+
+export type CreateExportResponses = {
+    /**
+     * The export. It is queued.
+     */
+    202: Export;
+};
+
+export type CreateExportResponse = CreateExportResponses[keyof CreateExportResponses];
+
+export type DeleteExportData = {
+    body?: never;
+    path: {
+        export_id: string;
+    };
+    query?: never;
+    url: '/v1/exports/{export_id}';
+};
+
+export type DeleteExportErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no such export.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type DeleteExportError = DeleteExportErrors[keyof DeleteExportErrors];
+
+export type DeleteExportResponses = {
+    /**
+     * OK
+     */
+    204: void;
+};
+
+export type DeleteExportResponse = DeleteExportResponses[keyof DeleteExportResponses];
+
+export type GetExportData = {
+    body?: never;
+    path: {
+        export_id: string;
+    };
+    query?: never;
+    url: '/v1/exports/{export_id}';
+};
+
+export type GetExportErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no such export.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetExportError = GetExportErrors[keyof GetExportErrors];
+
+export type GetExportResponses = {
+    /**
+     * OK
+     */
+    200: Export;
+};
+
+export type GetExportResponse = GetExportResponses[keyof GetExportResponses];
+
+export type ReadExportData = {
+    body?: never;
+    path: {
+        export_id: string;
+    };
+    query?: never;
+    url: '/v1/exports/{export_id}/content';
+};
+
+export type ReadExportErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no such export, its content is not ready yet (`export.not_ready`) or deleted (`export.expired`), or the connection to the fiscal entity is not active any more (`fiscal_entity.not_active`).
+     */
+    404: Problem;
+    /**
+     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     */
+    416: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ReadExportError = ReadExportErrors[keyof ReadExportErrors];
+
+export type ReadExportResponses = {
+    /**
+     * The file
+     */
+    200: Blob | File;
+    /**
+     * The part that Range asks for
+     */
+    206: Blob | File;
+};
+
+export type ReadExportResponse = ReadExportResponses[keyof ReadExportResponses];
+
+export type ListStorageConnectorsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/storage-connectors';
+};
+
+export type ListStorageConnectorsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListStorageConnectorsError = ListStorageConnectorsErrors[keyof ListStorageConnectorsErrors];
+
+export type ListStorageConnectorsResponses = {
+    /**
+     * OK
+     */
+    200: StorageConnectorPage;
+};
+
+export type ListStorageConnectorsResponse = ListStorageConnectorsResponses[keyof ListStorageConnectorsResponses];
+
+export type CreateStorageConnectorData = {
+    body: StorageConnectorDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/storage-connectors';
+};
+
+export type CreateStorageConnectorErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * An invoice is unpaid after its grace period (`billing.overdue`).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has as many storage connectors as its plan allows (`storage_connector.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateStorageConnectorError = CreateStorageConnectorErrors[keyof CreateStorageConnectorErrors];
+
+export type CreateStorageConnectorResponses = {
+    /**
+     * OK
+     */
+    201: StorageConnector;
+};
+
+export type CreateStorageConnectorResponse = CreateStorageConnectorResponses[keyof CreateStorageConnectorResponses];
+
+export type DeleteStorageConnectorData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: never;
+    url: '/v1/storage-connectors/{connector_id}';
+};
+
+export type DeleteStorageConnectorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type DeleteStorageConnectorError = DeleteStorageConnectorErrors[keyof DeleteStorageConnectorErrors];
+
+export type DeleteStorageConnectorResponses = {
+    /**
+     * Deleted
+     */
+    204: void;
+};
+
+export type DeleteStorageConnectorResponse = DeleteStorageConnectorResponses[keyof DeleteStorageConnectorResponses];
+
+export type GetStorageConnectorData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: never;
+    url: '/v1/storage-connectors/{connector_id}';
+};
+
+export type GetStorageConnectorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetStorageConnectorError = GetStorageConnectorErrors[keyof GetStorageConnectorErrors];
+
+export type GetStorageConnectorResponses = {
+    /**
+     * OK
+     */
+    200: StorageConnector;
+};
+
+export type GetStorageConnectorResponse = GetStorageConnectorResponses[keyof GetStorageConnectorResponses];
+
+export type UpdateStorageConnectorData = {
+    body: StorageConnectorChanges;
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: never;
+    url: '/v1/storage-connectors/{connector_id}';
+};
+
+export type UpdateStorageConnectorErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * `connector_status` is `active`, and an invoice is unpaid after its grace period (`billing.overdue`).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * Other requests keep changing the storage connector. Try again.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UpdateStorageConnectorError = UpdateStorageConnectorErrors[keyof UpdateStorageConnectorErrors];
+
+export type UpdateStorageConnectorResponses = {
+    /**
+     * OK
+     */
+    200: StorageConnector;
+};
+
+export type UpdateStorageConnectorResponse = UpdateStorageConnectorResponses[keyof UpdateStorageConnectorResponses];
+
+export type ListRefusedDocumentsData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/storage-connectors/{connector_id}/refused-documents';
+};
+
+export type ListRefusedDocumentsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListRefusedDocumentsError = ListRefusedDocumentsErrors[keyof ListRefusedDocumentsErrors];
+
+export type ListRefusedDocumentsResponses = {
+    /**
+     * OK
+     */
+    200: StorageRefusedDocumentPage;
+};
+
+export type ListRefusedDocumentsResponse = ListRefusedDocumentsResponses[keyof ListRefusedDocumentsResponses];
+
+export type TestStorageConnectorData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: never;
+    url: '/v1/storage-connectors/{connector_id}/test';
+};
+
+export type TestStorageConnectorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The connector was tested less than 10 seconds ago (`storage_connector.cooldown`). The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type TestStorageConnectorError = TestStorageConnectorErrors[keyof TestStorageConnectorErrors];
+
+export type TestStorageConnectorResponses = {
+    /**
+     * How each step went, also when one failed
+     */
+    200: StorageConnectorTest;
+};
+
+export type TestStorageConnectorResponse = TestStorageConnectorResponses[keyof TestStorageConnectorResponses];
+
+export type BackfillStorageConnectorData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the storage connector.
+         */
+        connector_id: string;
+    };
+    query?: never;
+    url: '/v1/storage-connectors/{connector_id}/backfill';
+};
+
+export type BackfillStorageConnectorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * An invoice is unpaid after its grace period (`billing.overdue`).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The storage connector does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The storage connector is not active (`storage_connector.not_active`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The last backfill ended a short time ago (`storage_connector.cooldown`): another one waits a second for each ten documents that it copied, at least a minute and at most a day. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type BackfillStorageConnectorError = BackfillStorageConnectorErrors[keyof BackfillStorageConnectorErrors];
+
+export type BackfillStorageConnectorResponses = {
+    /**
+     * The backfill
+     */
+    202: StorageBackfill;
+};
+
+export type BackfillStorageConnectorResponse = BackfillStorageConnectorResponses[keyof BackfillStorageConnectorResponses];
+
+export type ListExtractorsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/extractors';
+};
+
+export type ListExtractorsErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListExtractorsError = ListExtractorsErrors[keyof ListExtractorsErrors];
+
+export type ListExtractorsResponses = {
+    /**
+     * OK
+     */
+    200: ExtractorList;
+};
+
+export type ListExtractorsResponse = ListExtractorsResponses[keyof ListExtractorsResponses];
+
+export type CreateExtractorData = {
+    body: ExtractorDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/extractors';
+};
+
+export type CreateExtractorErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateExtractorError = CreateExtractorErrors[keyof CreateExtractorErrors];
+
+export type CreateExtractorResponses = {
+    /**
+     * The extractor
+     */
+    201: Extractor;
+};
+
+export type CreateExtractorResponse = CreateExtractorResponses[keyof CreateExtractorResponses];
+
+export type DeleteExtractorData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the extractor.
+         */
+        extractor_id: string;
+    };
+    query?: never;
+    url: '/v1/extractors/{extractor_id}';
+};
+
+export type DeleteExtractorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type DeleteExtractorError = DeleteExtractorErrors[keyof DeleteExtractorErrors];
+
+export type DeleteExtractorResponses = {
+    /**
+     * Deleted
+     */
+    204: void;
+};
+
+export type DeleteExtractorResponse = DeleteExtractorResponses[keyof DeleteExtractorResponses];
+
+export type GetExtractorData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the extractor.
+         */
+        extractor_id: string;
+    };
+    query?: never;
+    url: '/v1/extractors/{extractor_id}';
+};
+
+export type GetExtractorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetExtractorError = GetExtractorErrors[keyof GetExtractorErrors];
+
+export type GetExtractorResponses = {
+    /**
+     * OK
+     */
+    200: Extractor;
+};
+
+export type GetExtractorResponse = GetExtractorResponses[keyof GetExtractorResponses];
+
+export type UpdateExtractorData = {
+    body: ExtractorChanges;
+    path: {
+        /**
+         * The identifier of the extractor.
+         */
+        extractor_id: string;
+    };
+    query?: never;
+    url: '/v1/extractors/{extractor_id}';
+};
+
+export type UpdateExtractorErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
+    /**
+     * Other requests keep changing the extractor at the same time. Try again.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UpdateExtractorError = UpdateExtractorErrors[keyof UpdateExtractorErrors];
+
+export type UpdateExtractorResponses = {
+    /**
+     * OK
+     */
+    200: Extractor;
+};
+
+export type UpdateExtractorResponse = UpdateExtractorResponses[keyof UpdateExtractorResponses];
+
+export type RunExtractorData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the extractor.
+         */
+        extractor_id: string;
+    };
+    query?: never;
+    url: '/v1/extractors/{extractor_id}/run';
+};
+
+export type RunExtractorErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
+    /**
+     * The extractor is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RunExtractorError = RunExtractorErrors[keyof RunExtractorErrors];
+
+export type RunExtractorResponses = {
+    /**
+     * OK
+     */
+    200: ExtractorRun;
+};
+
+export type RunExtractorResponse = RunExtractorResponses[keyof RunExtractorResponses];
+
+export type ListRunsData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the extractor.
+         */
+        extractor_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/extractors/{extractor_id}/runs';
+};
+
+export type ListRunsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListRunsError = ListRunsErrors[keyof ListRunsErrors];
+
+export type ListRunsResponses = {
+    /**
+     * OK
+     */
+    200: RunPage;
+};
+
+export type ListRunsResponse = ListRunsResponses[keyof ListRunsResponses];
+
+export type ListSyncData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Lists only the connections in this state.
+         */
+        state?: SyncState;
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id?: string;
+    };
+    url: '/v1/sync';
+};
+
+export type ListSyncErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListSyncError = ListSyncErrors[keyof ListSyncErrors];
+
+export type ListSyncResponses = {
+    /**
+     * OK
+     */
+    200: SyncStatusPage;
+};
+
+export type ListSyncResponse = ListSyncResponses[keyof ListSyncResponses];
+
+export type GetSyncData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/sync';
+};
+
+export type GetSyncErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetSyncError = GetSyncErrors[keyof GetSyncErrors];
+
+export type GetSyncResponses = {
+    /**
+     * OK
+     */
+    200: SyncStatus;
+};
+
+export type GetSyncResponse = GetSyncResponses[keyof GetSyncResponses];
+
+export type ListSyncJobsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: SyncJobStatus;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/sync-jobs';
+};
+
+export type ListSyncJobsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListSyncJobsError = ListSyncJobsErrors[keyof ListSyncJobsErrors];
+
+export type ListSyncJobsResponses = {
+    /**
+     * OK
+     */
+    200: SyncJobPage;
+};
+
+export type ListSyncJobsResponse = ListSyncJobsResponses[keyof ListSyncJobsResponses];
+
+export type ListCoverageData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Where it comes from.
+         */
+        source?: CfdiSource;
+        /**
+         * The first month. The default is that of the floor of your window.
+         */
+        from?: string;
+        /**
+         * The last month. The default is that of the ceiling of your window.
+         */
+        to?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage';
+};
+
+export type ListCoverageErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
     /**
      * The credential is absent, malformed, expired or revoked.
      */
@@ -6057,16 +12089,371 @@ export type ReportRepseSuppliersErrors = {
     429: Problem;
 };
 
-export type ReportRepseSuppliersError = ReportRepseSuppliersErrors[keyof ReportRepseSuppliersErrors];
+export type ListCoverageError = ListCoverageErrors[keyof ListCoverageErrors];
 
-export type ReportRepseSuppliersResponses = {
+export type ListCoverageResponses = {
     /**
      * OK
      */
-    200: RepseSupplierReport;
+    200: CoverageMonthPage;
 };
 
-export type ReportRepseSuppliersResponse = ReportRepseSuppliersResponses[keyof ReportRepseSuppliersResponses];
+export type ListCoverageResponse = ListCoverageResponses[keyof ListCoverageResponses];
+
+export type ListLackingDocumentsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * Where it comes from.
+         */
+        source: CfdiSource;
+        /**
+         * The calendar month, `YYYY-MM`.
+         */
+        month: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage/{source}/{month}';
+};
+
+export type ListLackingDocumentsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no active connection to the fiscal entity, or its window does not show the month.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListLackingDocumentsError = ListLackingDocumentsErrors[keyof ListLackingDocumentsErrors];
+
+export type ListLackingDocumentsResponses = {
+    /**
+     * OK
+     */
+    200: LackingDocumentPage;
+};
+
+export type ListLackingDocumentsResponse = ListLackingDocumentsResponses[keyof ListLackingDocumentsResponses];
+
+export type ListImportsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports';
+};
+
+export type ListImportsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListImportsError = ListImportsErrors[keyof ListImportsErrors];
+
+export type ListImportsResponses = {
+    /**
+     * OK
+     */
+    200: ImportSummaryPage;
+};
+
+export type ListImportsResponse = ListImportsResponses[keyof ListImportsResponses];
+
+export type ImportCfdiData = {
+    /**
+     * One XML, one metadata TXT, or a ZIP.
+     */
+    body: Blob | File;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports';
+};
+
+export type ImportCfdiErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body is empty. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ImportCfdiError = ImportCfdiErrors[keyof ImportCfdiErrors];
+
+export type ImportCfdiResponses = {
+    /**
+     * The import. It is queued.
+     */
+    202: Import;
+};
+
+export type ImportCfdiResponse = ImportCfdiResponses[keyof ImportCfdiResponses];
+
+export type DeleteImportData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The identifier of the import.
+         */
+        import_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}';
+};
+
+export type DeleteImportErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity, or no such import.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type DeleteImportError = DeleteImportErrors[keyof DeleteImportErrors];
+
+export type DeleteImportResponses = {
+    /**
+     * The import. It is being deleted, and is not found once that is done.
+     */
+    202: Import;
+};
+
+export type DeleteImportResponse = DeleteImportResponses[keyof DeleteImportResponses];
+
+export type GetImportData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The identifier of the import.
+         */
+        import_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}';
+};
+
+export type GetImportErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity, or no such import.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetImportError = GetImportErrors[keyof GetImportErrors];
+
+export type GetImportResponses = {
+    /**
+     * OK
+     */
+    200: Import;
+};
+
+export type GetImportResponse = GetImportResponses[keyof GetImportResponses];
+
+export type ListCfdiChangesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The greatest number of changes in the answer.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read.
+         */
+        cursor?: string;
+        /**
+         * Without a cursor: `now` leaves out everything until now. The answer is empty and has the cursor to go on with.
+         */
+        from?: 'now';
+    };
+    url: '/v1/cfdi/changes';
+};
+
+export type ListCfdiChangesErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListCfdiChangesError = ListCfdiChangesErrors[keyof ListCfdiChangesErrors];
+
+export type ListCfdiChangesResponses = {
+    /**
+     * OK
+     */
+    200: CfdiChanges;
+};
+
+export type ListCfdiChangesResponse = ListCfdiChangesResponses[keyof ListCfdiChangesResponses];
 
 export type GetConcentrationData = {
     body?: never;
@@ -6091,11 +12478,11 @@ export type GetConcentrationData = {
         /**
          * `issued`: customers. `received`: suppliers.
          */
-        direction: 'issued' | 'received';
+        direction: Direction;
         /**
          * Whether XAXX010101000 and XEXX010101000 take part in shares and in the index. They always have rows.
          */
-        include_generic?: 'true' | 'false';
+        include_generic?: boolean;
         /**
          * The greatest number of items in the page.
          */
@@ -6165,11 +12552,11 @@ export type ListConcentrationEntriesData = {
         /**
          * `issued`: customers. `received`: suppliers.
          */
-        direction: 'issued' | 'received';
+        direction: Direction;
         /**
          * Whether XAXX010101000 and XEXX010101000 take part in shares and in the index. They always have rows.
          */
-        include_generic?: 'true' | 'false';
+        include_generic?: boolean;
         /**
          * The greatest number of items in the page.
          */
@@ -6181,7 +12568,7 @@ export type ListConcentrationEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'total' | 'invoice_count' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListConcentrationEntriesFigure;
         /**
          * Only the documents of this counterparty.
          */
@@ -6251,7 +12638,7 @@ export type ListRiskData = {
         /**
          * Both by default.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
          * One or more of low, medium, high, critical, separated by commas.
          */
@@ -6333,7 +12720,7 @@ export type ListRiskEntriesData = {
         /**
          * Both by default.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
          * One or more of low, medium, high, critical, separated by commas.
          */
@@ -6357,7 +12744,7 @@ export type ListRiskEntriesData = {
         /**
          * What `data_quality` counts.
          */
-        figure: 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListRiskEntriesFigure;
     };
     url: '/v1/cfdi/risk/entries';
 };
@@ -6419,7 +12806,7 @@ export type ListDeductionsData = {
         /**
          * `auto`: personal for the uses D01 to D10 of a natural person, business for all others.
          */
-        profile?: 'auto' | 'personal' | 'business';
+        profile?: DeductionProfile;
         /**
          * Income of each year, in MXN. By default what received payroll and issued CFDIs of the year show.
          */
@@ -6493,7 +12880,7 @@ export type ListDeductionEntriesData = {
         /**
          * `auto`: personal for the uses D01 to D10 of a natural person, business for all others.
          */
-        profile?: 'auto' | 'personal' | 'business';
+        profile?: DeductionProfile;
         /**
          * Income of each year, in MXN. By default what received payroll and issued CFDIs of the year show.
          */
@@ -6509,8 +12896,14 @@ export type ListDeductionEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'gross_amount' | 'deductible_amount' | 'review_amount' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListDeductionEntriesFigure;
+        /**
+         * The calendar year.
+         */
         year?: string;
+        /**
+         * The category of the deduction.
+         */
         category?: string;
     };
     url: '/v1/cfdi/deductions/entries';
@@ -6573,13 +12966,19 @@ export type ListWithholdingsData = {
         /**
          * `withheld_from_us`: creditable. `withheld_by_us`: to be paid to the authority by `due_date`.
          */
-        role?: 'withheld_from_us' | 'withheld_by_us';
-        impuesto?: 'ISR' | 'IVA' | 'IEPS';
-        concept_class?: 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'otros' | 'sueldos';
+        role?: WithholdingRole;
+        /**
+         * The tax: 001 ISR, 002 IVA, 003 IEPS.
+         */
+        impuesto?: Impuesto;
+        /**
+         * The class of the lines.
+         */
+        concept_class?: WithholdingClass;
         /**
          * An invoice, credit note or payroll receipt; what a payment complement pays; a CFDI de retenciones.
          */
-        source?: 'cfdi' | 'pago' | 'retencion_cfdi';
+        source?: WithholdingSource;
         /**
          * Only rows of which what is withheld differs from what is expected.
          */
@@ -6657,7 +13056,7 @@ export type ListWithholdingEntriesData = {
         /**
          * A figure of `totals`, or a count of data_quality.
          */
-        figure: 'isr_a_favor' | 'iva_a_favor' | 'isr_por_enterar' | 'iva_por_enterar' | 'missing_amount' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties';
+        figure: ListWithholdingEntriesFigure;
         /**
          * The greatest number of items in the page.
          */
@@ -6789,7 +13188,7 @@ export type ListRiskIndicatorEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'blacklisted_counterparties' | 'intercompany_share' | 'foreign_exchange_share' | 'cash_share' | 'repse_at_risk_share' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListRiskIndicatorEntriesFigure;
     };
     url: '/v1/analytics/risk/entries';
 };
@@ -6913,7 +13312,7 @@ export type ListVatEntriesData = {
         /**
          * The path of the figure in its row, or a count of data_quality.
          */
-        figure: 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.retenido_por_clientes' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties';
+        figure: ListVatEntriesFigure;
         /**
          * Only the documents of this counterparty.
          */
@@ -6987,11 +13386,11 @@ export type GetConceptsData = {
         /**
          * `received`: what was bought. `issued`: what was sold.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
          * The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.
          */
-        level?: 'segment' | 'family' | 'class' | 'key' | 'description';
+        level?: ConceptLevel;
         /**
          * The greatest number of items in the page.
          */
@@ -7061,11 +13460,11 @@ export type ListConceptsEntriesData = {
         /**
          * `received`: what was bought. `issued`: what was sold.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
          * The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.
          */
-        level?: 'segment' | 'family' | 'class' | 'key' | 'description';
+        level?: ConceptLevel;
         /**
          * The greatest number of items in the page.
          */
@@ -7077,7 +13476,7 @@ export type ListConceptsEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListConceptsEntriesFigure;
         /**
          * The `key` of a row, of the figures `amount` and `invoice_count`. Empty for the row without one.
          */
@@ -7147,9 +13546,9 @@ export type GetEfosExposureData = {
         /**
          * `received`: suppliers on the list. `issued`: customers on it.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
         /**
@@ -7221,9 +13620,9 @@ export type ListEfosEntriesData = {
         /**
          * `received`: suppliers on the list. `issued`: customers on it.
          */
-        direction?: 'issued' | 'received';
+        direction?: Direction;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
         /**
@@ -7237,7 +13636,7 @@ export type ListEfosEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'amount' | 'invoice_count' | 'iva_acreditado' | 'paid_amount' | 'unpaid_amount' | 'before_listing_amount' | 'after_listing_amount' | 'active_amount' | 'total_purchases' | 'total_sales' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListEfosEntriesFigure;
         /**
          * Only the documents of this counterparty.
          */
@@ -7293,7 +13692,7 @@ export type GetFinancingData = {
          */
         fiscalEntityId?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
         /**
@@ -7367,7 +13766,7 @@ export type ListFinancingEntriesData = {
          */
         fiscalEntityId?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
         /**
@@ -7393,7 +13792,7 @@ export type ListFinancingEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'unreconciled_payments' | 'other_parties' | 'receivables.outstanding' | 'receivables.overdue' | 'receivables.expected' | 'receivables.aging.current' | 'receivables.aging.d1_30' | 'receivables.aging.d31_60' | 'receivables.aging.d61_90' | 'receivables.aging.d90_plus' | 'payables.outstanding' | 'payables.overdue' | 'payables.expected' | 'payables.aging.current' | 'payables.aging.d1_30' | 'payables.aging.d31_60' | 'payables.aging.d61_90' | 'payables.aging.d90_plus' | 'pool.eligible_amount' | 'pool.too_old' | 'pool.overdue_30' | 'pool.cancellation_in_process' | 'pool.generic_debtor' | 'pool.intercompany' | 'pool.blacklisted' | 'pool.balance_mismatch' | 'pool.missing_rate' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListFinancingEntriesFigure;
         /**
          * Only the documents of this counterparty.
          */
@@ -7461,7 +13860,7 @@ export type GetFxExposureData = {
          */
         to?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
     };
@@ -7519,7 +13918,7 @@ export type ListFxExposureEntriesData = {
          */
         to?: string;
         /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
          */
         as_of?: string;
         /**
@@ -7533,7 +13932,7 @@ export type ListFxExposureEntriesData = {
         /**
          * The figure, as `drilldown` names it.
          */
-        figure: 'issued_amount' | 'received_amount' | 'issued_mxn' | 'received_mxn' | 'open_receivable' | 'open_payable' | 'booked_mxn' | 'realized_gain_loss' | 'total_sales' | 'total_purchases' | 'unreconciled_payments' | 'other_parties' | 'missing_rate' | 'dof_rate' | 'not_counted';
+        figure: ListFxExposureEntriesFigure;
         /**
          * Only the documents in this currency: Moneda as the document states it, which is no code of c_Moneda in some.
          */
@@ -7612,7 +14011,10 @@ export type ListReportsResponse = ListReportsResponses[keyof ListReportsResponse
 export type GetReportData = {
     body?: never;
     path: {
-        key: 'fiscal-summary' | 'revenue-expenses' | 'annual-comparison' | 'counterparty-network' | 'cancellations' | 'payment-behavior' | 'diot' | 'compliance' | 'payroll';
+        /**
+         * The key, which never changes.
+         */
+        key: ReportKey;
     };
     query?: {
         /**
@@ -7686,7 +14088,10 @@ export type RefreshReportData = {
         'Idempotency-Key'?: string;
     };
     path: {
-        key: 'fiscal-summary' | 'revenue-expenses' | 'annual-comparison' | 'counterparty-network' | 'cancellations' | 'payment-behavior' | 'diot' | 'compliance' | 'payroll';
+        /**
+         * The key, which never changes.
+         */
+        key: ReportKey;
     };
     query?: {
         /**
@@ -7742,6 +14147,2214 @@ export type RefreshReportResponses = {
 };
 
 export type RefreshReportResponse = RefreshReportResponses[keyof RefreshReportResponses];
+
+export type ListDocumentsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Only documents of this data source.
+         */
+        data_source_key?: ExtractorDataSourceKey;
+        /**
+         * What kind it is.
+         */
+        kind?: DocumentKind;
+        /**
+         * Only documents whose period ends on this day or later; without a period, that are dated so.
+         */
+        from?: string;
+        /**
+         * Only documents whose period ends on this day or earlier; without a period, that are dated so.
+         */
+        to?: string;
+        /**
+         * `latest`: only the latest version of each series.
+         */
+        version?: ListDocumentsVersion;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents';
+};
+
+export type ListDocumentsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListDocumentsError = ListDocumentsErrors[keyof ListDocumentsErrors];
+
+export type ListDocumentsResponses = {
+    /**
+     * OK
+     */
+    200: DocumentPage;
+};
+
+export type ListDocumentsResponse = ListDocumentsResponses[keyof ListDocumentsResponses];
+
+export type GetTaxProfileData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/tax-profile';
+};
+
+export type GetTaxProfileErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetTaxProfileError = GetTaxProfileErrors[keyof GetTaxProfileErrors];
+
+export type GetTaxProfileResponses = {
+    /**
+     * OK
+     */
+    200: TaxProfile;
+};
+
+export type GetTaxProfileResponse = GetTaxProfileResponses[keyof GetTaxProfileResponses];
+
+export type GetDocumentData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The identifier of the document.
+         */
+        document_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents/{document_id}';
+};
+
+export type GetDocumentErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or no such document that you can read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetDocumentError = GetDocumentErrors[keyof GetDocumentErrors];
+
+export type GetDocumentResponses = {
+    /**
+     * OK
+     */
+    200: Document;
+};
+
+export type GetDocumentResponse = GetDocumentResponses[keyof GetDocumentResponses];
+
+export type ReadDocumentData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The identifier of the document.
+         */
+        document_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents/{document_id}/content';
+};
+
+export type ReadDocumentErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or no such document that you can read.
+     */
+    404: Problem;
+    /**
+     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     */
+    416: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ReadDocumentError = ReadDocumentErrors[keyof ReadDocumentErrors];
+
+export type ReadDocumentResponses = {
+    /**
+     * The document
+     */
+    200: Blob | File;
+    /**
+     * The part that Range asks for
+     */
+    206: Blob | File;
+};
+
+export type ReadDocumentResponse = ReadDocumentResponses[keyof ReadDocumentResponses];
+
+export type ListObligationsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/obligations';
+};
+
+export type ListObligationsErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListObligationsError = ListObligationsErrors[keyof ListObligationsErrors];
+
+export type ListObligationsResponses = {
+    /**
+     * OK
+     */
+    200: Obligations;
+};
+
+export type ListObligationsResponse = ListObligationsResponses[keyof ListObligationsResponses];
+
+export type ListNotificationsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: NotificationStatus;
+        /**
+         * What kind it is.
+         */
+        kind?: NotificationKind;
+        /**
+         * Only what was sent at this instant or later.
+         */
+        since?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications';
+};
+
+export type ListNotificationsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListNotificationsError = ListNotificationsErrors[keyof ListNotificationsErrors];
+
+export type ListNotificationsResponses = {
+    /**
+     * OK
+     */
+    200: NotificationPage;
+};
+
+export type ListNotificationsResponse = ListNotificationsResponses[keyof ListNotificationsResponses];
+
+export type GetNotificationData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+        /**
+         * The identifier of the notification.
+         */
+        notification_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications/{notification_id}';
+};
+
+export type GetNotificationErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or no such notification that you can read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetNotificationError = GetNotificationErrors[keyof GetNotificationErrors];
+
+export type GetNotificationResponses = {
+    /**
+     * OK
+     */
+    200: Notification;
+};
+
+export type GetNotificationResponse = GetNotificationResponses[keyof GetNotificationResponses];
+
+export type ReadNotificationDocumentData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query: {
+        /**
+         * The identifier of the notification.
+         */
+        notification_id: string;
+        /**
+         * Opens the notification if it is pending, which makes the acknowledgement of receipt at the tax authority and begins the periods of the law. Needs the role owner or admin.
+         */
+        acknowledge_notification?: boolean;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/document';
+};
+
+export type ReadNotificationDocumentErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * A credential with the role member acknowledges.
+     */
+    403: Problem;
+    /**
+     * There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.
+     */
+    404: Problem;
+    /**
+     * `would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. `fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because it was paused meanwhile. `notification.not_openable`: this deployment opens no notifications. `notification.not_fetched`: the document comes with a run, and cannot be asked for in this deployment. `credential.changed`: the credential that acknowledges was revoked, or became a member’s, while the request was carried out.
+     */
+    409: Problem;
+    /**
+     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
+     */
+    416: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ReadNotificationDocumentError = ReadNotificationDocumentErrors[keyof ReadNotificationDocumentErrors];
+
+export type ReadNotificationDocumentResponses = {
+    /**
+     * The document
+     */
+    200: Blob | File;
+    /**
+     * The document is being fetched
+     */
+    202: NotificationFetching;
+    /**
+     * The part that Range asks for
+     */
+    206: Blob | File;
+};
+
+export type ReadNotificationDocumentResponse = ReadNotificationDocumentResponses[keyof ReadNotificationDocumentResponses];
+
+export type SearchCfdiData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+         */
+        q?: string;
+        /**
+         * `-issued_at`: newest first. `issued_at`: oldest first. `-total` and `total`: by the total in the document’s own currency, of equal ones the newest first, and those without a total last. They look at all documents that the indexed filters leave, at most 5,000.
+         */
+        sort?: SearchCfdiSort;
+        /**
+         * Members of the documents to return, separated by commas, such as `uuid,total`. All by default.
+         */
+        fields?: string;
+        /**
+         * `issued` by the RFC, or `received` by it.
+         */
+        direction?: Direction;
+        /**
+         * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+         */
+        estatus?: Estatus;
+        /**
+         * One or more of I, E, P, N and T, separated by commas.
+         */
+        tipo_comprobante?: string;
+        /**
+         * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.
+         */
+        payment_status?: string;
+        /**
+         * RFC of the other party, whether it is the issuer or the receiver.
+         */
+        counterparty_rfc?: string;
+        /**
+         * The RFC of the issuer.
+         */
+        emisor_rfc?: string;
+        /**
+         * The RFC of the receiver.
+         */
+        receptor_rfc?: string;
+        /**
+         * At most 100, separated by commas.
+         */
+        uuid?: string;
+        /**
+         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+         */
+        issued_from?: string;
+        /**
+         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
+         */
+        issued_to?: string;
+        /**
+         * PUE: paid at once. PPD: paid later or in parts.
+         */
+        metodo_pago?: MetodoPago;
+        /**
+         * How it is paid (c_FormaPago).
+         */
+        forma_pago?: string;
+        /**
+         * What the receiver uses it for (c_UsoCFDI).
+         */
+        uso_cfdi?: string;
+        /**
+         * The currency as an ISO 4217 code, such as MXN.
+         */
+        currency?: string;
+        /**
+         * The series.
+         */
+        serie?: string;
+        /**
+         * The folio that the issuer gave.
+         */
+        folio?: string;
+        /**
+         * The version of the CFDI, or of the retenciones.
+         */
+        version?: CfdiVersion;
+        /**
+         * Like issued_from, for the time of cancellation. Only cancelled documents are returned.
+         */
+        cancelled_from?: string;
+        /**
+         * Like issued_to, for the time of cancellation. Only cancelled documents are returned.
+         */
+        cancelled_to?: string;
+        /**
+         * First day of last_payment_at. Only documents with a payment are returned.
+         */
+        paid_from?: string;
+        /**
+         * Last day of last_payment_at. Only documents with a payment are returned.
+         */
+        paid_to?: string;
+        /**
+         * Least total, in the document’s own currency.
+         */
+        total_min?: string;
+        /**
+         * Greatest total, in the document’s own currency.
+         */
+        total_max?: string;
+        /**
+         * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
+         */
+        balance_min?: string;
+        /**
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         */
+        as_of?: string;
+        /**
+         * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas.
+         */
+        blacklist?: string;
+        /**
+         * One or more relations to other documents, such as 01, separated by commas.
+         */
+        tipo_relacion?: string;
+        /**
+         * Whether the XML is held.
+         */
+        has_xml?: boolean;
+        /**
+         * No PDFs are stored yet, so `true` finds nothing.
+         */
+        has_pdf?: boolean;
+        /**
+         * What kind it is.
+         */
+        kind?: CfdiKind;
+        /**
+         * Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.
+         */
+        is_substituted?: boolean;
+        /**
+         * Whether the issuer and the receiver are the same RFC.
+         */
+        to_itself?: boolean;
+    };
+    url: '/v1/cfdi';
+};
+
+export type SearchCfdiErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * `cfdi.too_many_to_sort`: the indexed filters leave more than 5,000 documents to sort by total.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type SearchCfdiError = SearchCfdiErrors[keyof SearchCfdiErrors];
+
+export type SearchCfdiResponses = {
+    /**
+     * OK
+     */
+    200: CfdiPage;
+};
+
+export type SearchCfdiResponse = SearchCfdiResponses[keyof SearchCfdiResponses];
+
+export type SummarizeCfdiMonthsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The first month or day. The default is eleven months before the month of `to`.
+         */
+        from?: string;
+        /**
+         * The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.
+         */
+        to?: string;
+        /**
+         * By default there is a row for each direction.
+         */
+        direction?: Direction;
+    };
+    url: '/v1/cfdi/summary/monthly';
+};
+
+export type SummarizeCfdiMonthsErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type SummarizeCfdiMonthsError = SummarizeCfdiMonthsErrors[keyof SummarizeCfdiMonthsErrors];
+
+export type SummarizeCfdiMonthsResponses = {
+    /**
+     * OK
+     */
+    200: CfdiMonthlySummary;
+};
+
+export type SummarizeCfdiMonthsResponse = SummarizeCfdiMonthsResponses[keyof SummarizeCfdiMonthsResponses];
+
+export type GetCfdiData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
+         */
+        as_of?: string;
+    };
+    url: '/v1/cfdi/{uuid}';
+};
+
+export type GetCfdiErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetCfdiError = GetCfdiErrors[keyof GetCfdiErrors];
+
+export type GetCfdiResponses = {
+    /**
+     * OK
+     */
+    200: CfdiDetail;
+};
+
+export type GetCfdiResponse = GetCfdiResponses[keyof GetCfdiResponses];
+
+export type ListCfdiPaymentsData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cfdi/{uuid}/payments';
+};
+
+export type ListCfdiPaymentsErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListCfdiPaymentsError = ListCfdiPaymentsErrors[keyof ListCfdiPaymentsErrors];
+
+export type ListCfdiPaymentsResponses = {
+    /**
+     * OK
+     */
+    200: CfdiPayments;
+};
+
+export type ListCfdiPaymentsResponse = ListCfdiPaymentsResponses[keyof ListCfdiPaymentsResponses];
+
+export type GetCfdiXmlData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cfdi/{uuid}/xml';
+};
+
+export type GetCfdiXmlErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI. With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetCfdiXmlError = GetCfdiXmlErrors[keyof GetCfdiXmlErrors];
+
+export type GetCfdiXmlResponses = {
+    /**
+     * The XML
+     */
+    200: Blob | File;
+};
+
+export type GetCfdiXmlResponse = GetCfdiXmlResponses[keyof GetCfdiXmlResponses];
+
+export type ListCfdiRelationsData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/cfdi/{uuid}/relations';
+};
+
+export type ListCfdiRelationsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListCfdiRelationsError = ListCfdiRelationsErrors[keyof ListCfdiRelationsErrors];
+
+export type ListCfdiRelationsResponses = {
+    /**
+     * OK
+     */
+    200: CfdiRelations;
+};
+
+export type ListCfdiRelationsResponse = ListCfdiRelationsResponses[keyof ListCfdiRelationsResponses];
+
+export type GetCfdiHistoryData = {
+    body?: never;
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cfdi/{uuid}/history';
+};
+
+export type GetCfdiHistoryErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetCfdiHistoryError = GetCfdiHistoryErrors[keyof GetCfdiHistoryErrors];
+
+export type GetCfdiHistoryResponses = {
+    /**
+     * OK
+     */
+    200: CfdiHistory;
+};
+
+export type GetCfdiHistoryResponse = GetCfdiHistoryResponses[keyof GetCfdiHistoryResponses];
+
+export type CheckCfdiStatusData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * In upper or lower case.
+         */
+        uuid: string;
+    };
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/cfdi/{uuid}/status-check';
+};
+
+export type CheckCfdiStatusErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * With the code `cfdi.retenciones_status`: the document is a CFDI de retenciones, about which the service does not ask. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * You checked the document less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+    /**
+     * The authority does not answer. Nothing is known and nothing has changed. Try again later.
+     */
+    503: Problem;
+};
+
+export type CheckCfdiStatusError = CheckCfdiStatusErrors[keyof CheckCfdiStatusErrors];
+
+export type CheckCfdiStatusResponses = {
+    /**
+     * OK
+     */
+    200: Cfdi;
+};
+
+export type CheckCfdiStatusResponse = CheckCfdiStatusResponses[keyof CheckCfdiStatusResponses];
+
+export type ListAlertsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * What kind it is.
+         */
+        kind?: AlertKind;
+        /**
+         * How urgent it is.
+         */
+        severity?: AlertSeverity;
+        /**
+         * Lists only alerts about this webhook, fiscal entity, storage connector or notification.
+         */
+        resource_id?: string;
+        /**
+         * Lists only alerts that are read, or only those that are unread.
+         */
+        is_read?: boolean;
+    };
+    url: '/v1/alerts';
+};
+
+export type ListAlertsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListAlertsError = ListAlertsErrors[keyof ListAlertsErrors];
+
+export type ListAlertsResponses = {
+    /**
+     * OK
+     */
+    200: AlertPage;
+};
+
+export type ListAlertsResponse = ListAlertsResponses[keyof ListAlertsResponses];
+
+export type ReadAlertData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the alert.
+         */
+        alert_id: string;
+    };
+    query?: never;
+    url: '/v1/alerts/{alert_id}/read';
+};
+
+export type ReadAlertErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The alert does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ReadAlertError = ReadAlertErrors[keyof ReadAlertErrors];
+
+export type ReadAlertResponses = {
+    /**
+     * OK
+     */
+    200: Alert;
+};
+
+export type ReadAlertResponse = ReadAlertResponses[keyof ReadAlertResponses];
+
+export type GetEventCatalogData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/webhooks/event-catalog';
+};
+
+export type GetEventCatalogErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetEventCatalogError = GetEventCatalogErrors[keyof GetEventCatalogErrors];
+
+export type GetEventCatalogResponses = {
+    /**
+     * OK
+     */
+    200: EventCatalog;
+};
+
+export type GetEventCatalogResponse = GetEventCatalogResponses[keyof GetEventCatalogResponses];
+
+export type ListWebhooksData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/webhooks';
+};
+
+export type ListWebhooksErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListWebhooksError = ListWebhooksErrors[keyof ListWebhooksErrors];
+
+export type ListWebhooksResponses = {
+    /**
+     * OK
+     */
+    200: WebhookPage;
+};
+
+export type ListWebhooksResponse = ListWebhooksResponses[keyof ListWebhooksResponses];
+
+export type CreateWebhookData = {
+    body: WebhookDraftWritable;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/webhooks';
+};
+
+export type CreateWebhookErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has as many webhooks as its plan allows (`webhook.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
+
+export type CreateWebhookResponses = {
+    /**
+     * The webhook with its signing secret
+     */
+    201: NewWebhook;
+};
+
+export type CreateWebhookResponse = CreateWebhookResponses[keyof CreateWebhookResponses];
+
+export type DeleteWebhookData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}';
+};
+
+export type DeleteWebhookErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type DeleteWebhookError = DeleteWebhookErrors[keyof DeleteWebhookErrors];
+
+export type DeleteWebhookResponses = {
+    /**
+     * Deleted
+     */
+    204: void;
+};
+
+export type DeleteWebhookResponse = DeleteWebhookResponses[keyof DeleteWebhookResponses];
+
+export type GetWebhookData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}';
+};
+
+export type GetWebhookErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetWebhookError = GetWebhookErrors[keyof GetWebhookErrors];
+
+export type GetWebhookResponses = {
+    /**
+     * OK
+     */
+    200: Webhook;
+};
+
+export type GetWebhookResponse = GetWebhookResponses[keyof GetWebhookResponses];
+
+export type UpdateWebhookData = {
+    body: WebhookChangesWritable;
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}';
+};
+
+export type UpdateWebhookErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UpdateWebhookError = UpdateWebhookErrors[keyof UpdateWebhookErrors];
+
+export type UpdateWebhookResponses = {
+    /**
+     * OK
+     */
+    200: Webhook;
+};
+
+export type UpdateWebhookResponse = UpdateWebhookResponses[keyof UpdateWebhookResponses];
+
+export type RotateSecretData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/rotate-secret';
+};
+
+export type RotateSecretErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * Another request rotated the secret at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RotateSecretError = RotateSecretErrors[keyof RotateSecretErrors];
+
+export type RotateSecretResponses = {
+    /**
+     * The new signing secret
+     */
+    201: RotatedSecret;
+};
+
+export type RotateSecretResponse = RotateSecretResponses[keyof RotateSecretResponses];
+
+export type CommitSecretData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/rotate-secret/commit';
+};
+
+export type CommitSecretErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * There is no new secret to commit, or another request rotated the secret at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CommitSecretError = CommitSecretErrors[keyof CommitSecretErrors];
+
+export type CommitSecretResponses = {
+    /**
+     * OK
+     */
+    200: Webhook;
+};
+
+export type CommitSecretResponse = CommitSecretResponses[keyof CommitSecretResponses];
+
+export type TestWebhookData = {
+    body?: WebhookTest;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/test';
+};
+
+export type TestWebhookErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The webhook is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type TestWebhookError = TestWebhookErrors[keyof TestWebhookErrors];
+
+export type TestWebhookResponses = {
+    /**
+     * The pending delivery
+     */
+    202: WebhookDelivery;
+};
+
+export type TestWebhookResponse = TestWebhookResponses[keyof TestWebhookResponses];
+
+export type ListDeliveriesData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: DeliveryStatus;
+        /**
+         * Lists only deliveries of events with this key.
+         */
+        event_key?: ListDeliveriesEventKey;
+    };
+    url: '/v1/webhooks/{webhook_id}/deliveries';
+};
+
+export type ListDeliveriesErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListDeliveriesError = ListDeliveriesErrors[keyof ListDeliveriesErrors];
+
+export type ListDeliveriesResponses = {
+    /**
+     * OK
+     */
+    200: WebhookDeliveryPage;
+};
+
+export type ListDeliveriesResponse = ListDeliveriesResponses[keyof ListDeliveriesResponses];
+
+export type RedeliverAllData = {
+    body: RedeliveryRequest;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/deliveries/redeliver';
+};
+
+export type RedeliverAllErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist or belongs to another organization.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RedeliverAllError = RedeliverAllErrors[keyof RedeliverAllErrors];
+
+export type RedeliverAllResponses = {
+    /**
+     * The number of deliveries created
+     */
+    202: Redelivered;
+};
+
+export type RedeliverAllResponse = RedeliverAllResponses[keyof RedeliverAllResponses];
+
+export type RedeliverData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+        /**
+         * The identifier of the event. Each event has one, however often it is delivered.
+         */
+        event_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/redeliver';
+};
+
+export type RedeliverErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist, or the event has never been delivered to it.
+     */
+    404: Problem;
+    /**
+     * A delivery of the event to this webhook is already pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RedeliverError = RedeliverErrors[keyof RedeliverErrors];
+
+export type RedeliverResponses = {
+    /**
+     * The pending delivery
+     */
+    202: WebhookDelivery;
+};
+
+export type RedeliverResponse = RedeliverResponses[keyof RedeliverResponses];
+
+export type SendDeliveryNowData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the webhook.
+         */
+        webhook_id: string;
+        /**
+         * The identifier of the event. Each event has one, however often it is delivered.
+         */
+        event_id: string;
+    };
+    query?: never;
+    url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/send-now';
+};
+
+export type SendDeliveryNowErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The webhook does not exist, or the event has never been delivered to it.
+     */
+    404: Problem;
+    /**
+     * The webhook is disabled, or no delivery of the event to it is pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type SendDeliveryNowError = SendDeliveryNowErrors[keyof SendDeliveryNowErrors];
+
+export type SendDeliveryNowResponses = {
+    /**
+     * The pending delivery
+     */
+    202: WebhookDelivery;
+};
+
+export type SendDeliveryNowResponse = SendDeliveryNowResponses[keyof SendDeliveryNowResponses];
+
+export type ListEventsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * Lists only events with this key, such as `cfdi.cancelled`.
+         */
+        event_key?: ListDeliveriesEventKey;
+        /**
+         * Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.
+         */
+        since?: string;
+        /**
+         * Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+    };
+    url: '/v1/events';
+};
+
+export type ListEventsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListEventsError = ListEventsErrors[keyof ListEventsErrors];
+
+export type ListEventsResponses = {
+    /**
+     * OK
+     */
+    200: EventPage;
+};
+
+export type ListEventsResponse = ListEventsResponses[keyof ListEventsResponses];
+
+export type GetEventData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the event. Each event has one, however often it is delivered.
+         */
+        event_id: string;
+    };
+    query?: never;
+    url: '/v1/events/{event_id}';
+};
+
+export type GetEventErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetEventError = GetEventErrors[keyof GetEventErrors];
+
+export type GetEventResponses = {
+    /**
+     * OK
+     */
+    200: Event;
+};
+
+export type GetEventResponse = GetEventResponses[keyof GetEventResponses];
+
+export type ReportRepseSuppliersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Required, unless `fiscalEntityId` is given.
+         */
+        fiscal_entity_id?: string;
+        /**
+         * Alternative spelling of `fiscal_entity_id`.
+         */
+        fiscalEntityId?: string;
+        /**
+         * Number of calendar months, including the current one in America/Mexico_City.
+         */
+        months?: number;
+        /**
+         * Maximum number of suppliers to list. Counts and amounts cover all suppliers.
+         */
+        limit?: number;
+    };
+    url: '/v1/cfdi/repse-suppliers';
+};
+
+export type ReportRepseSuppliersErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ReportRepseSuppliersError = ReportRepseSuppliersErrors[keyof ReportRepseSuppliersErrors];
+
+export type ReportRepseSuppliersResponses = {
+    /**
+     * OK
+     */
+    200: RepseSupplierReport;
+};
+
+export type ReportRepseSuppliersResponse = ReportRepseSuppliersResponses[keyof ReportRepseSuppliersResponses];
+
+export type GetRepseData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/repse';
+};
+
+export type GetRepseErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetRepseError = GetRepseErrors[keyof GetRepseErrors];
+
+export type GetRepseResponses = {
+    /**
+     * OK
+     */
+    200: RepseStatus;
+    /**
+     * The registry has not answered yet
+     */
+    202: RepseChecking;
+};
+
+export type GetRepseResponse = GetRepseResponses[keyof GetRepseResponses];
+
+export type RefreshRepseData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/repse/refresh';
+};
+
+export type RefreshRepseErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * There is no active connection to the fiscal entity.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RefreshRepseError = RefreshRepseErrors[keyof RefreshRepseErrors];
+
+export type RefreshRepseResponses = {
+    /**
+     * The look-up is queued
+     */
+    202: RepseQueued;
+};
+
+export type RefreshRepseResponse = RefreshRepseResponses[keyof RefreshRepseResponses];
 
 export type ListCustomBlacklistsData = {
     body?: never;
@@ -7950,4671 +16563,6 @@ export type ReplaceCustomBlacklistResponses = {
 
 export type ReplaceCustomBlacklistResponse = ReplaceCustomBlacklistResponses[keyof ReplaceCustomBlacklistResponses];
 
-export type GetReferenceData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/docs';
-};
-
-export type GetReferenceResponses = {
-    /**
-     * The page
-     */
-    200: Blob | File;
-};
-
-export type GetReferenceResponse = GetReferenceResponses[keyof GetReferenceResponses];
-
-export type GetReferenceFileData = {
-    body?: never;
-    path: {
-        file: string;
-    };
-    query?: never;
-    url: '/docs/{file}';
-};
-
-export type GetReferenceFileErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * There is no file with this name.
-     */
-    404: Problem;
-};
-
-export type GetReferenceFileError = GetReferenceFileErrors[keyof GetReferenceFileErrors];
-
-export type GetReferenceFileResponses = {
-    /**
-     * The file
-     */
-    200: Blob | File;
-};
-
-export type GetReferenceFileResponse = GetReferenceFileResponses[keyof GetReferenceFileResponses];
-
-export type GetLlmsTextData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/llms.txt';
-};
-
-export type GetLlmsTextResponses = {
-    /**
-     * The text, in Markdown
-     */
-    200: Blob | File;
-};
-
-export type GetLlmsTextResponse = GetLlmsTextResponses[keyof GetLlmsTextResponses];
-
-export type GetOpenApiData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/openapi.json';
-};
-
-export type GetOpenApiResponses = {
-    /**
-     * OK
-     */
-    200: {
-        [key: string]: unknown;
-    };
-};
-
-export type GetOpenApiResponse = GetOpenApiResponses[keyof GetOpenApiResponses];
-
-export type SignUpData = {
-    body: SignupDraft;
-    path?: never;
-    query?: never;
-    url: '/v1/auth/signup';
-};
-
-export type SignUpErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The address makes too many requests. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type SignUpError = SignUpErrors[keyof SignUpErrors];
-
-export type SignUpResponses = {
-    /**
-     * OK
-     */
-    201: Signup;
-};
-
-export type SignUpResponse = SignUpResponses[keyof SignUpResponses];
-
-export type AcceptInvitationData = {
-    body: Acceptance;
-    path?: never;
-    query?: never;
-    url: '/v1/auth/invitations/accept';
-};
-
-export type AcceptInvitationErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * There is no open invitation with this token: it is unknown, was accepted, replaced or withdrawn, or has expired.
-     */
-    404: Problem;
-    /**
-     * The organization has as many credentials as its plan allows (`credential.plan_limit`). The invitation stays open.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The address makes too many requests. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type AcceptInvitationError = AcceptInvitationErrors[keyof AcceptInvitationErrors];
-
-export type AcceptInvitationResponses = {
-    /**
-     * OK
-     */
-    201: Signup;
-};
-
-export type AcceptInvitationResponse = AcceptInvitationResponses[keyof AcceptInvitationResponses];
-
-export type GetOrganizationData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/organization';
-};
-
-export type GetOrganizationErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetOrganizationError = GetOrganizationErrors[keyof GetOrganizationErrors];
-
-export type GetOrganizationResponses = {
-    /**
-     * OK
-     */
-    200: Organization;
-};
-
-export type GetOrganizationResponse = GetOrganizationResponses[keyof GetOrganizationResponses];
-
-export type UpdateOrganizationData = {
-    body: OrganizationChanges;
-    path?: never;
-    query?: never;
-    url: '/v1/organization';
-};
-
-export type UpdateOrganizationErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UpdateOrganizationError = UpdateOrganizationErrors[keyof UpdateOrganizationErrors];
-
-export type UpdateOrganizationResponses = {
-    /**
-     * OK
-     */
-    200: Organization;
-};
-
-export type UpdateOrganizationResponse = UpdateOrganizationResponses[keyof UpdateOrganizationResponses];
-
-export type ListMembersData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/team/members';
-};
-
-export type ListMembersErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListMembersError = ListMembersErrors[keyof ListMembersErrors];
-
-export type ListMembersResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Member>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListMembersResponse = ListMembersResponses[keyof ListMembersResponses];
-
-export type InviteMemberData = {
-    body: InvitationDraft;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/team/members/invite';
-};
-
-export type InviteMemberErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type InviteMemberError = InviteMemberErrors[keyof InviteMemberErrors];
-
-export type InviteMemberResponses = {
-    /**
-     * The invitation with its token, which is shown only in this answer
-     */
-    201: NewInvitation;
-};
-
-export type InviteMemberResponse = InviteMemberResponses[keyof InviteMemberResponses];
-
-export type RemoveMemberData = {
-    body?: never;
-    path: {
-        member_id: string;
-    };
-    query?: {
-        /**
-         * With true, the credentials that the member made stay valid. The member’s own credentials are always revoked.
-         */
-        keep_credentials?: boolean;
-    };
-    url: '/v1/team/members/{member_id}';
-};
-
-export type RemoveMemberErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * There is no such member.
-     */
-    404: Problem;
-    /**
-     * The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RemoveMemberError = RemoveMemberErrors[keyof RemoveMemberErrors];
-
-export type RemoveMemberResponses = {
-    /**
-     * The member is removed.
-     */
-    200: MemberRemoval;
-};
-
-export type RemoveMemberResponse = RemoveMemberResponses[keyof RemoveMemberResponses];
-
-export type UpdateMemberData = {
-    body: MemberChanges;
-    path: {
-        member_id: string;
-    };
-    query?: never;
-    url: '/v1/team/members/{member_id}';
-};
-
-export type UpdateMemberErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * There is no such member.
-     */
-    404: Problem;
-    /**
-     * The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UpdateMemberError = UpdateMemberErrors[keyof UpdateMemberErrors];
-
-export type UpdateMemberResponses = {
-    /**
-     * OK
-     */
-    200: Member;
-};
-
-export type UpdateMemberResponse = UpdateMemberResponses[keyof UpdateMemberResponses];
-
-export type ListInvitationsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/team/invitations';
-};
-
-export type ListInvitationsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListInvitationsError = ListInvitationsErrors[keyof ListInvitationsErrors];
-
-export type ListInvitationsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Invitation>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListInvitationsResponse = ListInvitationsResponses[keyof ListInvitationsResponses];
-
-export type WithdrawInvitationData = {
-    body?: never;
-    path: {
-        invitation_id: string;
-    };
-    query?: never;
-    url: '/v1/team/invitations/{invitation_id}';
-};
-
-export type WithdrawInvitationErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * There is no such pending invitation: it is unknown, was accepted, replaced or withdrawn, or has expired.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type WithdrawInvitationError = WithdrawInvitationErrors[keyof WithdrawInvitationErrors];
-
-export type WithdrawInvitationResponses = {
-    /**
-     * The invitation is withdrawn.
-     */
-    204: void;
-};
-
-export type WithdrawInvitationResponse = WithdrawInvitationResponses[keyof WithdrawInvitationResponses];
-
-export type ListCredentialsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/credentials';
-};
-
-export type ListCredentialsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListCredentialsError = ListCredentialsErrors[keyof ListCredentialsErrors];
-
-export type ListCredentialsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Credential>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListCredentialsResponse = ListCredentialsResponses[keyof ListCredentialsResponses];
-
-export type CreateCredentialData = {
-    body: CredentialDraft;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/credentials';
-};
-
-export type CreateCredentialErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type CreateCredentialError = CreateCredentialErrors[keyof CreateCredentialErrors];
-
-export type CreateCredentialResponses = {
-    /**
-     * The credential with its secret, which is shown only in this answer
-     */
-    201: NewCredential;
-};
-
-export type CreateCredentialResponse = CreateCredentialResponses[keyof CreateCredentialResponses];
-
-export type GetOrganizationStatsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/organization/stats';
-};
-
-export type GetOrganizationStatsErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetOrganizationStatsError = GetOrganizationStatsErrors[keyof GetOrganizationStatsErrors];
-
-export type GetOrganizationStatsResponses = {
-    /**
-     * OK
-     */
-    200: OrganizationStats;
-};
-
-export type GetOrganizationStatsResponse = GetOrganizationStatsResponses[keyof GetOrganizationStatsResponses];
-
-export type RevokeCredentialData = {
-    body?: never;
-    path: {
-        api_key: string;
-    };
-    query?: never;
-    url: '/v1/credentials/{api_key}';
-};
-
-export type RevokeCredentialErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * There is no such credential.
-     */
-    404: Problem;
-    /**
-     * No other credential with the role owner is valid for as long as this one.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RevokeCredentialError = RevokeCredentialErrors[keyof RevokeCredentialErrors];
-
-export type RevokeCredentialResponses = {
-    /**
-     * The credential is revoked.
-     */
-    204: void;
-};
-
-export type RevokeCredentialResponse = RevokeCredentialResponses[keyof RevokeCredentialResponses];
-
-export type ListAuditEventsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        resource_id?: string;
-        action?: string;
-    };
-    url: '/v1/audit-events';
-};
-
-export type ListAuditEventsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListAuditEventsError = ListAuditEventsErrors[keyof ListAuditEventsErrors];
-
-export type ListAuditEventsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<AuditEvent>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListAuditEventsResponse = ListAuditEventsResponses[keyof ListAuditEventsResponses];
-
-export type ListAlertsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        kind?: AlertKind;
-        severity?: AlertSeverity;
-        /**
-         * Lists only alerts about this webhook, fiscal entity, storage connector or notification.
-         */
-        resource_id?: string;
-        /**
-         * Lists only alerts that are read, or only those that are unread.
-         */
-        is_read?: boolean;
-    };
-    url: '/v1/alerts';
-};
-
-export type ListAlertsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListAlertsError = ListAlertsErrors[keyof ListAlertsErrors];
-
-export type ListAlertsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Alert>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListAlertsResponse = ListAlertsResponses[keyof ListAlertsResponses];
-
-export type ReadAlertData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        alert_id: string;
-    };
-    query?: never;
-    url: '/v1/alerts/{alert_id}/read';
-};
-
-export type ReadAlertErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The alert does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ReadAlertError = ReadAlertErrors[keyof ReadAlertErrors];
-
-export type ReadAlertResponses = {
-    /**
-     * OK
-     */
-    200: Alert;
-};
-
-export type ReadAlertResponse = ReadAlertResponses[keyof ReadAlertResponses];
-
-export type GetEventCatalogData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/webhooks/event-catalog';
-};
-
-export type GetEventCatalogErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetEventCatalogError = GetEventCatalogErrors[keyof GetEventCatalogErrors];
-
-export type GetEventCatalogResponses = {
-    /**
-     * OK
-     */
-    200: EventCatalog;
-};
-
-export type GetEventCatalogResponse = GetEventCatalogResponses[keyof GetEventCatalogResponses];
-
-export type ListWebhooksData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/webhooks';
-};
-
-export type ListWebhooksErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListWebhooksError = ListWebhooksErrors[keyof ListWebhooksErrors];
-
-export type ListWebhooksResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Webhook>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListWebhooksResponse = ListWebhooksResponses[keyof ListWebhooksResponses];
-
-export type CreateWebhookData = {
-    body: WebhookDraft;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/webhooks';
-};
-
-export type CreateWebhookErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has as many webhooks as its plan allows (`webhook.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
-
-export type CreateWebhookResponses = {
-    /**
-     * The webhook with its signing secret
-     */
-    201: NewWebhook;
-};
-
-export type CreateWebhookResponse = CreateWebhookResponses[keyof CreateWebhookResponses];
-
-export type DeleteWebhookData = {
-    body?: never;
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}';
-};
-
-export type DeleteWebhookErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type DeleteWebhookError = DeleteWebhookErrors[keyof DeleteWebhookErrors];
-
-export type DeleteWebhookResponses = {
-    /**
-     * Deleted
-     */
-    204: void;
-};
-
-export type DeleteWebhookResponse = DeleteWebhookResponses[keyof DeleteWebhookResponses];
-
-export type GetWebhookData = {
-    body?: never;
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}';
-};
-
-export type GetWebhookErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetWebhookError = GetWebhookErrors[keyof GetWebhookErrors];
-
-export type GetWebhookResponses = {
-    /**
-     * OK
-     */
-    200: Webhook;
-};
-
-export type GetWebhookResponse = GetWebhookResponses[keyof GetWebhookResponses];
-
-export type UpdateWebhookData = {
-    body: WebhookChanges;
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}';
-};
-
-export type UpdateWebhookErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UpdateWebhookError = UpdateWebhookErrors[keyof UpdateWebhookErrors];
-
-export type UpdateWebhookResponses = {
-    /**
-     * OK
-     */
-    200: Webhook;
-};
-
-export type UpdateWebhookResponse = UpdateWebhookResponses[keyof UpdateWebhookResponses];
-
-export type RotateSecretData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}/rotate-secret';
-};
-
-export type RotateSecretErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * Another request rotated the secret at the same time. Try again. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RotateSecretError = RotateSecretErrors[keyof RotateSecretErrors];
-
-export type RotateSecretResponses = {
-    /**
-     * The new signing secret
-     */
-    201: RotatedSecret;
-};
-
-export type RotateSecretResponse = RotateSecretResponses[keyof RotateSecretResponses];
-
-export type CommitSecretData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}/rotate-secret/commit';
-};
-
-export type CommitSecretErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * There is no new secret to commit, or another request rotated the secret at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type CommitSecretError = CommitSecretErrors[keyof CommitSecretErrors];
-
-export type CommitSecretResponses = {
-    /**
-     * OK
-     */
-    200: Webhook;
-};
-
-export type CommitSecretResponse = CommitSecretResponses[keyof CommitSecretResponses];
-
-export type TestWebhookData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}/test';
-};
-
-export type TestWebhookErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The webhook is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type TestWebhookError = TestWebhookErrors[keyof TestWebhookErrors];
-
-export type TestWebhookResponses = {
-    /**
-     * The pending delivery
-     */
-    202: WebhookDelivery;
-};
-
-export type TestWebhookResponse = TestWebhookResponses[keyof TestWebhookResponses];
-
-export type ListDeliveriesData = {
-    body?: never;
-    path: {
-        webhook_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        status?: DeliveryStatus;
-        /**
-         * Lists only deliveries of events with this key.
-         */
-        event_key?: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'webhook.test';
-    };
-    url: '/v1/webhooks/{webhook_id}/deliveries';
-};
-
-export type ListDeliveriesErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListDeliveriesError = ListDeliveriesErrors[keyof ListDeliveriesErrors];
-
-export type ListDeliveriesResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<WebhookDelivery>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListDeliveriesResponse = ListDeliveriesResponses[keyof ListDeliveriesResponses];
-
-export type RedeliverAllData = {
-    body: RedeliveryRequest;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        webhook_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}/deliveries/redeliver';
-};
-
-export type RedeliverAllErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RedeliverAllError = RedeliverAllErrors[keyof RedeliverAllErrors];
-
-export type RedeliverAllResponses = {
-    /**
-     * The number of deliveries created
-     */
-    202: Redelivered;
-};
-
-export type RedeliverAllResponse = RedeliverAllResponses[keyof RedeliverAllResponses];
-
-export type RedeliverData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        webhook_id: string;
-        event_id: string;
-    };
-    query?: never;
-    url: '/v1/webhooks/{webhook_id}/deliveries/{event_id}/redeliver';
-};
-
-export type RedeliverErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The webhook does not exist, or the event has never been delivered to it.
-     */
-    404: Problem;
-    /**
-     * A delivery of the event to this webhook is already pending. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RedeliverError = RedeliverErrors[keyof RedeliverErrors];
-
-export type RedeliverResponses = {
-    /**
-     * The pending delivery
-     */
-    202: WebhookDelivery;
-};
-
-export type RedeliverResponse = RedeliverResponses[keyof RedeliverResponses];
-
-export type ListEventsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        /**
-         * Lists only events with this key, such as `cfdi.cancelled`.
-         */
-        event_key?: 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'webhook.test';
-        /**
-         * Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.
-         */
-        since?: string;
-        /**
-         * Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-    };
-    url: '/v1/events';
-};
-
-export type ListEventsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListEventsError = ListEventsErrors[keyof ListEventsErrors];
-
-export type ListEventsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListEventsResponse = ListEventsResponses[keyof ListEventsResponses];
-
-export type GetEventData = {
-    body?: never;
-    path: {
-        event_id: string;
-    };
-    query?: never;
-    url: '/v1/events/{event_id}';
-};
-
-export type GetEventErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetEventError = GetEventErrors[keyof GetEventErrors];
-
-export type GetEventResponses = {
-    /**
-     * OK
-     */
-    200: CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent;
-};
-
-export type GetEventResponse = GetEventResponses[keyof GetEventResponses];
-
-export type ListStorageConnectorsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/storage-connectors';
-};
-
-export type ListStorageConnectorsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListStorageConnectorsError = ListStorageConnectorsErrors[keyof ListStorageConnectorsErrors];
-
-export type ListStorageConnectorsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<StorageConnector>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListStorageConnectorsResponse = ListStorageConnectorsResponses[keyof ListStorageConnectorsResponses];
-
-export type CreateStorageConnectorData = {
-    body: StorageConnectorDraft;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/storage-connectors';
-};
-
-export type CreateStorageConnectorErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * An invoice is unpaid after its grace period (`billing.overdue`).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has as many storage connectors as its plan allows (`storage_connector.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type CreateStorageConnectorError = CreateStorageConnectorErrors[keyof CreateStorageConnectorErrors];
-
-export type CreateStorageConnectorResponses = {
-    /**
-     * OK
-     */
-    201: StorageConnector;
-};
-
-export type CreateStorageConnectorResponse = CreateStorageConnectorResponses[keyof CreateStorageConnectorResponses];
-
-export type DeleteStorageConnectorData = {
-    body?: never;
-    path: {
-        connector_id: string;
-    };
-    query?: never;
-    url: '/v1/storage-connectors/{connector_id}';
-};
-
-export type DeleteStorageConnectorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type DeleteStorageConnectorError = DeleteStorageConnectorErrors[keyof DeleteStorageConnectorErrors];
-
-export type DeleteStorageConnectorResponses = {
-    /**
-     * Deleted
-     */
-    204: void;
-};
-
-export type DeleteStorageConnectorResponse = DeleteStorageConnectorResponses[keyof DeleteStorageConnectorResponses];
-
-export type GetStorageConnectorData = {
-    body?: never;
-    path: {
-        connector_id: string;
-    };
-    query?: never;
-    url: '/v1/storage-connectors/{connector_id}';
-};
-
-export type GetStorageConnectorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetStorageConnectorError = GetStorageConnectorErrors[keyof GetStorageConnectorErrors];
-
-export type GetStorageConnectorResponses = {
-    /**
-     * OK
-     */
-    200: StorageConnector;
-};
-
-export type GetStorageConnectorResponse = GetStorageConnectorResponses[keyof GetStorageConnectorResponses];
-
-export type UpdateStorageConnectorData = {
-    body: StorageConnectorChanges;
-    path: {
-        connector_id: string;
-    };
-    query?: never;
-    url: '/v1/storage-connectors/{connector_id}';
-};
-
-export type UpdateStorageConnectorErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * `connector_status` is `active`, and an invoice is unpaid after its grace period (`billing.overdue`).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * Other requests keep changing the storage connector. Try again.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UpdateStorageConnectorError = UpdateStorageConnectorErrors[keyof UpdateStorageConnectorErrors];
-
-export type UpdateStorageConnectorResponses = {
-    /**
-     * OK
-     */
-    200: StorageConnector;
-};
-
-export type UpdateStorageConnectorResponse = UpdateStorageConnectorResponses[keyof UpdateStorageConnectorResponses];
-
-export type ListRefusedDocumentsData = {
-    body?: never;
-    path: {
-        connector_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/storage-connectors/{connector_id}/refused-documents';
-};
-
-export type ListRefusedDocumentsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListRefusedDocumentsError = ListRefusedDocumentsErrors[keyof ListRefusedDocumentsErrors];
-
-export type ListRefusedDocumentsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<StorageRefusedDocument>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListRefusedDocumentsResponse = ListRefusedDocumentsResponses[keyof ListRefusedDocumentsResponses];
-
-export type TestStorageConnectorData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        connector_id: string;
-    };
-    query?: never;
-    url: '/v1/storage-connectors/{connector_id}/test';
-};
-
-export type TestStorageConnectorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The connector was tested less than 10 seconds ago (`storage_connector.cooldown`). The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type TestStorageConnectorError = TestStorageConnectorErrors[keyof TestStorageConnectorErrors];
-
-export type TestStorageConnectorResponses = {
-    /**
-     * How each step went, also when one failed
-     */
-    200: StorageConnectorTest;
-};
-
-export type TestStorageConnectorResponse = TestStorageConnectorResponses[keyof TestStorageConnectorResponses];
-
-export type BackfillStorageConnectorData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        connector_id: string;
-    };
-    query?: never;
-    url: '/v1/storage-connectors/{connector_id}/backfill';
-};
-
-export type BackfillStorageConnectorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * An invoice is unpaid after its grace period (`billing.overdue`).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The storage connector does not exist or belongs to another organization.
-     */
-    404: Problem;
-    /**
-     * The storage connector is not active (`storage_connector.not_active`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The last backfill ended a short time ago (`storage_connector.cooldown`): another one waits a second for each ten documents that it copied, at least a minute and at most a day. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type BackfillStorageConnectorError = BackfillStorageConnectorErrors[keyof BackfillStorageConnectorErrors];
-
-export type BackfillStorageConnectorResponses = {
-    /**
-     * The backfill
-     */
-    202: StorageBackfill;
-};
-
-export type BackfillStorageConnectorResponse = BackfillStorageConnectorResponses[keyof BackfillStorageConnectorResponses];
-
-export type GetBillingData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/billing';
-};
-
-export type GetBillingErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetBillingError = GetBillingErrors[keyof GetBillingErrors];
-
-export type GetBillingResponses = {
-    /**
-     * OK
-     */
-    200: Billing;
-};
-
-export type GetBillingResponse = GetBillingResponses[keyof GetBillingResponses];
-
-export type GetBillingPlanData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/billing/plan';
-};
-
-export type GetBillingPlanErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetBillingPlanError = GetBillingPlanErrors[keyof GetBillingPlanErrors];
-
-export type GetBillingPlanResponses = {
-    /**
-     * OK
-     */
-    200: BillingPlan;
-};
-
-export type GetBillingPlanResponse = GetBillingPlanResponses[keyof GetBillingPlanResponses];
-
-export type GetBillingUsageData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/billing/usage';
-};
-
-export type GetBillingUsageErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetBillingUsageError = GetBillingUsageErrors[keyof GetBillingUsageErrors];
-
-export type GetBillingUsageResponses = {
-    /**
-     * OK
-     */
-    200: BillingUsage;
-};
-
-export type GetBillingUsageResponse = GetBillingUsageResponses[keyof GetBillingUsageResponses];
-
-export type ListInvoicesData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/billing/invoices';
-};
-
-export type ListInvoicesErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListInvoicesError = ListInvoicesErrors[keyof ListInvoicesErrors];
-
-export type ListInvoicesResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Invoice>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListInvoicesResponse = ListInvoicesResponses[keyof ListInvoicesResponses];
-
-export type ReceiveStripeEventData = {
-    /**
-     * A Stripe event.
-     */
-    body: Blob | File;
-    path?: never;
-    query?: never;
-    url: '/v1/billing/stripe/webhook';
-};
-
-export type ReceiveStripeEventErrors = {
-    /**
-     * The signature is absent, wrong or older than 5 minutes, or the body is not a Stripe event.
-     */
-    400: Problem;
-    /**
-     * Stripe is not the payment provider.
-     */
-    404: Problem;
-    /**
-     * Other requests keep changing the billing of the organization.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body is empty.
-     */
-    422: Problem;
-};
-
-export type ReceiveStripeEventError = ReceiveStripeEventErrors[keyof ReceiveStripeEventErrors];
-
-export type ReceiveStripeEventResponses = {
-    /**
-     * OK
-     */
-    200: {
-        received: true;
-    };
-};
-
-export type ReceiveStripeEventResponse = ReceiveStripeEventResponses[keyof ReceiveStripeEventResponses];
-
-export type ListBillingRfcsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/billing/rfcs';
-};
-
-export type ListBillingRfcsErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListBillingRfcsError = ListBillingRfcsErrors[keyof ListBillingRfcsErrors];
-
-export type ListBillingRfcsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<BillingRfc>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListBillingRfcsResponse = ListBillingRfcsResponses[keyof ListBillingRfcsResponses];
-
-export type ChangeBillingRfcData = {
-    body: BillingRfcChanges;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/billing/rfcs/{fiscal_entity_id}';
-};
-
-export type ChangeBillingRfcErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing the connection.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-    /**
-     * Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.
-     */
-    503: Problem;
-};
-
-export type ChangeBillingRfcError = ChangeBillingRfcErrors[keyof ChangeBillingRfcErrors];
-
-export type ChangeBillingRfcResponses = {
-    /**
-     * OK
-     */
-    200: BillingRfc;
-};
-
-export type ChangeBillingRfcResponse = ChangeBillingRfcResponses[keyof ChangeBillingRfcResponses];
-
-export type ListExtractorsData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/extractors';
-};
-
-export type ListExtractorsErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListExtractorsError = ListExtractorsErrors[keyof ListExtractorsErrors];
-
-export type ListExtractorsResponses = {
-    /**
-     * OK
-     */
-    200: Array<Extractor>;
-};
-
-export type ListExtractorsResponse = ListExtractorsResponses[keyof ListExtractorsResponses];
-
-export type CreateExtractorData = {
-    body: ExtractorDraft;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/extractors';
-};
-
-export type CreateExtractorErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has as many extractors as its plan allows, disabled ones included. The detail states both numbers. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type CreateExtractorError = CreateExtractorErrors[keyof CreateExtractorErrors];
-
-export type CreateExtractorResponses = {
-    /**
-     * The extractor
-     */
-    201: Extractor;
-};
-
-export type CreateExtractorResponse = CreateExtractorResponses[keyof CreateExtractorResponses];
-
-export type DeleteExtractorData = {
-    body?: never;
-    path: {
-        extractor_id: string;
-    };
-    query?: never;
-    url: '/v1/extractors/{extractor_id}';
-};
-
-export type DeleteExtractorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no extractor with this identifier.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type DeleteExtractorError = DeleteExtractorErrors[keyof DeleteExtractorErrors];
-
-export type DeleteExtractorResponses = {
-    /**
-     * Deleted
-     */
-    204: void;
-};
-
-export type DeleteExtractorResponse = DeleteExtractorResponses[keyof DeleteExtractorResponses];
-
-export type GetExtractorData = {
-    body?: never;
-    path: {
-        extractor_id: string;
-    };
-    query?: never;
-    url: '/v1/extractors/{extractor_id}';
-};
-
-export type GetExtractorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no extractor with this identifier.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetExtractorError = GetExtractorErrors[keyof GetExtractorErrors];
-
-export type GetExtractorResponses = {
-    /**
-     * OK
-     */
-    200: Extractor;
-};
-
-export type GetExtractorResponse = GetExtractorResponses[keyof GetExtractorResponses];
-
-export type UpdateExtractorData = {
-    body: ExtractorChanges;
-    path: {
-        extractor_id: string;
-    };
-    query?: never;
-    url: '/v1/extractors/{extractor_id}';
-};
-
-export type UpdateExtractorErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no extractor with this identifier.
-     */
-    404: Problem;
-    /**
-     * Other requests keep changing the extractor at the same time. Try again.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UpdateExtractorError = UpdateExtractorErrors[keyof UpdateExtractorErrors];
-
-export type UpdateExtractorResponses = {
-    /**
-     * OK
-     */
-    200: Extractor;
-};
-
-export type UpdateExtractorResponse = UpdateExtractorResponses[keyof UpdateExtractorResponses];
-
-export type RunExtractorData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        extractor_id: string;
-    };
-    query?: never;
-    url: '/v1/extractors/{extractor_id}/run';
-};
-
-export type RunExtractorErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no extractor with this identifier.
-     */
-    404: Problem;
-    /**
-     * The extractor is disabled. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RunExtractorError = RunExtractorErrors[keyof RunExtractorErrors];
-
-export type RunExtractorResponses = {
-    /**
-     * OK
-     */
-    200: ExtractorRun;
-};
-
-export type RunExtractorResponse = RunExtractorResponses[keyof RunExtractorResponses];
-
-export type ListRunsData = {
-    body?: never;
-    path: {
-        extractor_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/extractors/{extractor_id}/runs';
-};
-
-export type ListRunsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no extractor with this identifier.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListRunsError = ListRunsErrors[keyof ListRunsErrors];
-
-export type ListRunsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Run>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListRunsResponse = ListRunsResponses[keyof ListRunsResponses];
-
-export type ListDataSourcesData = {
-    body?: never;
-    path?: never;
-    query?: never;
-    url: '/v1/fiscal-entities/data-sources';
-};
-
-export type ListDataSourcesErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListDataSourcesError = ListDataSourcesErrors[keyof ListDataSourcesErrors];
-
-export type ListDataSourcesResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<DataSource>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListDataSourcesResponse = ListDataSourcesResponses[keyof ListDataSourcesResponses];
-
-export type ListFiscalEntitiesData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        status?: ConnectionStatus;
-    };
-    url: '/v1/fiscal-entities';
-};
-
-export type ListFiscalEntitiesErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListFiscalEntitiesError = ListFiscalEntitiesErrors[keyof ListFiscalEntitiesErrors];
-
-export type ListFiscalEntitiesResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<FiscalEntity>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListFiscalEntitiesResponse = ListFiscalEntitiesResponses[keyof ListFiscalEntitiesResponses];
-
-export type ConnectFiscalEntityData = {
-    body: FiscalEntityDraftWritable;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path?: never;
-    query?: never;
-    url: '/v1/fiscal-entities';
-};
-
-export type ConnectFiscalEntityErrors = {
-    /**
-     * The body is not JSON.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization is already connected to this RFC, other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-    /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
-     */
-    503: Problem;
-};
-
-export type ConnectFiscalEntityError = ConnectFiscalEntityErrors[keyof ConnectFiscalEntityErrors];
-
-export type ConnectFiscalEntityResponses = {
-    /**
-     * OK
-     */
-    201: FiscalEntity;
-};
-
-export type ConnectFiscalEntityResponse = ConnectFiscalEntityResponses[keyof ConnectFiscalEntityResponses];
-
-export type UnlinkFiscalEntityData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}';
-};
-
-export type UnlinkFiscalEntityErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The connection is paused, or an invoice is unpaid after its grace period. Drafts can always be unlinked, paused ones too.
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * Other requests keep changing the connection.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type UnlinkFiscalEntityError = UnlinkFiscalEntityErrors[keyof UnlinkFiscalEntityErrors];
-
-export type UnlinkFiscalEntityResponses = {
-    /**
-     * The RFC is unlinked.
-     */
-    204: void;
-};
-
-export type UnlinkFiscalEntityResponse = UnlinkFiscalEntityResponses[keyof UnlinkFiscalEntityResponses];
-
-export type GetFiscalEntityData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}';
-};
-
-export type GetFiscalEntityErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetFiscalEntityError = GetFiscalEntityErrors[keyof GetFiscalEntityErrors];
-
-export type GetFiscalEntityResponses = {
-    /**
-     * OK
-     */
-    200: FiscalEntity;
-};
-
-export type GetFiscalEntityResponse = GetFiscalEntityResponses[keyof GetFiscalEntityResponses];
-
-export type UpdateFiscalEntityData = {
-    body: FiscalEntityChangesWritable;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}';
-};
-
-export type UpdateFiscalEntityErrors = {
-    /**
-     * The body is not JSON, or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).
-     */
-    402: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * Other requests keep changing the connection.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-    /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
-     */
-    503: Problem;
-};
-
-export type UpdateFiscalEntityError = UpdateFiscalEntityErrors[keyof UpdateFiscalEntityErrors];
-
-export type UpdateFiscalEntityResponses = {
-    /**
-     * OK
-     */
-    200: FiscalEntity;
-};
-
-export type UpdateFiscalEntityResponse = UpdateFiscalEntityResponses[keyof UpdateFiscalEntityResponses];
-
-export type GetSyncData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/sync';
-};
-
-export type GetSyncErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetSyncError = GetSyncErrors[keyof GetSyncErrors];
-
-export type GetSyncResponses = {
-    /**
-     * OK
-     */
-    200: SyncStatus;
-};
-
-export type GetSyncResponse = GetSyncResponses[keyof GetSyncResponses];
-
-export type ListSyncJobsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        status?: 'queued' | 'running' | 'succeeded' | 'failed';
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/sync-jobs';
-};
-
-export type ListSyncJobsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to this fiscal entity.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListSyncJobsError = ListSyncJobsErrors[keyof ListSyncJobsErrors];
-
-export type ListSyncJobsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<SyncJob>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListSyncJobsResponse = ListSyncJobsResponses[keyof ListSyncJobsResponses];
-
-export type ListCoverageData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        source?: 'sat_cfdi_issued' | 'sat_cfdi_received';
-        /**
-         * The first month. The default is that of the floor of your window.
-         */
-        from?: string;
-        /**
-         * The last month. The default is that of the ceiling of your window.
-         */
-        to?: string;
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage';
-};
-
-export type ListCoverageErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListCoverageError = ListCoverageErrors[keyof ListCoverageErrors];
-
-export type ListCoverageResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<CoverageMonth>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListCoverageResponse = ListCoverageResponses[keyof ListCoverageResponses];
-
-export type ListLackingDocumentsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        source: 'sat_cfdi_issued' | 'sat_cfdi_received';
-        month: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/coverage/{source}/{month}';
-};
-
-export type ListLackingDocumentsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no active connection to the fiscal entity, or its window does not show the month.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListLackingDocumentsError = ListLackingDocumentsErrors[keyof ListLackingDocumentsErrors];
-
-export type ListLackingDocumentsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<LackingDocument>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListLackingDocumentsResponse = ListLackingDocumentsResponses[keyof ListLackingDocumentsResponses];
-
-export type ListDocumentsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        /**
-         * Only documents of this data source.
-         */
-        data_source_key?: 'sat_cfdi_issued' | 'sat_cfdi_received' | 'sat_csf' | 'sat_opinion_32d' | 'sat_obligations' | 'sat_declaracion_anual' | 'sat_declaracion_mensual' | 'sat_miinformacion' | 'sat_certificates' | 'sat_rug';
-        kind?: DocumentKind;
-        /**
-         * Only documents whose period ends on this day or later; without a period, that are dated so.
-         */
-        from?: string;
-        /**
-         * Only documents whose period ends on this day or earlier; without a period, that are dated so.
-         */
-        to?: string;
-        /**
-         * `latest`: only the latest version of each series.
-         */
-        version?: 'all' | 'latest';
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents';
-};
-
-export type ListDocumentsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListDocumentsError = ListDocumentsErrors[keyof ListDocumentsErrors];
-
-export type ListDocumentsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Document>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListDocumentsResponse = ListDocumentsResponses[keyof ListDocumentsResponses];
-
-export type GetTaxProfileData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/tax-profile';
-};
-
-export type GetTaxProfileErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetTaxProfileError = GetTaxProfileErrors[keyof GetTaxProfileErrors];
-
-export type GetTaxProfileResponses = {
-    /**
-     * OK
-     */
-    200: TaxProfile;
-};
-
-export type GetTaxProfileResponse = GetTaxProfileResponses[keyof GetTaxProfileResponses];
-
-export type GetDocumentData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        document_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents/{document_id}';
-};
-
-export type GetDocumentErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or no such document that you can read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetDocumentError = GetDocumentErrors[keyof GetDocumentErrors];
-
-export type GetDocumentResponses = {
-    /**
-     * OK
-     */
-    200: Document;
-};
-
-export type GetDocumentResponse = GetDocumentResponses[keyof GetDocumentResponses];
-
-export type ReadDocumentData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        document_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/documents/{document_id}/content';
-};
-
-export type ReadDocumentErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or no such document that you can read.
-     */
-    404: Problem;
-    /**
-     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
-     */
-    416: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ReadDocumentError = ReadDocumentErrors[keyof ReadDocumentErrors];
-
-export type ReadDocumentResponses = {
-    /**
-     * The document
-     */
-    200: Blob | File;
-    /**
-     * The part that Range asks for
-     */
-    206: Blob | File;
-};
-
-export type ReadDocumentResponse = ReadDocumentResponses[keyof ReadDocumentResponses];
-
-export type ListObligationsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/obligations';
-};
-
-export type ListObligationsErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListObligationsError = ListObligationsErrors[keyof ListObligationsErrors];
-
-export type ListObligationsResponses = {
-    /**
-     * OK
-     */
-    200: Obligations;
-};
-
-export type ListObligationsResponse = ListObligationsResponses[keyof ListObligationsResponses];
-
-export type ListNotificationsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        status?: NotificationStatus;
-        kind?: NotificationKind;
-        /**
-         * Only what was sent at this instant or later.
-         */
-        since?: string;
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications';
-};
-
-export type ListNotificationsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListNotificationsError = ListNotificationsErrors[keyof ListNotificationsErrors];
-
-export type ListNotificationsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<Notification>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListNotificationsResponse = ListNotificationsResponses[keyof ListNotificationsResponses];
-
-export type GetNotificationData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        notification_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications/{notification_id}';
-};
-
-export type GetNotificationErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or no such notification that you can read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetNotificationError = GetNotificationErrors[keyof GetNotificationErrors];
-
-export type GetNotificationResponses = {
-    /**
-     * OK
-     */
-    200: Notification;
-};
-
-export type GetNotificationResponse = GetNotificationResponses[keyof GetNotificationResponses];
-
-export type ReadNotificationDocumentData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query: {
-        notification_id: string;
-        /**
-         * Opens the notification if it is pending, which makes the acknowledgement of receipt at the tax authority and begins the periods of the law. Needs the role owner or admin.
-         */
-        acknowledge_notification?: boolean;
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/buzon/document';
-};
-
-export type ReadNotificationDocumentErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * A credential with the role member acknowledges.
-     */
-    403: Problem;
-    /**
-     * There is no active connection to the fiscal entity, no such notification that you can read, or it has no document. The detail says when one without a document was opened.
-     */
-    404: Problem;
-    /**
-     * `would_notify`: the notification is pending, and the request does not acknowledge that it is opened. `open_deadline` is its deadline. `fiscal_entity.not_active`: the document is not fetched yet, and cannot be while an unpaid invoice pauses the connection, or because it was paused meanwhile. `notification.not_openable`: this deployment opens no notifications. `notification.not_fetched`: the document comes with a run, and cannot be asked for in this deployment. `credential.changed`: the credential that acknowledges was revoked, or became a member’s, while the request was carried out.
-     */
-    409: Problem;
-    /**
-     * The file has none of the bytes that Range asks for. Content-Range says how many it has.
-     */
-    416: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ReadNotificationDocumentError = ReadNotificationDocumentErrors[keyof ReadNotificationDocumentErrors];
-
-export type ReadNotificationDocumentResponses = {
-    /**
-     * The document
-     */
-    200: Blob | File;
-    /**
-     * The document is being fetched
-     */
-    202: NotificationFetching;
-    /**
-     * The part that Range asks for
-     */
-    206: Blob | File;
-};
-
-export type ReadNotificationDocumentResponse = ReadNotificationDocumentResponses[keyof ReadNotificationDocumentResponses];
-
-export type ListImportsData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: {
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-    };
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports';
-};
-
-export type ListImportsErrors = {
-    /**
-     * The cursor or an identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListImportsError = ListImportsErrors[keyof ListImportsErrors];
-
-export type ListImportsResponses = {
-    /**
-     * OK
-     */
-    200: {
-        data: Array<ImportSummary>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
-};
-
-export type ListImportsResponse = ListImportsResponses[keyof ListImportsResponses];
-
-export type ImportCfdiData = {
-    /**
-     * One XML, one metadata TXT, or a ZIP.
-     */
-    body: Blob | File;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports';
-};
-
-export type ImportCfdiErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no connection to the fiscal entity.
-     */
-    404: Problem;
-    /**
-     * The upload does not fit into the bytes that the plan allows a day or in all (`import.plan_limit`). Nothing is stored. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body is too large.
-     */
-    413: Problem;
-    /**
-     * The content type of the body is not accepted.
-     */
-    415: Problem;
-    /**
-     * The body is empty. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ImportCfdiError = ImportCfdiErrors[keyof ImportCfdiErrors];
-
-export type ImportCfdiResponses = {
-    /**
-     * The import. It is queued.
-     */
-    202: Import;
-};
-
-export type ImportCfdiResponse = ImportCfdiResponses[keyof ImportCfdiResponses];
-
-export type DeleteImportData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        import_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}';
-};
-
-export type DeleteImportErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The role of the credential does not permit this.
-     */
-    403: Problem;
-    /**
-     * The organization has no connection to the fiscal entity, or no such import.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type DeleteImportError = DeleteImportErrors[keyof DeleteImportErrors];
-
-export type DeleteImportResponses = {
-    /**
-     * The import. It is being deleted, and is not found once that is done.
-     */
-    202: Import;
-};
-
-export type DeleteImportResponse = DeleteImportResponses[keyof DeleteImportResponses];
-
-export type GetImportData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-        import_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports/{import_id}';
-};
-
-export type GetImportErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity, or no such import.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetImportError = GetImportErrors[keyof GetImportErrors];
-
-export type GetImportResponses = {
-    /**
-     * OK
-     */
-    200: Import;
-};
-
-export type GetImportResponse = GetImportResponses[keyof GetImportResponses];
-
-export type GetRepseData = {
-    body?: never;
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/repse';
-};
-
-export type GetRepseErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetRepseError = GetRepseErrors[keyof GetRepseErrors];
-
-export type GetRepseResponses = {
-    /**
-     * OK
-     */
-    200: RepseStatus;
-    /**
-     * The registry has not answered yet
-     */
-    202: RepseChecking;
-};
-
-export type GetRepseResponse = GetRepseResponses[keyof GetRepseResponses];
-
-export type RefreshRepseData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        /**
-         * An identifier with the prefix `fe_`, or its UUID form.
-         */
-        fiscal_entity_id: string;
-    };
-    query?: never;
-    url: '/v1/fiscal-entities/{fiscal_entity_id}/repse/refresh';
-};
-
-export type RefreshRepseErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity.
-     */
-    404: Problem;
-    /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type RefreshRepseError = RefreshRepseErrors[keyof RefreshRepseErrors];
-
-export type RefreshRepseResponses = {
-    /**
-     * The look-up is queued
-     */
-    202: RepseQueued;
-};
-
-export type RefreshRepseResponse = RefreshRepseResponses[keyof RefreshRepseResponses];
-
-export type SearchCfdiData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-        /**
-         * The greatest number of items in the page.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
-         */
-        cursor?: string;
-        direction?: 'issued' | 'received';
-        estatus?: 'vigente' | 'cancelado';
-        /**
-         * One or more of I, E, P, N and T, separated by commas.
-         */
-        tipo_comprobante?: string;
-        /**
-         * One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.
-         */
-        payment_status?: string;
-        /**
-         * RFC of the other party, whether it is the issuer or the receiver.
-         */
-        counterparty_rfc?: string;
-        emisor_rfc?: string;
-        receptor_rfc?: string;
-        /**
-         * At most 100, separated by commas.
-         */
-        uuid?: string;
-        /**
-         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
-         */
-        issued_from?: string;
-        /**
-         * Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.
-         */
-        issued_to?: string;
-        metodo_pago?: 'PUE' | 'PPD';
-        forma_pago?: string;
-        uso_cfdi?: string;
-        currency?: string;
-        serie?: string;
-        folio?: string;
-        version?: '3.2' | '3.3' | '4.0' | '1.0' | '2.0';
-        /**
-         * Like issued_from, for the time of cancellation. Only cancelled documents are returned.
-         */
-        cancelled_from?: string;
-        /**
-         * Like issued_to, for the time of cancellation. Only cancelled documents are returned.
-         */
-        cancelled_to?: string;
-        /**
-         * First day of last_payment_at. Only documents with a payment are returned.
-         */
-        paid_from?: string;
-        /**
-         * Last day of last_payment_at. Only documents with a payment are returned.
-         */
-        paid_to?: string;
-        /**
-         * Least total, in the document’s own currency.
-         */
-        total_min?: string;
-        /**
-         * Greatest total, in the document’s own currency.
-         */
-        total_max?: string;
-        /**
-         * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
-         */
-        balance_min?: string;
-        /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
-         */
-        as_of?: string;
-        /**
-         * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas.
-         */
-        blacklist?: string;
-        /**
-         * One or more relations to other documents, such as 01, separated by commas.
-         */
-        tipo_relacion?: string;
-        has_xml?: 'true' | 'false';
-        /**
-         * No PDFs are stored yet, so `true` finds nothing.
-         */
-        has_pdf?: 'true' | 'false';
-        kind?: 'cfdi' | 'retenciones';
-        /**
-         * Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.
-         */
-        is_substituted?: 'true' | 'false';
-        /**
-         * Whether the issuer and the receiver are the same RFC.
-         */
-        to_itself?: 'true' | 'false';
-    };
-    url: '/v1/cfdi';
-};
-
-export type SearchCfdiErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type SearchCfdiError = SearchCfdiErrors[keyof SearchCfdiErrors];
-
-export type SearchCfdiResponses = {
-    /**
-     * OK
-     */
-    200: CfdiPage;
-};
-
-export type SearchCfdiResponse = SearchCfdiResponses[keyof SearchCfdiResponses];
-
-export type SummarizeCfdiMonthsData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-        /**
-         * The first month or day. The default is eleven months before the month of `to`.
-         */
-        from?: string;
-        /**
-         * The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.
-         */
-        to?: string;
-        /**
-         * By default there is a row for each direction.
-         */
-        direction?: 'issued' | 'received';
-    };
-    url: '/v1/cfdi/summary/monthly';
-};
-
-export type SummarizeCfdiMonthsErrors = {
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type SummarizeCfdiMonthsError = SummarizeCfdiMonthsErrors[keyof SummarizeCfdiMonthsErrors];
-
-export type SummarizeCfdiMonthsResponses = {
-    /**
-     * OK
-     */
-    200: CfdiMonthlySummary;
-};
-
-export type SummarizeCfdiMonthsResponse = SummarizeCfdiMonthsResponses[keyof SummarizeCfdiMonthsResponses];
-
-export type ListCfdiChangesData = {
-    body?: never;
-    path?: never;
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-        /**
-         * The greatest number of changes in the answer.
-         */
-        limit?: number;
-        /**
-         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read.
-         */
-        cursor?: string;
-        /**
-         * Without a cursor: `now` leaves out everything until now. The answer is empty and has the cursor to go on with.
-         */
-        from?: 'now';
-    };
-    url: '/v1/cfdi/changes';
-};
-
-export type ListCfdiChangesErrors = {
-    /**
-     * The cursor is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListCfdiChangesError = ListCfdiChangesErrors[keyof ListCfdiChangesErrors];
-
-export type ListCfdiChangesResponses = {
-    /**
-     * OK
-     */
-    200: CfdiChanges;
-};
-
-export type ListCfdiChangesResponse = ListCfdiChangesResponses[keyof ListCfdiChangesResponses];
-
-export type GetCfdiData = {
-    body?: never;
-    path: {
-        /**
-         * In upper or lower case.
-         */
-        uuid: string;
-    };
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-        /**
-         * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
-         */
-        as_of?: string;
-    };
-    url: '/v1/cfdi/{uuid}';
-};
-
-export type GetCfdiErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetCfdiError = GetCfdiErrors[keyof GetCfdiErrors];
-
-export type GetCfdiResponses = {
-    /**
-     * OK
-     */
-    200: CfdiDetail;
-};
-
-export type GetCfdiResponse = GetCfdiResponses[keyof GetCfdiResponses];
-
-export type ListCfdiPaymentsData = {
-    body?: never;
-    path: {
-        /**
-         * In upper or lower case.
-         */
-        uuid: string;
-    };
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-    };
-    url: '/v1/cfdi/{uuid}/payments';
-};
-
-export type ListCfdiPaymentsErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type ListCfdiPaymentsError = ListCfdiPaymentsErrors[keyof ListCfdiPaymentsErrors];
-
-export type ListCfdiPaymentsResponses = {
-    /**
-     * OK
-     */
-    200: CfdiPayments;
-};
-
-export type ListCfdiPaymentsResponse = ListCfdiPaymentsResponses[keyof ListCfdiPaymentsResponses];
-
-export type GetCfdiXmlData = {
-    body?: never;
-    path: {
-        /**
-         * In upper or lower case.
-         */
-        uuid: string;
-    };
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-    };
-    url: '/v1/cfdi/{uuid}/xml';
-};
-
-export type GetCfdiXmlErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI. With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.
-     */
-    404: Problem;
-    /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
-     */
-    422: Problem;
-    /**
-     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-};
-
-export type GetCfdiXmlError = GetCfdiXmlErrors[keyof GetCfdiXmlErrors];
-
-export type GetCfdiXmlResponses = {
-    /**
-     * The XML
-     */
-    200: Blob | File;
-};
-
-export type GetCfdiXmlResponse = GetCfdiXmlResponses[keyof GetCfdiXmlResponses];
-
-export type CheckCfdiStatusData = {
-    body?: never;
-    headers?: {
-        /**
-         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
-         */
-        'Idempotency-Key'?: string;
-    };
-    path: {
-        /**
-         * In upper or lower case.
-         */
-        uuid: string;
-    };
-    query?: {
-        /**
-         * Required, unless `fiscalEntityId` is given.
-         */
-        fiscal_entity_id?: string;
-        /**
-         * Alternative spelling of `fiscal_entity_id`.
-         */
-        fiscalEntityId?: string;
-    };
-    url: '/v1/cfdi/{uuid}/status-check';
-};
-
-export type CheckCfdiStatusErrors = {
-    /**
-     * An identifier in the path is malformed.
-     */
-    400: Problem;
-    /**
-     * The credential is absent, malformed, expired or revoked.
-     */
-    401: Problem;
-    /**
-     * There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.
-     */
-    404: Problem;
-    /**
-     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
-     */
-    409: Problem;
-    /**
-     * With the code `cfdi.retenciones_status`: the document is a CFDI de retenciones, about which the service does not ask. The Idempotency-Key is malformed, or was sent with another request.
-     */
-    422: Problem;
-    /**
-     * You checked the document less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
-     */
-    429: Problem;
-    /**
-     * The authority does not answer. Nothing is known and nothing has changed. Try again later.
-     */
-    503: Problem;
-};
-
-export type CheckCfdiStatusError = CheckCfdiStatusErrors[keyof CheckCfdiStatusErrors];
-
-export type CheckCfdiStatusResponses = {
-    /**
-     * OK
-     */
-    200: Cfdi;
-};
-
-export type CheckCfdiStatusResponse = CheckCfdiStatusResponses[keyof CheckCfdiStatusResponses];
-
 export type LookUpBlacklistsData = {
     body?: never;
     path?: never;
@@ -12743,14 +16691,1018 @@ export type WatchBlacklistsResponses = {
     /**
      * OK
      */
-    200: {
-        data: Array<CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent>;
-        has_more: boolean;
-        next_cursor: string | null;
-    };
+    200: EventPage;
 };
 
 export type WatchBlacklistsResponse = WatchBlacklistsResponses[keyof WatchBlacklistsResponses];
+
+export type GetOrganizationData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/organization';
+};
+
+export type GetOrganizationErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetOrganizationError = GetOrganizationErrors[keyof GetOrganizationErrors];
+
+export type GetOrganizationResponses = {
+    /**
+     * OK
+     */
+    200: Organization;
+};
+
+export type GetOrganizationResponse = GetOrganizationResponses[keyof GetOrganizationResponses];
+
+export type UpdateOrganizationData = {
+    body: OrganizationChanges;
+    path?: never;
+    query?: never;
+    url: '/v1/organization';
+};
+
+export type UpdateOrganizationErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UpdateOrganizationError = UpdateOrganizationErrors[keyof UpdateOrganizationErrors];
+
+export type UpdateOrganizationResponses = {
+    /**
+     * OK
+     */
+    200: Organization;
+};
+
+export type UpdateOrganizationResponse = UpdateOrganizationResponses[keyof UpdateOrganizationResponses];
+
+export type ListMembersData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/team/members';
+};
+
+export type ListMembersErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListMembersError = ListMembersErrors[keyof ListMembersErrors];
+
+export type ListMembersResponses = {
+    /**
+     * OK
+     */
+    200: MemberPage;
+};
+
+export type ListMembersResponse = ListMembersResponses[keyof ListMembersResponses];
+
+export type InviteMemberData = {
+    body: InvitationDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/team/members/invite';
+};
+
+export type InviteMemberErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * A member of the organization has this e-mail address, as many invitations are pending as the plan allows (`invitation.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type InviteMemberError = InviteMemberErrors[keyof InviteMemberErrors];
+
+export type InviteMemberResponses = {
+    /**
+     * The invitation with its token, which is shown only in this answer
+     */
+    201: NewInvitation;
+};
+
+export type InviteMemberResponse = InviteMemberResponses[keyof InviteMemberResponses];
+
+export type RemoveMemberData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the member.
+         */
+        member_id: string;
+    };
+    query?: {
+        /**
+         * With true, the credentials that the member made stay valid. The member’s own credentials are always revoked.
+         */
+        keep_credentials?: boolean;
+    };
+    url: '/v1/team/members/{member_id}';
+};
+
+export type RemoveMemberErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * There is no such member.
+     */
+    404: Problem;
+    /**
+     * The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RemoveMemberError = RemoveMemberErrors[keyof RemoveMemberErrors];
+
+export type RemoveMemberResponses = {
+    /**
+     * The member is removed.
+     */
+    200: MemberRemoval;
+};
+
+export type RemoveMemberResponse = RemoveMemberResponses[keyof RemoveMemberResponses];
+
+export type UpdateMemberData = {
+    body: MemberChanges;
+    path: {
+        /**
+         * The identifier of the member.
+         */
+        member_id: string;
+    };
+    query?: never;
+    url: '/v1/team/members/{member_id}';
+};
+
+export type UpdateMemberErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * There is no such member.
+     */
+    404: Problem;
+    /**
+     * The member is the last owner who can act: there is no other owner, or no other credential with the role owner that is valid for as long. Or other requests keep changing the member.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type UpdateMemberError = UpdateMemberErrors[keyof UpdateMemberErrors];
+
+export type UpdateMemberResponses = {
+    /**
+     * OK
+     */
+    200: Member;
+};
+
+export type UpdateMemberResponse = UpdateMemberResponses[keyof UpdateMemberResponses];
+
+export type ListInvitationsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/team/invitations';
+};
+
+export type ListInvitationsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListInvitationsError = ListInvitationsErrors[keyof ListInvitationsErrors];
+
+export type ListInvitationsResponses = {
+    /**
+     * OK
+     */
+    200: InvitationPage;
+};
+
+export type ListInvitationsResponse = ListInvitationsResponses[keyof ListInvitationsResponses];
+
+export type WithdrawInvitationData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the invitation.
+         */
+        invitation_id: string;
+    };
+    query?: never;
+    url: '/v1/team/invitations/{invitation_id}';
+};
+
+export type WithdrawInvitationErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * There is no such pending invitation: it is unknown, was accepted, replaced or withdrawn, or has expired.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type WithdrawInvitationError = WithdrawInvitationErrors[keyof WithdrawInvitationErrors];
+
+export type WithdrawInvitationResponses = {
+    /**
+     * The invitation is withdrawn.
+     */
+    204: void;
+};
+
+export type WithdrawInvitationResponse = WithdrawInvitationResponses[keyof WithdrawInvitationResponses];
+
+export type ListCredentialsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/credentials';
+};
+
+export type ListCredentialsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListCredentialsError = ListCredentialsErrors[keyof ListCredentialsErrors];
+
+export type ListCredentialsResponses = {
+    /**
+     * OK
+     */
+    200: CredentialPage;
+};
+
+export type ListCredentialsResponse = ListCredentialsResponses[keyof ListCredentialsResponses];
+
+export type CreateCredentialData = {
+    body: CredentialDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/credentials';
+};
+
+export type CreateCredentialErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has as many credentials as its plan allows (`credential.plan_limit`), or the credential of the request was revoked or got another role in the meantime. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateCredentialError = CreateCredentialErrors[keyof CreateCredentialErrors];
+
+export type CreateCredentialResponses = {
+    /**
+     * The credential with its secret, which is shown only in this answer
+     */
+    201: NewCredential;
+};
+
+export type CreateCredentialResponse = CreateCredentialResponses[keyof CreateCredentialResponses];
+
+export type GetOrganizationStatsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/organization/stats';
+};
+
+export type GetOrganizationStatsErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetOrganizationStatsError = GetOrganizationStatsErrors[keyof GetOrganizationStatsErrors];
+
+export type GetOrganizationStatsResponses = {
+    /**
+     * OK
+     */
+    200: OrganizationStats;
+};
+
+export type GetOrganizationStatsResponse = GetOrganizationStatsResponses[keyof GetOrganizationStatsResponses];
+
+export type RevokeCredentialData = {
+    body?: never;
+    path: {
+        /**
+         * The public half of the credential.
+         */
+        api_key: string;
+    };
+    query?: never;
+    url: '/v1/credentials/{api_key}';
+};
+
+export type RevokeCredentialErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * There is no such credential.
+     */
+    404: Problem;
+    /**
+     * No other credential with the role owner is valid for as long as this one.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type RevokeCredentialError = RevokeCredentialErrors[keyof RevokeCredentialErrors];
+
+export type RevokeCredentialResponses = {
+    /**
+     * The credential is revoked.
+     */
+    204: void;
+};
+
+export type RevokeCredentialResponse = RevokeCredentialResponses[keyof RevokeCredentialResponses];
+
+export type ListAuditEventsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The identifier of what was changed.
+         */
+        resource_id?: string;
+        /**
+         * What was done, such as `extractor.created`.
+         */
+        action?: string;
+        /**
+         * Lists only the changes of this credential, by its api_key, or of this process, `system:` and its name.
+         */
+        actor?: string;
+        /**
+         * Lists only changes at this instant or later.
+         */
+        since?: string;
+        /**
+         * Lists only changes at this instant or before.
+         */
+        until?: string;
+    };
+    url: '/v1/audit-events';
+};
+
+export type ListAuditEventsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListAuditEventsError = ListAuditEventsErrors[keyof ListAuditEventsErrors];
+
+export type ListAuditEventsResponses = {
+    /**
+     * OK
+     */
+    200: AuditEventPage;
+};
+
+export type ListAuditEventsResponse = ListAuditEventsResponses[keyof ListAuditEventsResponses];
+
+export type GetBillingData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing';
+};
+
+export type GetBillingErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetBillingError = GetBillingErrors[keyof GetBillingErrors];
+
+export type GetBillingResponses = {
+    /**
+     * OK
+     */
+    200: Billing;
+};
+
+export type GetBillingResponse = GetBillingResponses[keyof GetBillingResponses];
+
+export type GetBillingPlanData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/plan';
+};
+
+export type GetBillingPlanErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetBillingPlanError = GetBillingPlanErrors[keyof GetBillingPlanErrors];
+
+export type GetBillingPlanResponses = {
+    /**
+     * OK
+     */
+    200: BillingPlan;
+};
+
+export type GetBillingPlanResponse = GetBillingPlanResponses[keyof GetBillingPlanResponses];
+
+export type ListBillingPlansData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/plans';
+};
+
+export type ListBillingPlansErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListBillingPlansError = ListBillingPlansErrors[keyof ListBillingPlansErrors];
+
+export type ListBillingPlansResponses = {
+    /**
+     * OK
+     */
+    200: OfferedPlanList;
+};
+
+export type ListBillingPlansResponse = ListBillingPlansResponses[keyof ListBillingPlansResponses];
+
+export type GetBillingUsageData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/usage';
+};
+
+export type GetBillingUsageErrors = {
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetBillingUsageError = GetBillingUsageErrors[keyof GetBillingUsageErrors];
+
+export type GetBillingUsageResponses = {
+    /**
+     * OK
+     */
+    200: BillingUsage;
+};
+
+export type GetBillingUsageResponse = GetBillingUsageResponses[keyof GetBillingUsageResponses];
+
+export type ListInvoicesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/billing/invoices';
+};
+
+export type ListInvoicesErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListInvoicesError = ListInvoicesErrors[keyof ListInvoicesErrors];
+
+export type ListInvoicesResponses = {
+    /**
+     * OK
+     */
+    200: InvoicePage;
+};
+
+export type ListInvoicesResponse = ListInvoicesResponses[keyof ListInvoicesResponses];
+
+export type ReceiveStripeEventData = {
+    /**
+     * A Stripe event.
+     */
+    body: Blob | File;
+    path?: never;
+    query?: never;
+    url: '/v1/billing/stripe/webhook';
+};
+
+export type ReceiveStripeEventErrors = {
+    /**
+     * The signature is absent, wrong or older than 5 minutes, or the body is not a Stripe event.
+     */
+    400: Problem;
+    /**
+     * Stripe is not the payment provider.
+     */
+    404: Problem;
+    /**
+     * Other requests keep changing the billing of the organization.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body is empty.
+     */
+    422: Problem;
+};
+
+export type ReceiveStripeEventError = ReceiveStripeEventErrors[keyof ReceiveStripeEventErrors];
+
+export type ReceiveStripeEventResponses = {
+    /**
+     * OK
+     */
+    200: ReceiveStripeEventAnswer;
+};
+
+export type ReceiveStripeEventResponse = ReceiveStripeEventResponses[keyof ReceiveStripeEventResponses];
+
+export type ListBillingRfcsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/billing/rfcs';
+};
+
+export type ListBillingRfcsErrors = {
+    /**
+     * The cursor is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListBillingRfcsError = ListBillingRfcsErrors[keyof ListBillingRfcsErrors];
+
+export type ListBillingRfcsResponses = {
+    /**
+     * OK
+     */
+    200: BillingRfcPage;
+};
+
+export type ListBillingRfcsResponse = ListBillingRfcsResponses[keyof ListBillingRfcsResponses];
+
+export type ChangeBillingRfcData = {
+    body: BillingRfcChanges;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/billing/rfcs/{fiscal_entity_id}';
+};
+
+export type ChangeBillingRfcErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).
+     */
+    402: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing the connection.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+    /**
+     * Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.
+     */
+    503: Problem;
+};
+
+export type ChangeBillingRfcError = ChangeBillingRfcErrors[keyof ChangeBillingRfcErrors];
+
+export type ChangeBillingRfcResponses = {
+    /**
+     * OK
+     */
+    200: BillingRfc;
+};
+
+export type ChangeBillingRfcResponse = ChangeBillingRfcResponses[keyof ChangeBillingRfcResponses];
 
 export type ArrangeOrganizationData = {
     body: OrganizationScenario;
@@ -13189,6 +18141,9 @@ export type ArrangePaymentData = {
         'Idempotency-Key'?: string;
     };
     path: {
+        /**
+         * The identifier of the invoice.
+         */
         invoice_id: string;
     };
     query?: never;
