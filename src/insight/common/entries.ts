@@ -1,6 +1,6 @@
 import type { Ctx } from '../../platform/context.ts'
 import { type Fragment, prepared, withLiterals } from '../../platform/db/fragment.ts'
-import { inTurn } from '../../platform/locks/turns.ts'
+import { limitReadings } from '../../platform/locks/readings.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
@@ -43,7 +43,7 @@ export async function pageOfEntries<Row extends EntryRow>(
   const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
   const statements = partitionsToRead(ledger).flatMap((partition) => select(partition, after, limit + 1) ?? [])
   const read = () => ledger.d1.batch<Row>(statements.map((one) => prepared(ledger.d1, withLiterals(one))))
-  const found = statements.length === 0 ? [] : await inTurn(ctx, read)
+  const found = statements.length === 0 ? [] : await limitReadings(ctx, read)
   const rows = found.flatMap(({ results }) => results).sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
   const page = rows.slice(0, limit)
   const amounts = await amountsOf(page)

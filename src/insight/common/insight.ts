@@ -2,7 +2,7 @@ import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Fragment } from '../../platform/db/fragment.ts'
-import { inTurn } from '../../platform/locks/turns.ts'
+import { limitReadings } from '../../platform/locks/readings.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -84,7 +84,7 @@ const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as th
 export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
   const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
-    inTurn(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
+    limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
   ])
   const { windows, window } = ledger
   const [only] = span.directions.length === 1 ? span.directions : []

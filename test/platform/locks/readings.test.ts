@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { inTurn } from '../../../src/platform/locks/turns.ts'
+import { limitReadings } from '../../../src/platform/locks/readings.ts'
 
-const ctxOf = (id: string) => ({ organization: { id } }) as Parameters<typeof inTurn>[0]
+const ctxOf = (id: string) => ({ organization: { id } }) as Parameters<typeof limitReadings>[0]
 
 it('an organization that asks for much at once does not keep another one waiting', async () => {
   let [running, most] = [0, 0]
@@ -14,8 +14,8 @@ it('an organization that asks for much at once does not keep another one waiting
     await released
     running--
   }
-  const many = Array.from({ length: 10 }, () => inTurn(ctxOf('a'), slow))
-  const other = await inTurn(ctxOf('b'), async () => running)
+  const many = Array.from({ length: 10 }, () => limitReadings(ctxOf('a'), slow))
+  const other = await limitReadings(ctxOf('b'), async () => running)
   expect(other).toBeLessThanOrEqual(2)
   release()
   await Promise.all(many)
@@ -23,6 +23,6 @@ it('an organization that asks for much at once does not keep another one waiting
 })
 
 it('gives the place back when a reading fails', async () => {
-  for (let n = 0; n < 5; n++) await expect(inTurn(ctxOf('c'), () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
-  expect(await inTurn(ctxOf('c'), () => Promise.resolve('read'))).toBe('read')
+  for (let n = 0; n < 5; n++) await expect(limitReadings(ctxOf('c'), () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+  expect(await limitReadings(ctxOf('c'), () => Promise.resolve('read'))).toBe('read')
 })
