@@ -48,7 +48,7 @@ function replace(fresh: string): void {
   const [from, to] = [fresh, BUILT].map((folder) => join(folder, 'assets')) as [string, string]
   mkdirSync(to, { recursive: true })
   const names = readdirSync(from)
-  for (const name of names) if (!existsSync(join(to, name))) renameSync(join(from, name), join(to, name))
+  for (const name of names) renameSync(join(from, name), join(to, name))
   renameSync(join(fresh, 'index.html'), join(BUILT, 'index.html'))
   for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { force: true })
 }

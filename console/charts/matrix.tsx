@@ -37,9 +37,9 @@ export function Matrix({ months, choose, chosen }: Props) {
   const [ref, width] = useWidth()
   const names = [...new Set(months.map(({ month }) => month))].sort()
   const label = width > 420 ? LABEL : 0
-  const step = Math.max(3.5, Math.min(choose ? 26 : 16, (width - label) / Math.max(1, names.length)))
+  const step = Math.max(3.5, Math.min(26, (width - label) / Math.max(1, names.length)))
   const cell = step - (step > 6 ? GAP : 1)
-  const tall = choose ? Math.max(16, Math.min(24, cell)) : Math.max(10, Math.min(15, cell))
+  const tall = choose ? Math.max(16, Math.min(24, cell)) : Math.max(10, Math.min(16, cell))
   const cells = new Map(months.map((one) => [`${one.source} ${one.month}`, one]))
   const complete = months.filter(({ status }) => status === 'complete').length
   const sayOf = (one: CoverageMonth) => `${t.source[one.source]}, ${monthName(one.month, 'long')}: ${t.state[stateOf(one)]}`
