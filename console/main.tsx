@@ -1,5 +1,3 @@
-import './tokens.css'
-import './base.css'
 import { QueryClientProvider } from '@tanstack/preact-query'
 import { render } from 'preact'
 import { queries } from './api/queries.ts'

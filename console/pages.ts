@@ -14,7 +14,7 @@ export interface Page {
   icon?: LucideIcon
   /** Its place in the menu of its group. */
   order?: number
-  load: () => Promise<{ default: ComponentType<Record<string, string>> }>
+  load: () => Promise<{ default: ComponentType<never> }>
 }
 
 export const GROUPS = ['work', 'insight', 'automation', 'account'] as const

@@ -24,8 +24,7 @@ export function buildConsole(): void {
   const stamp = sources()
   const stamped = join(BUILT, 'built-from.txt')
   if (existsSync(stamped) && readFileSync(stamped, 'utf8') === stamp) return
-  // A service may be serving the folder, and another process may be building it: each builds a folder of its own and puts it there whole.
-  const [fresh, old] = ['new', 'old'].map((name) => join(ROOT, `.wrangler/console-${name}-${process.pid}`)) as [string, string]
+  const fresh = join(ROOT, `.wrangler/console-${process.pid}`)
   const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
   const { status, stdout, stderr } = spawnSync(process.execPath, [vite, 'build', '--config', 'console/vite.config.ts'], {
     cwd: ROOT,
@@ -34,13 +33,24 @@ export function buildConsole(): void {
   })
   try {
     if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`)
-    writeFileSync(join(fresh, 'built-from.txt'), stamp)
-    mkdirSync(dirname(BUILT), { recursive: true })
-    if (existsSync(BUILT)) renameSync(BUILT, old)
-    renameSync(fresh, BUILT)
+    replace(fresh)
+    writeFileSync(stamped, stamp)
   } finally {
-    for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true })
+    rmSync(fresh, { recursive: true, force: true })
   }
+}
+
+/**
+ * A service may be serving the folder, and watching it: new files come first, under names of their content, then the page that names them, and
+ * the old files go last.
+ */
+function replace(fresh: string): void {
+  const [from, to] = [fresh, BUILT].map((folder) => join(folder, 'assets')) as [string, string]
+  mkdirSync(to, { recursive: true })
+  const names = readdirSync(from)
+  for (const name of names) renameSync(join(from, name), join(to, name))
+  renameSync(join(fresh, 'index.html'), join(BUILT, 'index.html'))
+  for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { force: true })
 }
 
 if (import.meta.main) buildConsole()

@@ -9,7 +9,7 @@ import { Empty, Skeleton } from '../parts/states.tsx'
 import css from './shell.module.css'
 import { words } from './words.ts'
 
-const ROUTES = PAGES.map((page) => ({ ...page, Page: lazy(page.load) as ComponentType<Record<string, string>> }))
+const ROUTES = PAGES.map((page) => ({ ...page, Page: lazy(page.load) as unknown as ComponentType<Record<string, string>> }))
 
 function Titled({ name, children }: { name: Words<string>; children: ComponentChildren }) {
   const title = useWords(name)

@@ -1,0 +1,10 @@
+import { Bell } from 'lucide-preact'
+import type { Page } from '../../../pages.ts'
+
+export const page: Page = {
+  path: '/alerts',
+  name: { es: 'Alertas', en: 'Alerts' },
+  icon: Bell,
+  order: 50,
+  load: () => import('./alerts.tsx'),
+}

@@ -1,0 +1,117 @@
+import { useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/hooks'
+import { useLocation, useSearchParams } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
+import { faultOf } from '../../../api/problems.ts'
+import { billingQuery, useSend } from '../../../api/queries.ts'
+import type { FiscalEntity } from '../../../api/routes.d.ts'
+import { count } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Button, ButtonLink } from '../../../parts/button.tsx'
+import { Actions, Field, Form } from '../../../parts/field.tsx'
+import { Panel, Title } from '../../../parts/page.tsx'
+import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import css from './connect.module.css'
+import { type Kind, LoginFields, loginOf } from './login-fields.tsx'
+import { words } from './words.ts'
+
+const CHANGES = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing', 'coverage']
+
+type Draft = { rfc: string; name?: string } & Awaited<ReturnType<typeof loginOf>>
+
+function New() {
+  const t = useWords(words)
+  const [, go] = useLocation()
+  const [kind, choose] = useState<Kind>('ciec')
+  const { data: billing } = useQuery(billingQuery)
+  const connecting = useSend((body: Draft, headers) => answer(api.POST('/v1/fiscal-entities', { body, headers })), CHANGES)
+  const submit = async (form: FormData) => {
+    const name = String(form.get('name') ?? '').trim()
+    const draft = { rfc: String(form.get('rfc')).trim().toUpperCase(), ...(name && { name }), ...(await loginOf(form, kind)) }
+    connecting.mutate(draft, { onSuccess: ({ fiscal_entity_id }) => go(`/rfcs/${fiscal_entity_id}`) })
+  }
+  const { error } = connecting
+  return (
+    <>
+      <Title text={t.title} lead={t.lead} />
+      <div class={css.narrow}>
+        <Panel>
+          <Form onSubmit={(form) => void submit(form)}>
+            <Field
+              label={t.rfc}
+              hint={t.rfcHint}
+              name="rfc"
+              required
+              minLength={12}
+              maxLength={13}
+              spellcheck={false}
+              autocomplete="off"
+              autocapitalize="characters"
+              fault={faultOf(error, 'rfc')}
+            />
+            <Field label={t.name} name="name" maxLength={200} autocomplete="off" fault={faultOf(error, 'name')} />
+            <LoginFields kind={kind} choose={choose} error={error} />
+            <Problem error={error} />
+            <Actions>
+              <Button kind="primary" type="submit" needs="admin" isBusy={connecting.isPending}>
+                {t.connect}
+              </Button>
+              <ButtonLink href="/">{t.cancel}</ButtonLink>
+            </Actions>
+            {connecting.isPending && <p role="status">{t.verifying}</p>}
+          </Form>
+        </Panel>
+        {billing && billing.seats.allowance !== null && (
+          <p class={css.soft}>{t.seats(count(billing.seats.used), count(billing.seats.allowance))}</p>
+        )}
+      </div>
+    </>
+  )
+}
+
+function Update({ entity }: { entity: FiscalEntity }) {
+  const t = useWords(words)
+  const [, go] = useLocation()
+  const [kind, choose] = useState<Kind>(entity.credential_kind === 'efirma' ? 'efirma' : 'ciec')
+  const path = { fiscal_entity_id: entity.fiscal_entity_id }
+  const saving = useSend(
+    (body: Awaited<ReturnType<typeof loginOf>>) => answer(api.PATCH('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path }, body })),
+    CHANGES,
+  )
+  const submit = async (form: FormData) =>
+    saving.mutate(await loginOf(form, kind), { onSuccess: () => go(`/rfcs/${entity.fiscal_entity_id}`) })
+  return (
+    <>
+      <Title text={t.update(entity.rfc)} lead={t.updateLead} />
+      <div class={css.narrow}>
+        <Panel>
+          <Form onSubmit={(form) => void submit(form)}>
+            <LoginFields kind={kind} choose={choose} error={saving.error} />
+            <Problem error={saving.error} />
+            <Actions>
+              <Button kind="primary" type="submit" needs="admin" isBusy={saving.isPending}>
+                {t.save}
+              </Button>
+              <ButtonLink href={`/rfcs/${entity.fiscal_entity_id}`}>{t.cancel}</ButtonLink>
+            </Actions>
+            {saving.isPending && <p role="status">{t.verifying}</p>}
+          </Form>
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+/** Connects an RFC; or, of one that the address names, sends another login. */
+export default function Connect() {
+  const [params] = useSearchParams()
+  const fiscal_entity_id = params.get('fiscal_entity_id')
+  const { data, error, refetch } = useQuery({
+    queryKey: ['fiscal-entity', fiscal_entity_id],
+    enabled: fiscal_entity_id !== null,
+    queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path: { fiscal_entity_id: fiscal_entity_id! } } })),
+  })
+  if (fiscal_entity_id === null) return <New />
+  if (error && !data) return <Failed isPage error={error} retry={refetch} />
+  return data ? <Update entity={data} /> : <Skeleton rows={3} />
+}
