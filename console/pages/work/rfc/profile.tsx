@@ -39,7 +39,7 @@ export function Profile({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   const params = { path: { fiscal_entity_id } }
   const profile = useQuery({
     queryKey: ['tax-profile', fiscal_entity_id],
-    queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}/tax-profile', { params })),
+    queryFn: async () => (await answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}/tax-profile', { params }))) as TaxProfile,
   })
   const obligations = useQuery({
     queryKey: ['obligations', fiscal_entity_id],
