@@ -1,11 +1,11 @@
-import type { Sync } from '../api/standings.ts'
+import type { SyncStatus } from '../api/routes.d.ts'
 import css from './charts.module.css'
 import { useWidth } from './width.ts'
 
 const STATES = ['succeeded', 'running', 'waiting', 'failed', 'queued'] as const
 
 /** How many downloads are in which state, as one bar. Its figures stand beside it. */
-export function Progress({ jobs, label }: { jobs: Sync['jobs']; label: string }) {
+export function Progress({ jobs, label }: { jobs: SyncStatus['jobs']; label: string }) {
   const [ref, width] = useWidth()
   let x = 0
   return (
