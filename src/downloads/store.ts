@@ -218,14 +218,14 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
  * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
  * keeps many jobs waiting for days. `isPart`: what there is meanwhile has been taken in.
  */
-export const sleepStatement = (ledger: D1Database, job: Job, until: number, isPart: boolean) =>
+export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
   ledger
     .prepare(
       `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), error_class = null, not_before = ?6,
          wait_until = ?6, is_continued = max(is_continued, ?7)
        where ${KEY}`,
     )
-    .bind(...keysOf(job), job.attempts - 1, until, Number(isPart))
+    .bind(...keysOf(job), job.attempts - 1, until, lists === undefined ? 0 : 1 + lists)
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
