@@ -19,9 +19,9 @@ import { log } from '../platform/log.ts'
 import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { verifyOutstanding } from '../taxpayers/verification.ts'
-import { isWhole } from '../visibility/coverage.ts'
+import { isShortOf, isWhole } from '../visibility/coverage.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
-import { readBoundaries } from './counts/boundaries-store.ts'
+import { readBoundaries, readLastRun } from './counts/boundaries-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { cancellationStatements } from './missed-cancellations.ts'
@@ -323,6 +323,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     isChanged: isChanged || hasRejected,
     more: unread(),
     until: until.getTime(),
+    // Only the answer of an authority that took long can be older than a run that joined the job.
+    joined: isShortOf(until.getTime(), now.getTime(), month) ? await readLastRun(ledger, job) : 0,
     isIncomplete,
   })
 }

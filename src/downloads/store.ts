@@ -118,9 +118,13 @@ export const finishJobStatements = (
   job: Job,
   error_class: string | null,
   now: number,
-  { until = 0, isIncomplete = false } = {},
+  { until = 0, joined = 0, isIncomplete = false } = {},
 ): D1PreparedStatement[] => [
-  ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
+  ...coverageStatements(ledger, job, {
+    outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete',
+    until,
+    joined,
+  }),
   ledger
     .prepare(
       `update sync_jobs set error_class = ?5, finished_after = ?6 - created_at, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
@@ -131,7 +135,7 @@ export const finishJobStatements = (
   ...(job.carried === '{}' ? [] : carryStatements(ledger, job, now)),
 ]
 
-function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownload, 'outcome' | 'until'>): D1PreparedStatement[] {
+function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownload, 'as_of'>): D1PreparedStatement[] {
   if (job.month === '') return []
   const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
   const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })

@@ -425,6 +425,33 @@ it.each(['answer', 'connection'] as const)('a package that breaks off twice (%s)
   expect(Math.max(...times)).toBe(2)
 })
 
+/** What breaks without it: the month of today is called complete up to a run whose last days nobody asked for. */
+describe('a run that joins what the authority was asked long before', () => {
+  it('does not make its month complete up to its own instant; the next one does', async () => {
+    const counts = { issued: 90, received: 0, payroll: 0, retenciones: 30 }
+    const { world, one } = await asked({ months: 1, from: '2026-05', counts }, { checks: 1_000 }, [], ISSUED)
+    await world.work(3_600_000)
+    world.pass(2 * 86_400_000)
+    await one.run()
+    await world.call()
+    const at = new Date(world.now)
+    world.authority.behaviour.checks = 0
+    await world.work(8 * 3_600_000)
+    expect(await statusesOf(world)).toEqual(['succeeded'])
+    const may = async () => (await one.ask('GET', `${one.path}/coverage?source=sat_cfdi_issued&from=2026-05&to=2026-05`)).body.data[0]
+    const announced = world.truth.announced(world.rfc, 'sat_cfdi_issued', '2026-05', at)
+    const first = await may()
+    expect(first.announced_count).toBeLessThan(announced.size)
+    expect(first.status).toBe('partial')
+    await one.run()
+    await world.call()
+    await world.work(8 * 3_600_000)
+    expect((await may()).status).toBe('complete')
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
+})
+
 /** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */
 describe('a request that is sent later than it was planned', () => {
   it('asks up to the minute before it is sent', async () => {
