@@ -19,9 +19,9 @@ import { log } from '../platform/log.ts'
 import type { DownloadLogin } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { verifyOutstanding } from '../taxpayers/verification.ts'
-import { isWhole } from '../visibility/coverage.ts'
+import { isShortOf, isWhole } from '../visibility/coverage.ts'
 import { countSlice } from '../visibility/slice-counts.ts'
-import { readBoundaries } from './counts/boundaries-store.ts'
+import { readBoundaries, readLastRun } from './counts/boundaries-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
 import { isLeaseLost, type JobKey } from './lease-store.ts'
 import { cancellationStatements } from './missed-cancellations.ts'
@@ -212,9 +212,9 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
 }
 
 /** Puts a job to sleep with which the authority is not done. */
-async function sleep(worker: Worker, job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: unknown }): Promise<void> {
+async function sleep(worker: Worker, job: Job, { ask_again_at, part }: { ask_again_at: Date; part?: { lists: number } }): Promise<void> {
   const again = ask_again_at.getTime()
-  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again, part !== undefined)])
+  await commitJob(worker.ledger, job, [sleepStatement(worker.ledger, job, again, part?.lists)])
   worker.asleepUntil = Math.min(worker.asleepUntil, again)
 }
 
@@ -257,7 +257,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     provenance: 'authority',
     beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
     // Also when the attempt before ended without a word.
-    passesOverStored: job.is_continued === 1 || isChanged,
+    passesOverStored: job.is_continued > 0 || isChanged,
     sideStatements: async (outcome) => {
       if (isIdle(outcome)) return []
       // New documents of a job that did not wait are only divided where they are counted one by one.
@@ -323,6 +323,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     isChanged: isChanged || hasRejected,
     more: unread(),
     until: until.getTime(),
+    // Only the answer of an authority that took long can be older than a run that joined the job.
+    joined: isShortOf(until.getTime(), now.getTime(), month) ? await readLastRun(ledger, job) : 0,
     isIncomplete,
   })
 }

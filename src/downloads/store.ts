@@ -118,9 +118,13 @@ export const finishJobStatements = (
   job: Job,
   error_class: string | null,
   now: number,
-  { until = 0, isIncomplete = false } = {},
+  { until = 0, joined = 0, isIncomplete = false } = {},
 ): D1PreparedStatement[] => [
-  ...coverageStatements(ledger, job, { outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete', until }),
+  ...coverageStatements(ledger, job, {
+    outcome: error_class !== null ? 'failed' : isIncomplete ? 'incomplete' : 'complete',
+    until,
+    joined,
+  }),
   ledger
     .prepare(
       `update sync_jobs set error_class = ?5, finished_after = ?6 - created_at, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
@@ -131,7 +135,7 @@ export const finishJobStatements = (
   ...(job.carried === '{}' ? [] : carryStatements(ledger, job, now)),
 ]
 
-function coverageStatements(ledger: D1Database, job: Job, end: Pick<EndedDownload, 'outcome' | 'until'>): D1PreparedStatement[] {
+function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownload, 'as_of'>): D1PreparedStatement[] {
   if (job.month === '') return []
   const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
   const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })
@@ -218,14 +222,14 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
  * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
  * keeps many jobs waiting for days. `isPart`: what there is meanwhile has been taken in.
  */
-export const sleepStatement = (ledger: D1Database, job: Job, until: number, isPart: boolean) =>
+export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
   ledger
     .prepare(
       `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), error_class = null, not_before = ?6,
          wait_until = ?6, is_continued = max(is_continued, ?7)
        where ${KEY}`,
     )
-    .bind(...keysOf(job), job.attempts - 1, until, Number(isPart))
+    .bind(...keysOf(job), job.attempts - 1, until, lists === undefined ? 0 : 1 + lists)
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested

@@ -69,7 +69,10 @@ export const syncJobs = sqliteTable(
     rejected_files: text('rejected_files'),
     /** What each slice changed, as a JSON array of SliceCounts (slice-counts.ts), from which the counts for each organization are computed. */
     brought: text('brought').notNull().default('[]'),
-    /** 1 after an invocation whose budget ended before the job did. */
+    /**
+     * 1 after an invocation whose budget ended before the job did; more after one that took in a part of the month, by the lists of documents in
+     * it.
+     */
     is_continued: integer('is_continued').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.entity, table.source, table.month, table.job_id] })],

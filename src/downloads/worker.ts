@@ -17,6 +17,7 @@ interface JobEnd {
   /** Statements of the same commit. */
   more?: readonly D1PreparedStatement[]
   until?: number
+  joined?: number
   isIncomplete?: boolean
 }
 

@@ -37,6 +37,8 @@ export interface EndedDownload {
   as_of: number
   /** The instant up to which it downloaded, in milliseconds. */
   until: number
+  /** The instant of the last run that joined it, in milliseconds. */
+  joined?: number
 }
 
 /** What is asked for ends a little before the instant at which it is, and clocks differ a little. */
@@ -52,10 +54,20 @@ const endOf = (month: string): number => (latestOf(lastDayOf(month)) + 1) * 1_00
 const overOf = (month: string): number => endOf(month) + LATEST_STAMP_MS
 
 /** What is known of a month after a download of it: the same object when nothing changes. */
-export function coverageAfter(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
+export function coverageAfter(before: MonthCoverage, month: string, { joined = 0, ...ended }: EndedDownload): MonthCoverage {
+  const after = afterDownload(before, month, ended)
+  const isLate = joined > ended.as_of && isShortOf(ended.until, joined, month)
+  // What was asked for before a run joined it ends before that run: for it the month is not complete.
+  return isLate && ended.outcome === 'complete' ? afterDownload(after, month, { ...ended, outcome: 'incomplete', as_of: joined }) : after
+}
+
+/** Whether a download up to an instant lacks something of a month that a run of another instant asked for. */
+export const isShortOf = (until: number, instant: number, month: string): boolean => until < Math.min(instant, endOf(month)) - LATE_MS
+
+function afterDownload(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
   // What it asked for ends before what it was asked for.
-  const isCut = outcome === 'complete' && until < Math.min(as_of, endOf(month)) - LATE_MS
+  const isCut = outcome === 'complete' && isShortOf(until, as_of, month)
   const end: End = isCut ? 'incomplete' : outcome !== 'complete' ? outcome : last === 'over' || until >= overOf(month) ? 'over' : 'so_far'
   // What it was asked for has been downloaded completely meanwhile, at another organization's request.
   const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')

@@ -66,8 +66,8 @@ interface Delivered {
 export type Step =
   /** `is_whole`: the authority delivers, or has delivered, everything that it announces of the month, and none of it is too old for it. */
   | ({ state: 'ready'; is_whole: boolean } & Delivered)
-  /** `part`: what there is of the month, when the rest keeps it waiting for long. */
-  | (Waiting & { part?: Delivered })
+  /** `part`: what there is of the month, when the rest keeps it waiting for long, and how many lists of documents are in it. */
+  | (Waiting & { part?: Delivered & { lists: number } })
 
 /** What kinds of documents there are. An `acuse` is the authority's receipt for a return (`declaracion`). */
 export const DOCUMENT_KINDS = ['csf', 'opinion_32d', 'obligations', 'declaracion', 'acuse', 'registration', 'certificates', 'rug'] as const

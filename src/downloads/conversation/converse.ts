@@ -28,7 +28,7 @@ export async function goOn(system: System, { shard, entity }: ConversationHint):
           ...{ source: row.source, month: row.month, asked_at: row.asked_at, ahead: row.ahead, is_complete: isWhole(coveredOf(row)) },
           organizations: JSON.parse(row.organizations) as string[],
           is_awaited: row.is_awaited === 1,
-          has_part: row.is_continued === 1,
+          lists: Math.max(0, row.is_continued - 1),
           is_asleep: row.error_class === null && row.not_before > now,
         }),
       )

@@ -18,6 +18,11 @@ export const askedJobs =
 export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s ${askedJobs}
   where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
 
+/** Reads the instant of the last run that asked for a job, in milliseconds. */
+export const readLastRun = async (ledger: D1Database, job: JobKey): Promise<number> =>
+  (await prepared(ledger, sql`select max(e.instant) as instant from ${extractionsOf(job)}`).first<{ instant: number | null }>())?.instant ??
+  0
+
 /**
  * Reads the boundaries of a job of CFDIs, in seconds since 1970: the instants of the runs that asked for it, where windows may end, and the
  * ends of earlier jobs, up to which organizations know the documents.

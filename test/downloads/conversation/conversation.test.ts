@@ -370,6 +370,40 @@ describe('a family that the authority does not answer for', () => {
   })
 })
 
+/** What breaks without it: while the authority does not deliver XML, for days, nobody sees the documents that it has announced. */
+it('documents whose XML takes long are there without it, and get it when it comes', async () => {
+  const counts = { issued: 6, received: 4, payroll: 0, retenciones: 2 }
+  const late: Step = { operation: SOLICITA, kind: 'CFDI', times: 9_999, answer: { page: true } }
+  const { world, one } = await asked(
+    { months: 1, from: '2026-04', counts },
+    {},
+    [late],
+    cfdiOf(2, { data_source_keys: ['sat_cfdi_issued'] }),
+  )
+  const listed = async () => (await one.page('&direction=issued')).body.data as { uuid: string; has_xml: boolean }[]
+  await world.work(20 * 60_000)
+  expect(await listed()).toEqual([])
+  await world.work(3_600_000)
+  const issued = [...world.truth.announced(world.rfc, 'sat_cfdi_issued', '2026-04', new Date(world.now))].sort()
+  const without = await listed()
+  expect(without.map(({ uuid }) => uuid).sort()).toEqual(issued)
+  expect(new Set(without.map(({ has_xml }) => has_xml))).toEqual(new Set([false]))
+  const coverage = `${one.path}/coverage?source=sat_cfdi_issued&from=2026-04&to=2026-04`
+  const april = async () => (await one.ask('GET', coverage)).body.data[0]
+  expect(await april()).toMatchObject({ status: 'requested', announced_count: issued.length, with_xml_count: 0, last_success_at: null })
+  const commits = async () => (await bookOf(world.rfc, ['cfdi_commits']))['cfdi_commits']!.length
+  const before = await commits()
+  await world.work(6 * 3_600_000)
+  // They are taken in once.
+  expect(await commits()).toBe(before)
+  world.authority.script.steps.splice(0)
+  await world.work()
+  expect(await statusesOf(world)).toEqual(['succeeded'])
+  expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+  expect(new Set((await listed()).map(({ has_xml }) => has_xml))).toEqual(new Set([true]))
+  expect(await april()).toMatchObject({ status: 'complete', announced_count: issued.length, with_xml_count: issued.length })
+})
+
 /** What breaks without it: what the authority has of one family is lost when it refuses to answer for the other one. */
 it('a family that the authority refuses to answer for fails the job, after what there is of the other one is held', async () => {
   const counts = { issued: 6, received: 0, payroll: 0, retenciones: 3 }
@@ -389,6 +423,33 @@ it.each(['answer', 'connection'] as const)('a package that breaks off twice (%s)
   const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
   const times = packages.map((id) => packages.filter((one) => one === id).length)
   expect(Math.max(...times)).toBe(2)
+})
+
+/** What breaks without it: the month of today is called complete up to a run whose last days nobody asked for. */
+describe('a run that joins what the authority was asked long before', () => {
+  it('does not make its month complete up to its own instant; the next one does', async () => {
+    const counts = { issued: 90, received: 0, payroll: 0, retenciones: 30 }
+    const { world, one } = await asked({ months: 1, from: '2026-05', counts }, { checks: 1_000 }, [], ISSUED)
+    await world.work(3_600_000)
+    world.pass(2 * 86_400_000)
+    await one.run()
+    await world.call()
+    const at = new Date(world.now)
+    world.authority.behaviour.checks = 0
+    await world.work(8 * 3_600_000)
+    expect(await statusesOf(world)).toEqual(['succeeded'])
+    const may = async () => (await one.ask('GET', `${one.path}/coverage?source=sat_cfdi_issued&from=2026-05&to=2026-05`)).body.data[0]
+    const announced = world.truth.announced(world.rfc, 'sat_cfdi_issued', '2026-05', at)
+    const first = await may()
+    expect(first.announced_count).toBeLessThan(announced.size)
+    expect(first.status).toBe('partial')
+    await one.run()
+    await world.call()
+    await world.work(8 * 3_600_000)
+    expect((await may()).status).toBe('complete')
+    expect((await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))).toEqual([])
+    expect(world.authority.log.violations).toEqual([])
+  })
 })
 
 /** What breaks without it: documents of the days without an e.firma are in no answer, and the month is called complete up to its return. */

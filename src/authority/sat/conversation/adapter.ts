@@ -14,7 +14,7 @@ import {
 } from '../../port/authority.ts'
 import { satLogins } from '../logins.ts'
 import { announceConversations } from './conversation.ts'
-import { isHeldUp } from './rules/agenda.ts'
+import { isHeldUp, listsOf } from './rules/agenda.ts'
 import { BEHIND_MS } from './rules/periods.ts'
 import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
@@ -65,7 +65,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     }
     // Its requests end the wait before.
     const ask_again_at = new Date(deadlineOf(Date.now(), factor) + Math.ceil(AFTER_REQUESTS_MS * factor))
-    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages() } : undefined
+    const part = isHeldUp(progress, request.until.getTime(), factor) ? { until, packages: packages(), lists: listsOf(progress) } : undefined
     return { state: 'waiting', ask_again_at, ...(part && { part }) }
   },
   async documents(request) {

@@ -4,7 +4,7 @@ import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
 import { addDays, xmlPeriods } from './rules/plan.ts'
 import { SHORT, UNREADABLE } from './rules/requests.ts'
-import { type Reading, roundsOf } from './rules/rounds.ts'
+import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
 import { PackageUnreadable, type Surroundings } from './surroundings.ts'
 
 /** XML that metadata announces and that does not come is asked for so often. */
@@ -15,7 +15,7 @@ const MOST_SHORT_ROUNDS = 3
 const MOST_MOVES = 3
 
 /** Reads what came, once all packages of a request are in the bucket: of metadata one package at a time, and asks for the XML that is missing. */
-export async function readPackages(held: HeldConversation, around: Surroundings, reading: Reading): Promise<void> {
+export async function readPackages(held: HeldConversation, around: Surroundings, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   try {
     if (request.kind === 'xml') return await readXml(held, around, reading)
@@ -32,7 +32,7 @@ export async function readPackages(held: HeldConversation, around: Surroundings,
   }
 }
 
-async function finishMetadata(held: HeldConversation, reading: Reading): Promise<void> {
+async function finishMetadata(held: HeldConversation, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   const { announced } = request
   const { rows = 0, unread = 0 } = request.packages.at(-1)!
@@ -49,7 +49,7 @@ async function finishMetadata(held: HeldConversation, reading: Reading): Promise
   ])
 }
 
-async function readXml(held: HeldConversation, around: Surroundings, reading: Reading): Promise<void> {
+async function readXml(held: HeldConversation, around: Surroundings, reading: AnsweredRequest): Promise<void> {
   const { request, requests } = reading
   const { family, source, attempts } = request
   const announcing = requests.filter(

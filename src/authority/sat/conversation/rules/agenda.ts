@@ -6,14 +6,20 @@ const MINUTE_MS = 60_000
 /** When requests are looked at again for which there is no login, and packages that jobs still read. */
 const IDLE_MS = 60 * MINUTE_MS
 const READING_MS = 10 * MINUTE_MS
-/** How long one family waits for the other one. Then what there is of a month is taken in twice: now, and with the rest. */
+/**
+ * How long the one waits for the other: of the families, and metadata for its XML. Then what there is of a month is taken in twice: now, and
+ * with the rest.
+ */
 const HELD_UP_MS = 30 * MINUTE_MS
 
-/** The state of the job of a month: whether it sleeps until it is woken, and whether it has taken in what there is of one family. */
+/** The state of the job of a month: whether it sleeps until it is woken, and how many lists of documents it has taken in. */
 export interface Asleep {
   is_asleep: boolean
-  has_part: boolean
+  lists: number
 }
+
+/** How many lists of documents there are of a month. */
+export const listsOf = ({ requests }: MonthProgress): number => requests.filter(({ kind }) => kind === 'metadata').length
 
 /** Whether a check of a request falls between two instants, or so soon after that it is made with the others. */
 export function checksDue(
@@ -32,18 +38,19 @@ export const isExpired = ({ state, asked_at }: AuthorityRequest, now: number, fa
 export const isStoredAway = ({ packages }: AuthorityRequest): boolean =>
   packages.some(({ size, attempts }) => size !== undefined || attempts !== undefined)
 
-/** Whether one family of a month has been there for long, and the other one keeps it waiting. */
+/** Whether some of a month has been there for long, and the rest keeps it waiting. */
 export const isHeldUp = ({ state, requests }: MonthProgress, now: number, factor: number): boolean =>
   state === 'waiting' &&
   requests.length > 0 &&
   Math.max(...requests.map(({ asked_at }) => asked_at)) + Math.ceil(HELD_UP_MS * factor) <= now
 
-/** Whether the sleeping job of a month has something to do: its end, or to take in what there is of one family. */
+/** Whether the sleeping job of a month has something to do: its end, or to take in what there is. */
 export const isToWake = (
-  { is_asleep, has_part }: Asleep,
+  { is_asleep, lists }: Asleep,
   progress: MonthProgress,
   { now, factor }: { now: number; factor: number },
-): boolean => is_asleep && (progress.state === 'ready' || progress.state === 'failed' || (!has_part && isHeldUp(progress, now, factor)))
+): boolean =>
+  is_asleep && (progress.state === 'ready' || progress.state === 'failed' || (lists < listsOf(progress) && isHeldUp(progress, now, factor)))
 
 /** Whether anything but checks is to be done for months: to plan, or to tell of. */
 export const hasNews = (

@@ -1,14 +1,14 @@
 import type { AuthorityRequest, RequestState } from './requests.ts'
 
 /** A request that was answered, with all others, and since when somebody waits for it. */
-export interface Reading {
+export interface AnsweredRequest {
   request: AuthorityRequest
   requests: readonly AuthorityRequest[]
   since: number
 }
 
 /** How often what a request asks for was asked for since then, and ended so. Failures do not count: nothing came then. */
-export const roundsOf = ({ request, requests, since }: Reading, ended: { state: RequestState; code?: string }): number =>
+export const roundsOf = ({ request, requests, since }: AnsweredRequest, ended: { state: RequestState; code?: string }): number =>
   requests.filter(
     ({ family, source, kind, first, last, state, code, asked_at }) =>
       family === request.family &&

@@ -78,8 +78,8 @@ export interface MonthProgress {
   /** `unplanned`: something is to be asked for. */
   state: 'ready' | 'waiting' | 'failed' | 'unplanned'
   /**
-   * The requests that brought the documents of a month, metadata first, in the order in which they were made. While it waits, those of the
-   * family that is there.
+   * The requests that brought the documents of a month, metadata first, in the order in which they were made. While it waits, those of each
+   * family whose metadata is there.
    */
   requests: AuthorityRequest[]
   /** What is to be asked for, by family. */
@@ -93,7 +93,8 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   const whole = periodOfMonth(month.month)
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
   const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
-  const waiting = new Set<Family>()
+  /** Those that wait for XML, and those whose metadata is not there. */
+  const [waiting, unlisted] = [new Set<Family>(), new Set<Family>()]
   for (const family of FAMILIES) {
     const wanted = wantedOf(month, family, requests)
     const own = serving.filter((one) => one.family === family)
@@ -103,15 +104,15 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
-    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) waiting.add(family)
+    if (own.some(isUnfinished) && (failed || isCovered(wanted, metadata))) unlisted.add(family)
     else if (failed) Object.assign(progress, { state: 'failed', failed })
     else progress.unplanned.push({ ...wanted, family })
   }
   progress.failed ??= serving.find(({ kind, state }) => kind === 'xml' && state === 'failed') ?? null
   if (progress.unplanned.length > 0) return { ...progress, state: 'unplanned' }
-  if (waiting.size > 0) progress.state = 'waiting'
+  if (waiting.size + unlisted.size > 0) progress.state = 'waiting'
   progress.requests = serving
-    .filter(({ state, family }) => state === 'stored' && !waiting.has(family))
+    .filter(({ state, family }) => state === 'stored' && !unlisted.has(family))
     .sort((one, other) => (one.kind === other.kind ? one.n - other.n : one.kind === 'metadata' ? -1 : 1))
   return progress
 }
