@@ -40,7 +40,11 @@ class Integration {
   readonly mirrors = new Map<string, Mirrored>()
   extractor_id: string | null = null
 
-  constructor(readonly of: Organization) {}
+  readonly of: Organization
+
+  constructor(of: Organization) {
+    this.of = of
+  }
 
   async extract(scope_months: number): Promise<void> {
     const made = await created(this.of, { ...draft, scope: 'last_n_months', scope_months, data_source_keys: SOURCES })

@@ -13,7 +13,7 @@ import { leftOf, view, visibleBalance } from '../view.ts'
 import type { CfdiPage, CfdiSearch, Filters } from './contract.ts'
 import { findByTotal, type TotalPosition } from './sorted.ts'
 import { dataStatusOf } from './status.ts'
-import { type Asked, type Besides, findPage, type PageItem, type PagePosition, planned } from './store.ts'
+import { type Besides, findPage, type PageItem, type PagePosition, planned, type SearchInput } from './store.ts'
 
 /**
  * Returns a page of the visible documents of an RFC in the order of `sort`: by issued_at, then by uuid, or by total. One call to the ledger,
@@ -28,7 +28,7 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
   const listed = await listedOf(ctx)
   const { blacklist, ...others } = read
   const filters = { ...others, ...(blacklist && { counterparties: listedAs(listed, blacklist) }) }
-  const asked: Asked = { ledger, filters, isMatch: (item) => isMatch(item, others) }
+  const asked: SearchInput = { ledger, filters, isMatch: (item) => isMatch(item, others) }
   let data_status: DataStatus | null = null
   const besides: Besides = {
     statements: cursor === undefined ? [dataStatusRows(ledger)] : [],
