@@ -168,7 +168,7 @@ const JOURNEYS = [
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/{search-cost,pages}.test.ts', 'test/cfdi/changes/histories.test.ts'],
-  ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/verification.test.ts', 'test/watch/watch.test.ts'],
+  ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/{verification,reaches}.test.ts', 'test/watch/watch.test.ts'],
   ...['test/platform/http/{matrix-bodies,csv}.test.ts', 'test/platform/idempotency/*.test.ts', 'test/platform/secrets.test.ts'],
   ...['test/extractors/ticks/{ticks,ticks-cost}.test.ts', 'test/repse/rounds.test.ts', 'test/visibility/sources.test.ts'],
   ...['test/downloads/completeness/coverage.test.ts', 'test/downloads/conversation/lacking.test.ts', 'test/downloads/data-status.test.ts'],
