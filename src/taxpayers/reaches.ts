@@ -2,8 +2,8 @@ import type { Database } from '../platform/db/commit.ts'
 import { prepared, raw, sql } from '../platform/db/fragment.ts'
 import { epochDayOf } from '../platform/time/calendar.ts'
 
-/** How many reaches of a source a connection keeps. */
-export const MOST_REACHES = 64
+/** How many reaches of a source a connection keeps. When some are forgotten, whoever follows the changes is told everything again. */
+export const MOST_REACHES = 256
 /** How far behind UTC a month ends in the last of Mexico's time zones. */
 const WESTERNMOST_SECONDS = 8 * 3_600
 

@@ -19,8 +19,8 @@ import { type Organization, organization } from '../support/tenants.ts'
  */
 
 const RFCS = runs(3, 10)
-const DAYS = runs(7, 60)
-const HISTORIES = runs(1, 2)
+const DAYS = runs(5, 60)
+const HISTORIES = 1
 const DAY = 86_400_000
 const BEGIN = Date.parse('2026-05-04T00:00:00-06:00')
 const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received']

@@ -56,8 +56,7 @@ const isInOrder = requireOrder(
 
 const MEMBERS = Object.keys(Cfdi.shape) as [keyof Cfdi, ...(keyof Cfdi)[]]
 
-export const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
-export type Sort = (typeof SORTS)[number]
+const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
 
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z

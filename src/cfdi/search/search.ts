@@ -13,7 +13,7 @@ import { leftOf, view, visibleBalance } from '../view.ts'
 import type { CfdiFilters, CfdiPage, CfdiSearch, Filters } from './contract.ts'
 import { findByTotal, type TotalPosition } from './sorted.ts'
 import { dataStatusOf } from './status.ts'
-import { type Asked, type Besides, findPage, type PageItem, type PagePosition, planned } from './store.ts'
+import { type Besides, findPage, type PageItem, type PagePosition, planned, type SearchInput } from './store.ts'
 
 /**
  * Returns a page of the visible documents of an RFC in the order of `sort`: by issued_at, then by uuid, or by total. One call to the ledger,
@@ -55,7 +55,7 @@ export type { PageItem, PagePosition } from './store.ts'
 /** Filters that mean the same at any time. */
 export type SettledFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
 
-function askedOf(ledger: ScopedLedger, { blacklist, ...others }: SettledFilters, listed: ListedParties): Asked {
+function askedOf(ledger: ScopedLedger, { blacklist, ...others }: SettledFilters, listed: ListedParties): SearchInput {
   const filters = { ...others, ...(blacklist && { counterparties: listedAs(listed, blacklist) }) }
   return { ledger, filters, isMatch: (item) => isMatch(item, others) }
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../../failures.ts'
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { storedColumns } from '../read-row.ts'
-import { type Asked, type Besides, merged, type PageItem, type Planned, readScans, restOf, scansOf } from './store.ts'
+import { type Besides, merged, type PageItem, type Planned, readScans, restOf, type SearchInput, scansOf } from './store.ts'
 
 /** Documents that a sort by total looks at in a partition. */
 const MOST_SORTED = 5_000
@@ -45,7 +45,7 @@ const totalOf = (micros: string | null): bigint | null => (micros === null ? nul
  * the second reads the page. Throws Failure 422 cfdi.too_many_to_sort.
  */
 export async function findByTotal(
-  asked: Asked,
+  asked: SearchInput,
   plans: readonly Planned[],
   after: TotalPosition | undefined,
   isAscending: boolean,
@@ -67,7 +67,7 @@ export async function findByTotal(
 }
 
 /** Reads whole rows, because balances decide that are compared here. */
-async function readWhole(asked: Asked, plans: readonly Planned[], besides: Besides): Promise<Candidate[]> {
+async function readWhole(asked: SearchInput, plans: readonly Planned[], besides: Besides): Promise<Candidate[]> {
   const scans = plans.map((one) => scansOf(asked, one, START, MOST_SORTED + 1, MOST_SORTED))
   const { found, end } = await readScans(asked, scans.flat(), false, besides)
   if (end !== null) throw tooMany()
@@ -80,7 +80,7 @@ async function readWhole(asked: Asked, plans: readonly Planned[], besides: Besid
 type Key = [total: string | null, issued_at: number, uuid: string]
 
 /** Reads what the order depends on. Every row that is looked at answers, so that it is known when there are too many. */
-async function readKeys({ ledger }: Asked, plans: readonly Planned[], { statements, take }: Besides): Promise<Candidate[]> {
+async function readKeys({ ledger }: SearchInput, plans: readonly Planned[], { statements, take }: Besides): Promise<Candidate[]> {
   const selects = plans.map(
     ({ partition, plan }) =>
       sql`select case when ${all(restOf(partition, plan))} then json_array(page.total_micros, page.issued_at, page.uuid) end as key
@@ -100,7 +100,7 @@ async function readKeys({ ledger }: Asked, plans: readonly Planned[], { statemen
 }
 
 /** The documents of a page in its order. One call, none when they are read already. */
-async function itemsOf(asked: Asked, page: readonly Candidate[]): Promise<PageItem[]> {
+async function itemsOf(asked: SearchInput, page: readonly Candidate[]): Promise<PageItem[]> {
   const isRead = (one: Candidate): one is Candidate & { item: PageItem } => one.item !== undefined
   if (page.every(isRead)) return page.map(({ item }) => item)
   const scans = [...new Set(page.map(({ planned }) => planned))].flatMap((planned) => {

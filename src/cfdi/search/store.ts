@@ -171,7 +171,7 @@ const isBefore = (a: PagePosition, b: PagePosition): boolean => a[0] > b[0] || (
 const positionOf = ({ issued_at, uuid }: { issued_at: number; uuid: string }): PagePosition => [issued_at, uuid]
 
 /** What is asked of a ledger. */
-export interface Asked {
+export interface SearchInput {
   ledger: ScopedLedger
   filters: Filters
   /** Compares what SQL leaves open. */
@@ -185,7 +185,7 @@ export interface Planned {
 }
 
 /** The partitions in which something can be found. */
-export const planned = ({ ledger, filters }: Asked): Planned[] =>
+export const planned = ({ ledger, filters }: SearchInput): Planned[] =>
   partitionsToRead(ledger)
     .map((partition) => ({ partition, plan: planSearch(ledger.rfc, filters, partition) }))
     .filter(({ plan }) => plan.streams.length > 0)
@@ -197,7 +197,7 @@ export interface Besides {
 }
 const NOTHING_BESIDES: Besides = { statements: [], take: () => {} }
 
-export interface FoundPage {
+interface SearchedPage {
   items: PageItem[]
   /** The position to continue from, null at the end. */
   next: PagePosition | null
@@ -210,12 +210,12 @@ export interface FoundPage {
  * rows are scanned one by one and the page is not full.
  */
 export async function findPage(
-  asked: Asked,
+  asked: SearchInput,
   plans: readonly Planned[],
   { after, isAscending }: PageStart,
   limit: number,
   besides: Besides = NOTHING_BESIDES,
-): Promise<FoundPage> {
+): Promise<SearchedPage> {
   const items: PageItem[] = []
   if (plans.length + besides.statements.length === 0) return { items, next: null, isShort: false }
   const rounds = plans.some(({ plan }) => plan.isCompared || plan.invoices) ? ROUNDS.compared : ROUNDS.usual
@@ -231,7 +231,7 @@ export async function findPage(
   return { items, next: place!, isShort: true }
 }
 
-export function scansOf({ filters }: Asked, { partition, plan }: Planned, start: PageStart, take: number, scanned: number): Scan[] {
+export function scansOf({ filters }: SearchInput, { partition, plan }: Planned, start: PageStart, take: number, scanned: number): Scan[] {
   if (filters.uuid) return [{ partition, limit: Number.POSITIVE_INFINITY, statements: [byUuid(partition, filters, start)] }]
   const scan = scanStreams(partition, plan, start, take, scanned, filters.past)
   return plan.invoices ? [scan, scanInvoices(partition, plan.invoices, start, scanned)] : [scan]
@@ -239,7 +239,7 @@ export function scansOf({ filters }: Asked, { partition, plan }: Planned, start:
 
 /** Reads scans in one call: what they found up to the first place where one of them ends, which is null when all end with the history. */
 export async function readScans(
-  { ledger, isMatch }: Asked,
+  { ledger, isMatch }: SearchInput,
   scans: readonly Scan[],
   isAscending: boolean,
   { statements: more, take }: Besides,

@@ -80,6 +80,18 @@ describe('the relations of a document', () => {
     expect(await relationsOf(one, invoice.uuid, 2)).toHaveLength(8)
   })
 
+  it('have cursors of their own document', async () => {
+    const one = reader()
+    const [invoice, other] = [issued(), issued()]
+    const payment = { ...paymentOf(random, '2026-02', [invoice, other], 0.1), fecha: EARLY }
+    await one.download([invoice, other, payment])
+    const ask = (uuid: string, cursor?: string) =>
+      listRelations(one.ctx, uuid, RelationsQuery.parse({ fiscal_entity_id: FISCAL_ENTITY, limit: '1', ...(cursor && { cursor }) }))
+    const { next_cursor } = await ask(payment.uuid)
+    await expect(ask(invoice.uuid, next_cursor!)).rejects.toMatchObject({ code: 'cursor.invalid' })
+    await expect(ask(payment.uuid, `${next_cursor}A`)).rejects.toMatchObject({ code: 'cursor.invalid' })
+  })
+
   it('cost three calls', async () => {
     const one = reader()
     const invoice = issued()

@@ -9,6 +9,7 @@ import { contextOf, FISCAL_ENTITY, RFC, reaching } from '../../support/context.t
 import { runs } from '../../support/fuzz.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
+import { reachesOf } from '../../support/reaches.ts'
 import { insertCfdi, type Row, rowOf } from '../support/ledger.ts'
 
 /** Any filters, sorts and limits over a random history give what a plain search gives, and no page is empty while more follow. */
@@ -16,7 +17,7 @@ import { insertCfdi, type Row, rowOf } from '../support/ledger.ts'
 const HISTORY = 50
 const IMPORTS = -57
 const LARGE = 51
-const SEARCHES = runs(150, 6_000)
+const SEARCHES = runs(80, 6_000)
 
 const NAMES = ['ACEROS DEL NORTE SA DE CV', 'Café de la Peña', 'CAFE\u0301 LA PEN\u0303A', 'Ünïón Ágüila', 'GRUPO 100% NATURAL', null]
 const SERIES = ['A', 'FAC', 'b', null]
@@ -225,6 +226,35 @@ describe('what a page says', () => {
   })
 })
 
+describe('the data status of a search', () => {
+  const AT = Date.parse('2026-02-20T18:00:00Z')
+  const entity = 54
+  const reaches = reachesOf([[AT, '2026-01-05']])
+  const ctx = contextOf(
+    { entity, ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']), issued_reaches: reaches, received_reaches: reaches },
+    { extractor_count: 1, now: new Date('2026-02-21T00:00:00Z') },
+  )
+  const statusOf = async (query: Query = {}, of = ctx) => (await searchCfdi(of, ask(query))).data_status
+  const covered = (source: string, months: object) =>
+    env.LEDGER_0.prepare('insert or replace into coverage (entity, source, months) values (?, ?, ?)')
+      .bind(entity, source, JSON.stringify(months))
+      .run()
+
+  it('is the severest of the months and directions that are asked for and shown', async () => {
+    expect(await statusOf()).toBe('missing')
+    await covered('sat_cfdi_issued', { '2026-01': [[AT, 'over']], '2026-02': [[AT, 'so_far']] })
+    await covered('sat_cfdi_received', { '2026-01': [[AT, 'over']], '2026-02': [[AT, 'incomplete']] })
+    expect(await statusOf()).toBe('downloading')
+    expect(await statusOf({ sort: '-total' })).toBe('downloading')
+    expect(await statusOf({ direction: 'issued' })).toBe('complete')
+    expect(await statusOf({ issued_to: '2026-01-31' })).toBe('complete')
+    expect(await statusOf({ issued_from: '2026-02-01' })).toBe('downloading')
+    // Nobody has downloaded what came before, and without extractors it would be shown.
+    expect(await statusOf({ direction: 'issued' }, contextOf({ entity }))).toBe('missing')
+    expect(await statusOf({}, contextOf({ entity }, { extractor_count: 1 }))).toBe('missing')
+  })
+})
+
 describe('while documents are stored', () => {
   it.each(['-issued_at', 'issued_at', '-total', 'total'])('a walk by %s loses none of those before it', async (sort) => {
     const entity = 60 + ['-issued_at', 'issued_at', '-total', 'total'].indexOf(sort)
@@ -251,7 +281,7 @@ describe('while documents are stored', () => {
 const CONTROL_ROWS = 3
 
 describe('more documents than a page looks at', () => {
-  const SIZE = 12_000
+  const SIZE = 10_500
   const large = contextOf({ entity: LARGE })
   const rare = new Set<string>()
 
