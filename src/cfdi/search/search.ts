@@ -15,7 +15,7 @@ import { findPage, type PageItem, type PagePosition } from './store.ts'
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi>> {
   const ledger = openLedger(ctx)
   const { limit, cursor, fiscal_entity_id: _, fiscalEntityId: __, ...filters } = query
-  const read = settleFilters(ctx, filters)
+  const read = fixFilters(ctx, filters)
   const scope: CursorScope = { list: 'cfdi', filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as PagePosition | undefined
   const listed = await listedOf(ctx)
@@ -27,12 +27,12 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<Page<Cfdi
 export type { PageItem, PagePosition } from './store.ts'
 
 /** Filters that mean the same at any time. */
-export type SettledFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
+export type FixedFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
 
 /** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. One call to the ledger. */
 export function findMatches(
   ledger: ScopedLedger,
-  { blacklist, ...others }: SettledFilters,
+  { blacklist, ...others }: FixedFilters,
   listed: ListedParties,
   after: PagePosition | undefined,
   limit: number,
@@ -42,7 +42,7 @@ export function findMatches(
 }
 
 /** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
-export function settleFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
+export function fixFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
   ctx: Ctx,
   { as_of, ...filters }: Asked,
 ): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {
