@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
 import { SITUACIONES } from '../blacklists/catalog.ts'
-import { documented, GivenDay, pageOf, UUID } from '../platform/http/shapes.ts'
+import { documented, GivenDay, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */
 export const CfdiUuid = documented(
@@ -166,5 +166,3 @@ export const Cfdi = z
   })
   .meta({ id: 'Cfdi' })
 export type Cfdi = z.infer<typeof Cfdi>
-
-export const CfdiPage = pageOf(Cfdi).meta({ id: 'CfdiPage' })

@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { isSituacion, isSource } from '../../blacklists/catalog.ts'
-import { GivenDay, GivenInstant, Paging, requireOrder } from '../../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Paging, pageOf, requireOrder } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { AsOf, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { CfdiDetail } from '../detail/contract.ts'
 
 const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
 
@@ -52,6 +53,22 @@ const isInOrder = requireOrder(
   ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
   ...(['total', 'balance'] as const).map((name) => [`${name}_min`, `${name}_max`] as const),
 )
+
+/** What only the detail of a document has, and a list may include. */
+export const INCLUDED = ['conceptos', 'pagos', 'relacionados'] as const
+
+const { conceptos, pagos, relacionados } = CfdiDetail.shape
+const INCLUDES = doc('Only with `include`. Empty while only metadata is known.')
+
+/** A document of a page. */
+export const ListedCfdi = Cfdi.extend({
+  conceptos: conceptos.optional().meta({ description: INCLUDES }),
+  pagos: pagos.optional().meta({ description: INCLUDES }),
+  relacionados: relacionados.optional().meta({ description: INCLUDES }),
+}).meta({ id: 'ListedCfdi' })
+export type ListedCfdi = z.infer<typeof ListedCfdi>
+
+export const CfdiPage = pageOf(ListedCfdi).meta({ id: 'CfdiPage' })
 
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z
@@ -112,18 +129,21 @@ export const CfdiSearch = z
       .enum(['true', 'false'])
       .optional()
       .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
+    include: list(z.enum(INCLUDED), INCLUDED.length, {
+      description: doc('What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.'),
+    }),
   })
   .superRefine(requireFiscalEntity)
   .superRefine(isInOrder)
 export type CfdiSearch = z.infer<typeof CfdiSearch>
 
-const { limit: _limit, cursor: _cursor, fiscal_entity_id: _id, fiscalEntityId: _other, ...FILTERS } = CfdiSearch.shape
+const { limit: _limit, cursor: _cursor, include: _include, fiscal_entity_id: _id, fiscalEntityId: _other, ...FILTERS } = CfdiSearch.shape
 
 /** The same filters as a member of a body: each is a text, as in the query. */
 export const CfdiFilters = z.strictObject(FILTERS).superRefine(isInOrder).meta({ id: 'CfdiFilters' })
 export type CfdiFilters = z.infer<typeof CfdiFilters>
 
-type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | keyof typeof ofFiscalEntity>
+type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'include' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
 export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
   /** Those that the filter `blacklist` means. */

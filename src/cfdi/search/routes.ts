@@ -3,8 +3,7 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
-import { CfdiPage } from '../contract.ts'
-import { CfdiSearch } from './contract.ts'
+import { CfdiPage, CfdiSearch } from './contract.ts'
 import { searchCfdi } from './search.ts'
 
 const SEARCH = doc(`Returns the documents that your visibility windows show and those that you imported, newest first: by issued_at, then by
