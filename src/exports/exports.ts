@@ -1,4 +1,4 @@
-import { type SettledFilters, settleFilters } from '../cfdi/search/search.ts'
+import { type FixedFilters, fixFilters } from '../cfdi/search/search.ts'
 import { Failure, notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { takePlace } from '../plans/place.ts'
@@ -30,7 +30,7 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
 export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, filters = {} }: NewExport): Promise<Export> {
   const { db, organization, now } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
-  const start = startOf({ organization, connection }, settleFilters(ctx, filters) as SettledFilters)
+  const start = startOf({ organization, connection }, fixFilters(ctx, filters) as FixedFilters)
   const export_id = newId('exp')
   const row = {
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format },

@@ -1,4 +1,4 @@
-import type { SettledFilters } from '../cfdi/search/search.ts'
+import type { FixedFilters } from '../cfdi/search/search.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Connection } from '../platform/tenant.ts'
 
@@ -9,14 +9,14 @@ const OF_WINDOWS = [
 
 /** What an organization could read of an RFC when it asked for an export, and what its filters meant then. */
 export interface Start {
-  filters: SettledFilters
+  filters: FixedFilters
   extractor_count: number
   connection: Pick<Connection, (typeof OF_WINDOWS)[number]>
 }
 
 type Reader = Pick<Ctx, 'organization'> & { connection: Connection }
 
-export const startOf = ({ organization, connection }: Reader, filters: SettledFilters): Start => ({
+export const startOf = ({ organization, connection }: Reader, filters: FixedFilters): Start => ({
   filters,
   extractor_count: organization.extractor_count,
   connection: Object.fromEntries(OF_WINDOWS.map((name) => [name, connection[name]])) as Start['connection'],

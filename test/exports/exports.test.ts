@@ -96,6 +96,20 @@ describe('rows', () => {
 const at = (row: Record<string, unknown>, heading: string): unknown =>
   heading.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name] ?? null, row)
 
+describe('a list', () => {
+  it('includes lines, payments and relations as the details have them', async () => {
+    const path = '/v1/cfdi'
+    const include = ['conceptos', 'pagos', 'relacionados']
+    const rows = await walked(of.owner, path, { fiscal_entity_id, include: include.join() })
+    const pick = (from: Record<string, unknown>) => Object.fromEntries(include.map((name) => [name, from[name]]))
+    expect(rows.map(pick)).toEqual(all.map(({ uuid }) => pick(details.get(uuid as string)!)))
+    expect(rows.map(({ conceptos: _, pagos: __, relacionados: ___, ...row }) => row)).toEqual(all)
+    const [one] = await walked(of.owner, path, { fiscal_entity_id, include: 'relacionados', uuid: all[0]!['uuid'] as string })
+    expect(Object.keys(one!).filter((name) => include.includes(name))).toEqual(['relacionados'])
+    expect((await api(of.owner, 'GET', `${path}?fiscal_entity_id=${fiscal_entity_id}&include=nominas`)).status).toBe(422)
+  })
+})
+
 describe('the formats', () => {
   it('csv has a byte order mark, ends of lines as RFC 4180 has them, and the columns of the list', async () => {
     const { bytes } = await exported(of.owner, { fiscal_entity_id, kind: 'cfdi', format: 'csv' })

@@ -11,7 +11,7 @@ interface Item {
 }
 
 /** Where what pages do not show of a document lies; what is null is not known. */
-export type Places = { [Name in keyof ChunkPlace]: number | null } & { [Name in keyof XmlPlace]: XmlPlace[Name] | null } & {
+export type StoredPlace = { [Name in keyof ChunkPlace]: number | null } & { [Name in keyof XmlPlace]: XmlPlace[Name] | null } & {
   uuid: string
   xml_size: number | null
   xml_crc: number | null
@@ -21,12 +21,16 @@ const PLACES = ['uuid', 'chunk', 'chunk_at', 'chunk_parts', 'xml_object', 'xml_o
 const SELECT = PLACES.map((name) => `c.${name}`).join(', ')
 
 /** Reads the places of documents of a partition that are visible, by UUID. One statement. */
-export async function readPlaces({ d1 }: ScopedLedger, partition: Partition, items: readonly Item[]): Promise<Map<string, Places>> {
+export async function readStoredPlaces(
+  { d1 }: ScopedLedger,
+  partition: Partition,
+  items: readonly Item[],
+): Promise<Map<string, StoredPlace>> {
   const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
   const { results } = await prepared(
     d1,
     sql`select ${raw(SELECT)} from json_each(${uuids}) wanted cross join cfdi c where c.uuid = wanted.value and ${isVisible(partition, 'c')}`,
-  ).all<Places>()
+  ).all<StoredPlace>()
   return new Map(results.map((row) => [row.uuid, row]))
 }
 
@@ -40,8 +44,8 @@ export async function readContents(
   items: readonly Item[],
   take: (uuid: string, content: KnownDetail) => void,
 ): Promise<void> {
-  const places = [...(await readPlaces(ledger, partition, items)).values()].filter(
-    (one): one is Places & ChunkPlace => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
+  const places = [...(await readStoredPlaces(ledger, partition, items)).values()].filter(
+    (one): one is StoredPlace & ChunkPlace => one.chunk !== null && one.chunk_at !== null && one.chunk_parts !== null,
   )
   if (places.length === 0) return
   const { results } = await prepared(

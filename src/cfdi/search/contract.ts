@@ -4,6 +4,7 @@ import { isSituacion, isSource } from '../../blacklists/catalog.ts'
 import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
+import { CfdiDetail } from '../detail/contract.ts'
 import { DataStatusName } from '../quality/data-quality.ts'
 
 const isListed = (text: string): boolean => isSource(text) || isSituacion(text)
@@ -57,6 +58,21 @@ const isInOrder = requireOrder(
 const MEMBERS = Object.keys(Cfdi.shape) as [keyof Cfdi, ...(keyof Cfdi)[]]
 
 const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
+
+/** What only the detail of a document has, and a list may include. */
+export const INCLUDED = ['conceptos', 'pagos', 'relacionados'] as const
+
+const { conceptos, pagos, relacionados } = CfdiDetail.shape
+const INCLUDES = doc('Only with `include`. Empty while only metadata is known.')
+
+/** A document of a page. */
+export const ListedCfdi = Cfdi.extend({
+  conceptos: conceptos.optional().meta({ description: INCLUDES }),
+  pagos: pagos.optional().meta({ description: INCLUDES }),
+  relacionados: relacionados.optional().meta({ description: INCLUDES }),
+}).meta({ id: 'ListedCfdi' })
+export type ListedCfdi = z.infer<typeof ListedCfdi>
+
 
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z
@@ -137,6 +153,9 @@ export const CfdiSearch = z
       .enum(['true', 'false'])
       .optional()
       .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
+    include: list(z.enum(INCLUDED), INCLUDED.length, {
+      description: doc('What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.'),
+    }),
   })
   .superRefine(requireFiscalEntity)
   .superRefine(isInOrder)
@@ -147,6 +166,7 @@ const {
   cursor: _cursor,
   sort: _sort,
   fields: _fields,
+  include: _include,
   fiscal_entity_id: _id,
   fiscalEntityId: _other,
   ...FILTERS
@@ -157,9 +177,9 @@ export const CfdiFilters = z.strictObject(FILTERS).superRefine(isInOrder).meta({
 export type CfdiFilters = z.infer<typeof CfdiFilters>
 
 /** Some members of a document. */
-const CfdiFields = Cfdi.partial().meta({ id: 'CfdiFields', description: doc('The members of a CFDI that `fields` asks for.') })
+const CfdiFields = ListedCfdi.partial().meta({ id: 'CfdiFields', description: doc('The members of a CFDI that `fields` asks for.') })
 /** In the code a document is whole, because only answers leave members out. */
-const CfdiRow = z.union([Cfdi, CfdiFields]) as unknown as typeof Cfdi
+const CfdiRow = z.union([ListedCfdi, CfdiFields]) as unknown as typeof ListedCfdi
 
 export const CfdiPage = z
   .strictObject({
@@ -185,7 +205,7 @@ export const CfdiPage = z
   .meta({ id: 'CfdiPage' })
 export type CfdiPage = z.infer<typeof CfdiPage>
 
-type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'sort' | 'fields' | keyof typeof ofFiscalEntity>
+type Filter = Exclude<keyof CfdiSearch, 'limit' | 'cursor' | 'sort' | 'fields' | 'include' | keyof typeof ofFiscalEntity>
 /** The filters of a search, without its page and its fiscal entity. */
 export type Filters = Omit<Pick<CfdiSearch, Filter>, 'blacklist' | 'as_of'> & {
   /** Those that the filter `blacklist` means. */

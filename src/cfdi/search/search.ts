@@ -4,13 +4,14 @@ import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import type { DataStatus } from '../../visibility/coverage.ts'
-import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { openLedger, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { readContents } from '../chunks/contents.ts'
 import type { Cfdi } from '../contract.ts'
 import { afterDay, isDay } from '../literal-day.ts'
 import { micros } from '../money.ts'
 import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { leftOf, view, visibleBalance } from '../view.ts'
-import type { CfdiFilters, CfdiPage, CfdiSearch, Filters } from './contract.ts'
+import type { CfdiFilters, CfdiPage, CfdiSearch, Filters, INCLUDED, ListedCfdi } from './contract.ts'
 import { findByTotal, type TotalPosition } from './sorted.ts'
 import { dataStatusOf } from './status.ts'
 import { type Besides, findPage, type PageItem, type PagePosition, planned, type SearchInput } from './store.ts'
@@ -21,8 +22,8 @@ import { type Besides, findPage, type PageItem, type PagePosition, planned, type
  */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage> {
   const ledger = openLedger(ctx)
-  const { limit, cursor, sort, fields, fiscal_entity_id: _, fiscalEntityId: __, ...given } = query
-  const read = settleFilters(ctx, given)
+  const { limit, cursor, sort, fields, include = [], fiscal_entity_id: _, fiscalEntityId: __, ...given } = query
+  const read = fixFilters(ctx, given)
   const scope: CursorScope = { list: 'cfdi', filters: { ...given, sort, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = await openCursor(ctx, scope, cursor)
   const listed = await listedOf(ctx)
@@ -41,8 +42,9 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
     ? { ...(await findByTotal(asked, plans, after as TotalPosition | undefined, isAscending, limit, besides)), isShort: false }
     : await findPage(asked, plans, { after: after as PagePosition | undefined, isAscending }, limit, besides)
   const { items, next, isShort } = found
+  const included = await includedOf(ledger, items, include)
   return {
-    data: items.map(({ row, context }) => chosen(view(row, context, listed), fields)),
+    data: items.map(({ row, context }): ListedCfdi => ({ ...chosen(view(row, context, listed), fields), ...included(row.uuid) })),
     has_more: next !== null,
     next_cursor: next && (await sealCursor(ctx, scope, next)),
     scanned_through: isShort && next ? new Date(Number(next[0]) * 1_000).toISOString() : null,
@@ -53,9 +55,9 @@ export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage>
 export type { PageItem, PagePosition } from './store.ts'
 
 /** Filters that mean the same at any time. */
-export type SettledFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
+export type FixedFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
 
-function askedOf(ledger: ScopedLedger, { blacklist, ...others }: SettledFilters, listed: ListedParties): SearchInput {
+function askedOf(ledger: ScopedLedger, { blacklist, ...others }: FixedFilters, listed: ListedParties): SearchInput {
   const filters = { ...others, ...(blacklist && { counterparties: listedAs(listed, blacklist) }) }
   return { ledger, filters, isMatch: (item) => isMatch(item, others) }
 }
@@ -63,7 +65,7 @@ function askedOf(ledger: ScopedLedger, { blacklist, ...others }: SettledFilters,
 /** Finds the documents after a position that match, newest first. `next` is where to continue, null at the end. */
 export function findMatches(
   ledger: ScopedLedger,
-  read: SettledFilters,
+  read: FixedFilters,
   listed: ListedParties,
   after: PagePosition | undefined,
   limit: number,
@@ -75,8 +77,21 @@ export function findMatches(
 const chosen = (one: Cfdi, fields: CfdiSearch['fields']): Cfdi =>
   fields === undefined ? one : (Object.fromEntries(fields.map((name) => [name, one[name]])) as Cfdi)
 
+type Included = Pick<ListedCfdi, (typeof INCLUDED)[number]>
+
+/** Reads what a page includes of its documents beside their rows: two statements for each partition. */
+async function includedOf(ledger: ScopedLedger, items: readonly PageItem[], names: readonly (typeof INCLUDED)[number][]) {
+  const found = new Map<string, Included>()
+  const pick = (from: Included): Included => Object.fromEntries(names.map((name) => [name, from[name]]))
+  const nothing = pick({ conceptos: [], pagos: [], relacionados: [] })
+  if (names.length > 0)
+    for (const [partition, some] of Map.groupBy(items, ({ context }) => context.partition as Partition))
+      await readContents(ledger, partition, some, (uuid, content) => found.set(uuid, pick(content)))
+  return (uuid: string): Included => found.get(uuid) ?? nothing
+}
+
 /** The filters with the bounds that `as_of` puts on them. Throws Failure 422 as_of.future. */
-export function settleFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
+export function fixFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
   ctx: Ctx,
   { as_of, ...filters }: Asked,
 ): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {

@@ -3,16 +3,7 @@ import { micros } from '../../cfdi/money.ts'
 import type { Concepto, Pago, Tax } from '../../cfdi/xml/document.ts'
 import { at, columnsOf } from '../../platform/csv.ts'
 import type { ColumnType } from './formats/cells.ts'
-
-/** A column of a table: its heading, what its values are, and how a row says its value. */
-export interface ExportColumn {
-  heading: string
-  type: ColumnType
-  value: (row: unknown) => unknown
-}
-export type Columns = readonly ExportColumn[]
-
-export const valuesOf = (columns: Columns, row: unknown): unknown[] => columns.map(({ value }) => value(row))
+import type { Columns, ExportColumn } from './formats/columns.ts'
 
 /** Codes and numbers of documents are text, so that they keep their zeros. */
 const NUMBERS = new Set([
@@ -51,7 +42,7 @@ export type Repeated = Pick<Cfdi, (typeof REPEATED)[number]>
 
 /** A row of the lines of a document, numbered from 1, and of what a payment pays. */
 export type LineRow = Repeated & { concepto: number } & Concepto
-export type PaidRow = Repeated & { pago: number } & Omit<Pago, 'documentos'> & { documento: number | null } & Partial<
+export type PaidDocumentRow = Repeated & { pago: number } & Omit<Pago, 'documentos'> & { documento: number | null } & Partial<
     { documento_uuid: string } & Omit<Pago['documentos'][number], 'uuid' | 'serie' | 'folio'> & {
         serie_dr: string | null
         folio_dr: string | null

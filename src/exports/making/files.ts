@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib'
-import { type Places, readPlaces } from '../../cfdi/chunks/contents.ts'
+import { readStoredPlaces, type StoredPlace } from '../../cfdi/chunks/contents.ts'
+import { inflated, readPacked, type XmlPlace } from '../../cfdi/mirrored/mirrored.ts'
 import type { PageItem } from '../../cfdi/search/search.ts'
-import { inflated, readPacked, type XmlPlace } from '../../cfdi/xml/xml-store.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Zip } from './formats/zip.ts'
 import { byPartition } from './rows.ts'
 
-type Known = Places & XmlPlace
+type Known = StoredPlace & XmlPlace
 
-const isKnown = (one: Places | undefined): one is Known => one !== undefined && one.xml_object !== null
+const isKnown = (one: StoredPlace | undefined): one is Known => one !== undefined && one.xml_object !== null
 
 /** A document of which the XML is known, with its place and the name of its file. */
 export interface FileOf {
@@ -22,9 +22,9 @@ const nameOf = ({ row, context }: PageItem): string =>
 
 /** The files of those documents whose XML is known, in their order. One statement for each partition. */
 export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
-  const places = new Map<string, Places>()
+  const places = new Map<string, StoredPlace>()
   for (const [partition, some] of byPartition(items))
-    for (const [uuid, place] of await readPlaces(ledger, partition, some)) places.set(uuid, place)
+    for (const [uuid, place] of await readStoredPlaces(ledger, partition, some)) places.set(uuid, place)
   return items.flatMap((item) => {
     const place = places.get(item.row.uuid)
     return isKnown(place) ? [{ name: nameOf(item), place }] : []

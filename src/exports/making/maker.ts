@@ -1,13 +1,13 @@
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { type ListedParties, parseListed, writeListed } from '../../blacklists/listed/listed.ts'
-import { findMatches, type PageItem, type SettledFilters } from '../../cfdi/search/search.ts'
+import { type FixedFilters, findMatches, type PageItem } from '../../cfdi/search/search.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Start } from '../start.ts'
 import type { ExportRow } from '../store.ts'
 import { addFiles, batchesOf, filesOf } from './files.ts'
 import type { ExportLimits } from './limits.ts'
-import { completeObject, Output } from './output.ts'
+import { completeObject, FileOutput } from './output.ts'
 import { rowsOf } from './rows.ts'
 import { type Carried, type MakingState, newState } from './state.ts'
 import { type RowWriter, rowWriterOf, zipOf } from './writers.ts'
@@ -18,7 +18,7 @@ export const STEP_STATEMENTS = 30
 const PAYMENTS = 'P'
 
 /** Payment complements alone have payments. */
-const filtersOf = ({ filters }: Start, { kind }: ExportRow): SettledFilters | null => {
+const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null => {
   if (kind !== 'pagos') return filters
   const { tipo_comprobante = [PAYMENTS] } = filters
   return tipo_comprobante.includes(PAYMENTS) ? { ...filters, tipo_comprobante: [PAYMENTS] } : null
@@ -29,11 +29,11 @@ export class Maker {
   readonly #files: R2Bucket
   readonly #ledger: ScopedLedger
   readonly #row: ExportRow
-  readonly #filters: SettledFilters | null
+  readonly #filters: FixedFilters | null
   readonly #limits: ExportLimits
   readonly #listed: ListedParties
   readonly #state: MakingState
-  readonly #output: Output
+  readonly #output: FileOutput
   /** Objects of XML that were read. */
   objects = 0
 
@@ -45,7 +45,7 @@ export class Maker {
     this.#limits = limits
     this.#listed = parseListed(state.listed)
     this.#state = state
-    this.#output = new Output(ctx.env.FILES, state.output, tail, directory)
+    this.#output = new FileOutput(ctx.env.FILES, state.output, tail, directory)
   }
 
   /** Begins an export, or continues one. The context is that of the reader as of the start. */

@@ -25,7 +25,7 @@ const lengthOf = (chunks: readonly Uint8Array[]): number => chunks.reduce((sum, 
  * The file that an export writes: whole parts go into the bucket as they come. A part that is written again after a crash replaces the one
  * before.
  */
-export class Output implements Sink {
+export class FileOutput implements Sink {
   readonly state: OutputState
   readonly #files: R2Bucket
   #tail: Uint8Array[]

@@ -5,7 +5,7 @@ import type { Cfdi } from '../../cfdi/contract.ts'
 import type { PageItem } from '../../cfdi/search/search.ts'
 import { view } from '../../cfdi/view.ts'
 import type { Partition, ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { type LineRow, type PaidRow, REPEATED, type Repeated } from './columns.ts'
+import { type LineRow, type PaidDocumentRow, REPEATED, type Repeated } from './columns.ts'
 
 const repeated = (cfdi: Cfdi): Repeated => Object.fromEntries(REPEATED.map((name) => [name, cfdi[name]])) as Repeated
 
@@ -35,9 +35,9 @@ export async function rowsOf(
 const linesOf = (common: Repeated, { conceptos }: KnownDetail): LineRow[] =>
   conceptos.map((line, n) => ({ ...common, concepto: n + 1, ...line }) as LineRow)
 
-const paidOf = (common: Repeated, { pagos }: KnownDetail): PaidRow[] =>
+const paidOf = (common: Repeated, { pagos }: KnownDetail): PaidDocumentRow[] =>
   pagos.flatMap(({ documentos, ...pago }, n) => {
-    const one: PaidRow = { ...common, pago: n + 1, ...pago, documento: null }
+    const one: PaidDocumentRow = { ...common, pago: n + 1, ...pago, documento: null }
     if (documentos.length === 0) return [one]
     return documentos.map(({ uuid, serie, folio, ...rest }, at) => ({
       ...one,

@@ -1,11 +1,12 @@
 import { Buffer } from 'node:buffer'
 import { csvLine } from '../../platform/csv.ts'
 import type { ExportRow } from '../store.ts'
-import { COLUMNS_OF, valuesOf } from './columns.ts'
+import { COLUMNS_OF } from './columns.ts'
+import { valuesOf } from './formats/columns.ts'
 import { Workbook } from './formats/xlsx.ts'
 import { Zip } from './formats/zip.ts'
 import type { ExportLimits } from './limits.ts'
-import type { Output } from './output.ts'
+import type { FileOutput } from './output.ts'
 import type { MakingState } from './state.ts'
 
 /** What writes the rows of an export in its format. */
@@ -21,10 +22,10 @@ const BYTE_ORDER_MARK = '\ufeff'
 
 const nothing = () => {}
 
-export const zipOf = ({ created_at }: ExportRow, state: MakingState, output: Output, { zip }: ExportLimits): Zip =>
+export const zipOf = ({ created_at }: ExportRow, state: MakingState, output: FileOutput, { zip }: ExportLimits): Zip =>
   new Zip(output, state.zip, new Date(created_at), zip)
 
-export function rowWriterOf(row: ExportRow, state: MakingState, output: Output, limits: ExportLimits): RowWriter {
+export function rowWriterOf(row: ExportRow, state: MakingState, output: FileOutput, limits: ExportLimits): RowWriter {
   const kind = row.kind as Exclude<ExportRow['kind'], 'xml'>
   const columns = COLUMNS_OF[kind]
   const push = (text: string) => output.push(Buffer.from(text))

@@ -1,5 +1,5 @@
-import { type Columns, valuesOf } from '../columns.ts'
 import { cellXml, headingCell, letterOf } from './cells.ts'
+import { type Columns, valuesOf } from './columns.ts'
 import type { OpenEntry, Zip } from './zip.ts'
 
 /** How far a workbook is written. */
