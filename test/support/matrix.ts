@@ -312,6 +312,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
+  'POST /v1/extractors/preview': { may: WRITERS, answers: 200, json: () => EXTRACTOR },
   'GET /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },

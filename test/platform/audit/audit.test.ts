@@ -21,6 +21,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
+  'POST /v1/extractors/preview': null,
   'PATCH /v1/extractors/:extractor_id': 'extractor.updated',
   'DELETE /v1/extractors/:extractor_id': 'extractor.deleted',
   'POST /v1/extractors/:extractor_id/run': 'extractor.run',
