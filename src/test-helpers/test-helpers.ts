@@ -3,9 +3,7 @@ import { cancelInSandbox, refuseLogin, sendInSandbox } from '../authority/sandbo
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
-import { PUBLIC } from '../blacklists/catalog.ts'
 import { overrideListing } from '../blacklists/loading/override.ts'
-import { findList } from '../blacklists/loading/store.ts'
 import { isReadableCfdi } from '../cfdi/detail/detail.ts'
 import { Failure, notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
@@ -122,13 +120,14 @@ export async function publishOnList(ctx: Ctx, { rfc, source, name, situacion, is
   const day = localDayOf(now, organization.timezone)
   await retryOnConflict(
     async () => {
-      const list = await findList(db.$client, PUBLIC, source)
-      if (!list || list.version === 0)
+      const override = { rfc, source, name, situacion, is_listed, day }
+      const statements = await overrideListing(db.$client, override, now.getTime())
+      if (statements === null)
         throw new Failure('conflict', 'blacklist.not_loaded', 'The list is not loaded yet. The daily work loads the lists of the sandbox.')
       await change(
         ctx,
         { action: 'test_helper.blacklist_published', resource_id: organization.id, changed: ['rfc', 'source', 'situacion', 'is_listed'] },
-        overrideListing(db.$client, list, { rfc, source, name, situacion, is_listed, day }, now.getTime()),
+        statements,
       )
     },
     () => new Failure('contention', 'blacklist.changed', 'Others keep changing the list at the same time. Try again.'),

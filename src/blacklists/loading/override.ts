@@ -2,6 +2,7 @@ import { prepared, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { PUBLIC, type PublicSource, type Situacion } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
+import { findList } from './store.ts'
 
 /** A place on a public list, as a test helper sets it. */
 export interface Override {
@@ -16,10 +17,15 @@ export interface Override {
 }
 
 /**
- * The statements after which a public list of the sandbox has an RFC, or has it no more: a version of the list, so that what it changes is told. The
- * guard `list.version` refuses them when a load has begun or replaced the list meanwhile.
+ * Returns the statements after which a public list of the sandbox has an RFC, or has it no more: a version of the list, so that what it changes
+ * is told; null before the list is loaded. The guard `list.version` refuses them when a load has begun or replaced the list meanwhile.
  */
-export function overrideListing(d1: D1Database, { version }: ListState, override: Override, now: number): D1PreparedStatement[] {
+export async function overrideListing(d1: D1Database, override: Override, now: number): Promise<D1PreparedStatement[] | null> {
+  const list = await findList(d1, PUBLIC, override.source)
+  return list && list.version > 0 ? statementsOf(d1, list, override, now) : null
+}
+
+function statementsOf(d1: D1Database, { version }: ListState, override: Override, now: number): D1PreparedStatement[] {
   const { source, rfc, name, situacion, is_listed, day } = override
   const row = sql`organization_id = ${PUBLIC} and source = ${source} and rfc = ${rfc}`
   const next = version + 1
