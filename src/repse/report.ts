@@ -14,8 +14,9 @@ import type { Supplier, SupplierReport, SupplierReportQuery, SupplierStatus } fr
 import { isStale, registrationStatus } from './status.ts'
 import { findSupplierRows, requestLookups, type SupplierStatusRow } from './store.ts'
 
-/** The maximum number of look-ups that one reading of the report requests. */
-const LOOKUPS = 50
+/** The maximum number of look-ups that one reading of the report requests, and of those that begin at once. The sweep goes on with the others. */
+const LOOKUPS = 500
+const AT_ONCE = 50
 
 const BASIS = {
   population:
@@ -47,7 +48,7 @@ const byAmount = (a: AssessedSupplier, b: AssessedSupplier): number =>
 
 /**
  * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, and lists those with the largest amounts. Requests
- * look-ups of up to 50 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
+ * look-ups of up to 500 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
  */
 export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierReportQuery): Promise<SupplierReport> {
   const { db, now, organization } = ctx
@@ -73,7 +74,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
     ).run()
     await announceLookups(
       ctx,
-      outdated.map(({ rfc }) => rfc),
+      outdated.slice(0, AT_ONCE).map(({ rfc }) => rfc),
     )
   }
   const quality = (name: 'with_xml' | 'missing_rate' | 'not_counted') => all.reduce((n, { totals: one }) => n + one[name], 0)
@@ -111,7 +112,7 @@ export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierRepor
 }
 
 /**
- * Returns up to 50 suppliers to look up: first those without an answer, then those with the oldest answers, and last those whose previous
+ * Returns up to 500 suppliers to look up: first those without an answer, then those with the oldest answers, and last those whose previous
  * look-up got no answer. Leaves out suppliers whose look-up has been requested already.
  */
 function outdatedSuppliers(all: readonly AssessedSupplier[], now: Date): AssessedSupplier[] {

@@ -61,8 +61,8 @@ export const repseRoutes = new Hono<App>()
 const REPORT = doc(
   'Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; ' +
     '`limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of ' +
-    'up to 50 suppliers whose answer is missing or older than a day. Nothing else does: the flags of fiscal insight about specialized ' +
-    'services rest on these answers.',
+    'up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else ' +
+    'does: the flags of fiscal insight about specialized services rest on these answers.',
 )
 
 /** The supplier report, mounted at /v1/cfdi. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
+import { PUBLIC_SOURCES, SITUACIONES } from '../blacklists/catalog.ts'
 import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
 import { GivenDay, GivenInstant, trimmedText } from '../platform/http/shapes.ts'
@@ -63,6 +64,32 @@ export const RepseScenario = z
   })
   .meta({ id: 'RepseScenario' })
 export type RepseScenario = z.infer<typeof RepseScenario>
+
+const WITH_SITUATIONS: readonly string[] = ['sat_69b', 'sat_69b_bis']
+
+export const BlacklistScenario = z
+  .strictObject({
+    rfc: Rfc,
+    source: z.enum(PUBLIC_SOURCES).meta({ description: doc('The public list.') }),
+    name: trimmedText(1, 300).default('CONTRIBUYENTE DE PRUEBA'),
+    situacion: z
+      .enum(SITUACIONES)
+      .nullable()
+      .default(null)
+      .meta({ description: doc('Required on the lists `sat_69b` and `sat_69b_bis`; null on the others, which have no situations.') }),
+    is_listed: z
+      .boolean()
+      .default(true)
+      .meta({ description: doc('With false, the RFC leaves the list and the other members are ignored.') }),
+  })
+  .superRefine(({ source, situacion, is_listed }, context) => {
+    const fault = (message: string) => context.addIssue({ code: 'custom', path: ['situacion'], message })
+    if (!is_listed) return
+    if (WITH_SITUATIONS.includes(source) && situacion === null) fault(`Must be one of ${SITUACIONES.join(', ')} on this list.`)
+    if (!WITH_SITUATIONS.includes(source) && situacion !== null) fault('Must be null: this list has no situations.')
+  })
+  .meta({ id: 'BlacklistScenario' })
+export type BlacklistScenario = z.infer<typeof BlacklistScenario>
 
 export const MailboxScenario = z
   .strictObject({

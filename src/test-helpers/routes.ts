@@ -6,6 +6,7 @@ import { body, idempotent, operation, params, refuses, returns, roles } from '..
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import {
   Accepted,
+  BlacklistScenario,
   CancellationScenario,
   CfdiPath,
   InvoiceScenario,
@@ -21,6 +22,7 @@ import {
   cancelAtAuthority,
   expireLogin,
   publishAtRegistry,
+  publishOnList,
   sendToMailbox,
 } from './test-helpers.ts'
 
@@ -107,6 +109,24 @@ export const testHelperRoutes = new Hono<App>()
     returns(200, Accepted),
     idempotent(),
     async (c) => c.json(await publishAtRegistry(c.var.ctx, c.req.valid('json'))),
+  )
+  .post(
+    '/blacklists',
+    operation(
+      'publishOnBlacklist',
+      'Test helpers',
+      doc('Put an RFC on a public blacklist of the sandbox'),
+      doc(
+        'Look-ups show it at once. The event `blacklist.changed` follows for each connection whose windows show a CFDI of the RFC. The lists of ' +
+          'the sandbox are the same for all organizations in it.',
+      ),
+    ),
+    roles('owner'),
+    body(BlacklistScenario),
+    returns(200, Accepted),
+    refuses(409, doc('The list is not loaded yet (`blacklist.not_loaded`), or others keep changing it at the same time.')),
+    idempotent(),
+    async (c) => c.json(await publishOnList(c.var.ctx, c.req.valid('json'))),
   )
   .post(
     '/mailbox',

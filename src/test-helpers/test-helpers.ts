@@ -3,6 +3,7 @@ import { cancelInSandbox, refuseLogin, sendInSandbox } from '../authority/sandbo
 import { addInvoice, getInvoice, payInvoice } from '../billing/invoices/invoices.ts'
 import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
+import { overrideListing } from '../blacklists/loading/override.ts'
 import { isReadableCfdi } from '../cfdi/detail/detail.ts'
 import { Failure, notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
@@ -10,6 +11,9 @@ import { findOrganization } from '../identity/organization/organization.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
+import { retryOnConflict } from '../platform/db/retry.ts'
+import { START } from '../platform/pages.ts'
+import { sendHints } from '../platform/queues/send.ts'
 import { firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { ABSENT } from '../repse/registry/registry.ts'
 import { overrideRecord } from '../repse/registry/sandbox-overrides.ts'
@@ -17,6 +21,7 @@ import { notActive } from '../taxpayers/connection.ts'
 import { readLogin } from '../taxpayers/login.ts'
 import { findConnection } from '../taxpayers/taxpayers.ts'
 import type {
+  BlacklistScenario,
   CancellationScenario,
   InvoiceScenario,
   MailboxScenario,
@@ -103,6 +108,31 @@ export async function publishAtRegistry(ctx: Ctx, { rfc, ...record }: RepseScena
   await change(ctx, { action: 'test_helper.repse_published', resource_id: ctx.organization.id, changed: Object.keys(record) }, [
     overrideRecord(ctx.db, rfc, record.is_registered ? record : ABSENT),
   ])
+  return ACCEPTED
+}
+
+/**
+ * Puts an RFC on a public list of the sandbox, or takes it off. Throws Failure 409 blacklist.not_loaded before the list is loaded, and 409
+ * blacklist.changed while others keep changing it.
+ */
+export async function publishOnList(ctx: Ctx, { rfc, source, name, situacion, is_listed }: BlacklistScenario) {
+  const { db, now, organization } = ctx
+  const day = localDayOf(now, organization.timezone)
+  await retryOnConflict(
+    async () => {
+      const override = { rfc, source, name, situacion, is_listed, day }
+      const statements = await overrideListing(db.$client, override, now.getTime())
+      if (statements === null)
+        throw new Failure('conflict', 'blacklist.not_loaded', 'The list is not loaded yet. The daily work loads the lists of the sandbox.')
+      await change(
+        ctx,
+        { action: 'test_helper.blacklist_published', resource_id: organization.id, changed: ['rfc', 'source', 'situacion', 'is_listed'] },
+        statements,
+      )
+    },
+    () => new Failure('contention', 'blacklist.changed', 'Others keep changing the list at the same time. Try again.'),
+  )
+  await sendHints(ctx, ctx.env.TASKS, [{ body: { task: 'tellListings', at: now.getTime(), place: START } }])
   return ACCEPTED
 }
 

@@ -38,6 +38,14 @@ export const ofEntity = ({ fiscal_entity_id }: Given) => ({ fiscal_entity_id: fi
 const issued = (given: Given) => ({ ...ofEntity(given), direction: 'issued' })
 const cfdi = ({ fiscal_entity_id, uuid }: Side): Given => ({ fiscal_entity_id, uuid })
 
+/** A public list is loaded. */
+const withPublicList = async (): Promise<Given> => {
+  await env.DB.prepare(
+    "insert or ignore into blacklist_lists (organization_id, source, version, told_version, row_count) values ('', 'sat_69_firmes', 1, 1, 0)",
+  ).run()
+  return {}
+}
+
 /** The largest customers are on the list of article 69-B; `rfc` has the most invoices of them. */
 const listed = async (side: Side): Promise<Given> => {
   const query = new URLSearchParams(issued(entity(side)))
@@ -331,6 +339,7 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/audit-events': { may: WRITERS, answers: 200 },
   'GET /v1/extractors': { may: ALL, answers: 200 },
   'POST /v1/extractors': { may: WRITERS, answers: 201, json: () => EXTRACTOR },
+  'POST /v1/extractors/preview': { may: WRITERS, answers: 200, json: () => EXTRACTOR },
   'GET /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor },
   'PATCH /v1/extractors/:extractor_id': { may: WRITERS, answers: 200, given: freshExtractor, json: () => ({ name: 'Dos' }) },
   'DELETE /v1/extractors/:extractor_id': { may: WRITERS, answers: 204, given: freshExtractor },
@@ -530,6 +539,10 @@ export const ROWS: Record<string, Row> = {
   'DELETE /v1/blacklists/custom/:slug': { may: WRITERS, answers: 204, given: freshList },
   'POST /v1/test-helpers/organization': { may: OWNER, answers: 200, json: () => ({ rfc_allowance: null }) },
   'POST /v1/test-helpers/repse': { may: OWNER, answers: 200, json: () => ({ rfc: 'EKU9003173C9', is_registered: false }) },
+  'POST /v1/test-helpers/blacklists': {
+    ...{ may: OWNER, answers: 200, given: withPublicList },
+    json: () => ({ rfc: 'JES900109Q90', source: 'sat_69_firmes' }),
+  },
   'POST /v1/test-helpers/mailbox': { may: OWNER, answers: 200, given: entity, json: (given) => ({ ...ofEntity(given), kind: 'aviso' }) },
   'POST /v1/test-helpers/invoices': { may: OWNER, answers: 201, json: () => ({ amount: '580.00' }) },
   'POST /v1/test-helpers/invoices/:invoice_id/pay': { may: OWNER, answers: 200, given: freshInvoice },

@@ -1,5 +1,3 @@
-import { loginsOf } from '../../authority/logins.ts'
-import type { DataSourceKey } from '../../authority/port/catalog.ts'
 import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../downloads/downloads.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
@@ -8,13 +6,13 @@ import { newId } from '../../platform/db/id.ts'
 import { each } from '../../platform/each.ts'
 import { placeOf } from '../../platform/hash.ts'
 import { type Message, sendHints } from '../../platform/queues/send.ts'
-import { canLogIn, dueAt, isUsable, isVerified } from '../../taxpayers/login.ts'
+import { canLogIn, dueAt, isVerified } from '../../taxpayers/login.ts'
 import { widenWindows } from '../../taxpayers/reaches.ts'
-import { sourcesOf } from '../../taxpayers/sources.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
 import { firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
+import { isCfdiSource, sourcesFetched } from './selection.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,
@@ -201,8 +199,6 @@ const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
   moved_at: nextVerification(row),
 })
 
-const isCfdiSource = (source: DataSourceKey): boolean => source === 'sat_cfdi_issued' || source === 'sat_cfdi_received'
-
 /**
  * Returns what was queued, and the connections whose windows did not widen, because another login was accepted or refused meanwhile. The
  * first run after a connection became active again also requests the months since its last extraction that lie before the run's range, and
@@ -214,13 +210,8 @@ async function dispatchPage(
   extractor: ExtractorRow,
   page: readonly ConnectionRow[],
 ): Promise<Queued & { unwidened: Set<number> }> {
-  const { sources: active, documentKind } = loginsOf(system)
-  const selected = page.map((connection) => {
-    const enabled = sourcesOf(connection, active)
-    const hasDocuments = documentKind === null || isUsable(connection, documentKind)
-    const isFetched = (key: DataSourceKey) => enabled.includes(key) && active.includes(key) && (hasDocuments || isCfdiSource(key))
-    return { connection, sources: extractor.data_source_keys.filter(isFetched) }
-  })
+  const fetched = sourcesFetched(system, extractor.data_source_keys)
+  const selected = page.map((connection) => ({ connection, sources: fetched(connection) }))
   const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
   // The sandbox tells everything with the months of the range.
   const isSwept = system.settings.taxAuthority === 'sat'

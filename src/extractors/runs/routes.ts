@@ -1,11 +1,13 @@
 import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
-import { idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
+import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
-import { ExtractorPath } from '../contract.ts'
+import { ExtractorDraft, ExtractorPath } from '../contract.ts'
 import { ExtractorRun, Run, RunQuery } from './contract.ts'
 import { listRuns } from './history.ts'
+import { previewExtractor } from './preview.ts'
+import { ExtractorPreview } from './preview-contract.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
@@ -13,6 +15,23 @@ const NOT_FOUND = doc('The organization has no extractor with this identifier.')
 
 /** Mounted at /v1/extractors. */
 export const runRoutes = new Hono<App>()
+  .post(
+    '/preview',
+    operation(
+      'previewExtractor',
+      TAG,
+      doc('Preview what an extractor would fetch'),
+      doc(
+        'Send what you would send to `POST /v1/extractors`. Nothing is saved and nothing is downloaded. The answer says when it would run, which ' +
+          'months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the ' +
+          'visibility windows afterwards. The limit of extractors is not checked.',
+      ),
+    ),
+    roles('owner', 'admin'),
+    body(ExtractorDraft),
+    returns(200, ExtractorPreview),
+    async (c) => c.json(await previewExtractor(c.var.ctx, c.req.valid('json'))),
+  )
   .post(
     '/:extractor_id/run',
     operation(

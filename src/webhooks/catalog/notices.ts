@@ -7,8 +7,6 @@ const HEADERS = {
   'Service-Event': 'The event key, such as `cfdi.cancelled`.',
   'Service-Delivery-Id': 'The event’s identifier: the same for every attempt, redelivery and endpoint.',
   'Service-Attempt': 'The number of the attempt, from 1. A redelivery counts from 1 again.',
-  'Service-Test':
-    '`true` when the body is the sample of the event, which you had sent with `POST /v1/webhooks/{webhook_id}/test`. Absent otherwise.',
   'Service-Signature':
     '`v1,` followed by the HMAC-SHA256 of the raw body in lowercase hex. The key is the whole signing secret, including `whsec_`.',
   'webhook-id': 'The same as Service-Delivery-Id, under its Standard Webhooks name.',

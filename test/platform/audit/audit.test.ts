@@ -21,6 +21,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/credentials': 'credential.created',
   'DELETE /v1/credentials/:api_key': 'credential.revoked',
   'POST /v1/extractors': 'extractor.created',
+  'POST /v1/extractors/preview': null,
   'PATCH /v1/extractors/:extractor_id': 'extractor.updated',
   'DELETE /v1/extractors/:extractor_id': 'extractor.deleted',
   'POST /v1/extractors/:extractor_id/run': 'extractor.run',
@@ -52,6 +53,7 @@ const ACTIONS: Record<string, string | null> = {
   // Refused here, because the windows are bounded. What it leaves is tested with the reports.
   'POST /v1/reports/:key/refresh': null,
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
+  'POST /v1/test-helpers/blacklists': 'test_helper.blacklist_published',
   'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
   'POST /v1/blacklists/lookup': null,
   'POST /v1/blacklists/custom': 'blacklist.created',

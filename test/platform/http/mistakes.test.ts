@@ -519,7 +519,65 @@ const BODIES: Mistake[] = [
   },
 ]
 
-const MISTAKES = { AUTHENTICATION, PATHS, QUERIES, BODIES }
+const LABELS: Mistake[] = [
+  {
+    typed: 'metadata with a number',
+    ask: () => post('/v1/fiscal-entities', { rfc: freshRfc(), metadata: { clients: 3 } }),
+    ...{ status: 422, code: 'request.invalid', at: 'metadata.clients', says: /Must be text of at most 500 characters/ },
+  },
+  {
+    typed: 'metadata with a key of two words',
+    ask: () => post('/v1/fiscal-entities', { rfc: freshRfc(), metadata: { 'my client': 'x' } }),
+    ...{ status: 422, code: 'request.invalid', at: 'metadata.my client', says: /1 to 40 letters, digits/ },
+  },
+  {
+    typed: 'externalId',
+    ask: () => post('/v1/fiscal-entities', { rfc: freshRfc(), externalId: 'x' }),
+    ...{ status: 422, code: 'request.invalid', at: 'externalId', says: /mean external_id\?/ },
+  },
+  {
+    typed: 'RFC as the name of a filter',
+    ask: () => get('/v1/fiscal-entities?RFC=EKU9003173C9'),
+    ...{ status: 422, code: 'request.invalid', at: 'RFC', says: /mean rfc\?/ },
+  },
+  {
+    typed: 'a batch as a list',
+    ask: () => post('/v1/fiscal-entities/batch', [{ rfc: freshRfc() }]),
+    ...{ status: 422, code: 'request.invalid', says: /Must be an object/ },
+  },
+  {
+    typed: 'a batch of 101 RFCs',
+    ask: () => post('/v1/fiscal-entities/batch', { fiscal_entities: Array.from({ length: 101 }, () => ({ rfc: 'EKU9003173C9' })) }),
+    ...{ status: 422, code: 'request.invalid', at: 'fiscal_entities', says: /100/ },
+  },
+  {
+    typed: 'a header that the service sends',
+    ask: () => post('/v1/webhooks', { ...HOOK, custom_header: { name: 'Content-Type', value: 'x' } }),
+    ...{ status: 422, code: 'request.invalid', at: 'custom_header.name', says: /such as Content-Type or Host/ },
+  },
+  {
+    typed: 'an RFC in the place of its fiscal entity',
+    ask: () => post('/v1/webhooks', { ...HOOK, fiscal_entity_ids: ['EKU9003173C9'] }),
+    ...{ status: 422, code: 'request.invalid', at: 'fiscal_entity_ids[0]', says: /prefix fe_/ },
+  },
+  {
+    typed: 'the fiscal entity of another organization for a webhook',
+    ask: () => post('/v1/webhooks', { ...HOOK, fiscal_entity_ids: [theirs.fiscal_entity_id] }),
+    ...{ status: 422, code: 'webhook.fiscal_entity', at: 'fiscal_entity_ids[0]', says: /GET \/v1\/fiscal-entities lists/ },
+  },
+  {
+    typed: 'an extractor to preview with a schedule that lacks its days',
+    ask: () => post('/v1/extractors/preview', { ...EXTRACTOR, schedule_kind: 'every_n_days' }),
+    ...{ status: 422, code: 'request.invalid', at: 'schedule_spec.n', says: /requires n, an integer from 1 to 365/ },
+  },
+  {
+    typed: 'GET of a preview',
+    ask: () => get('/v1/extractors/preview'),
+    ...{ status: 405, code: 'request.method_not_allowed', says: /allows POST/ },
+  },
+]
+
+const MISTAKES = { LABELS, AUTHENTICATION, PATHS, QUERIES, BODIES }
 
 describe.each(Object.entries(MISTAKES))('%s: what a newcomer typed is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', async ({ ask, status, code, at, says }) => {
