@@ -13,10 +13,10 @@ const isLong = process.env['FUZZ'] === 'full'
 const CASES = isLong ? 240 : 8
 const MOST_SECONDS = isLong ? 3_600 : 150
 
-/** What Schemathesis says, and how it ended. */
-function schemathesis(...args: string[]): Promise<{ said: string; code: number | null }> {
+/** What Schemathesis says, and how it ended. It keeps files of its own in the folder. */
+function schemathesis(folder: string, ...args: string[]): Promise<{ said: string; code: number | null }> {
   return new Promise((done) => {
-    const child = spawn('schemathesis', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn('schemathesis', args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
@@ -39,9 +39,21 @@ describe.skipIf(!isThere)(`requests that are made of the document${HOW}`, () => 
       const service = await one.ready()
       const { credential } = await Customer.signUp(service.url, 'Despacho Uno')
       const { said, code } = await schemathesis(
+        stateDir,
         ...['--config-file', join(ROOT, 'test/node/support/schemathesis.toml'), 'run', `${service.url}/v1/openapi.json`],
         ...['--auth', `${credential.api_key}:${credential.api_secret}`, '--phases', 'fuzzing', '--max-examples', String(CASES)],
-        ...['--max-time', String(MOST_SECONDS), '--request-timeout', '60', '--suppress-health-check', 'all', '--warnings', 'off'],
+        ...[
+          '--max-time',
+          String(MOST_SECONDS),
+          '--request-timeout',
+          '60',
+          '--request-retries',
+          '2',
+          '--suppress-health-check',
+          'all',
+          '--warnings',
+          'off',
+        ],
         ...['--generation-database', 'none', '--continue-on-failure', '--no-color', ...(isLong ? [] : ['--seed', '1'])],
       )
       expect(code, said.slice(said.indexOf('FAILURES'))).toBe(0)

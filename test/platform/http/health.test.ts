@@ -18,7 +18,12 @@ const withEnv = (changed: Record<string, unknown>): Env => ({ ...env, ...changed
 async function health(bindings: Env = env) {
   const response = await app.fetch(new Request('https://api.test/health'), bindings)
   const text = await response.text()
-  await record(ROUTES.find(({ path }) => path === '/health'), undefined, response, text)
+  await record(
+    ROUTES.find(({ path }) => path === '/health'),
+    undefined,
+    response,
+    text,
+  )
   const answer = { status: response.status, body: JSON.parse(text) as { missing: string[] } }
   expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   expect([response.headers.get('cache-control'), response.headers.get('x-frame-options')]).toEqual(['no-store', 'DENY'])
