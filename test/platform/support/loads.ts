@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import { alertStatements } from '../../../src/alerts/alerts.ts'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
@@ -615,6 +616,18 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await finish(platform, 'alertEfirmas', at)
     expect(await countOf('alerts', `kind = 'efirma.expiring' and organization_id = '${id}'`, env.EVENTS_0)).toBe(16_000)
     await env.DB.exec('update connections set efirma_number = null, efirma_valid_to = null')
+  },
+
+  async resolveAlerts(platform) {
+    const of = await organization()
+    const drafts = Array.from({ length: 20_000 }, (_, n) => ({
+      ...({ organization_id: of.id, kind: 'connection.invalid', severity: 'critical', resource_id: 'fe_x' } as const),
+      ...{ dedupe_key: `gone:${n}`, message: '', message_es: '' },
+    }))
+    for (const statement of alertStatements(env.EVENTS_0, drafts, new Date())) await statement.run()
+    await finish(platform, 'resolveAlerts')
+    expect(await countOf('alerts', `resolved_at is not null and organization_id = '${of.id}'`, env.EVENTS_0)).toBe(20_000)
+    await env.EVENTS_0.prepare('delete from alerts where organization_id = ?').bind(of.id).run()
   },
 
   async readPending(platform) {
