@@ -214,7 +214,8 @@ const loggedWebhook = (side: Side): Promise<Given> => {
 const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
   const alert_id = newId('alr')
   await env.EVENTS_0.prepare(
-    "insert into alerts values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Un aviso.', ?3, null)",
+    `insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, message_es, created_at)
+     values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Notice.', 'Un aviso.', ?3)`,
   )
     .bind(alert_id, organization_id, Date.now())
     .run()

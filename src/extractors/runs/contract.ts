@@ -7,7 +7,9 @@ export const ExtractorRun = z
   .strictObject({
     run_id: Id('run')
       .nullable()
-      .meta({ description: doc('The run, for `GET /v1/runs/{run_id}`; null with `no_connections`, because nothing ran.') }),
+      .meta({
+        description: doc('The run, for `GET /v1/runs/{run_id}`; null when the organization has no active RFC, because nothing ran.'),
+      }),
     status: z.enum(['dispatched', 'no_connections']),
     connections: z.int().meta({ description: doc('Number of active RFCs that the run covered.') }),
     dispatched: z.int().meta({

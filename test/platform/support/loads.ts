@@ -805,7 +805,10 @@ export const REQUEST_LOADS: Record<string, Load> = {
     const path = `${EXTRACTORS}/${of.extractor_id}/run`
     const reply = await platform.fetch('POST run', of.owner, path)
     const told = (await reply.json()) as Record<string, unknown>
-    expect([reply.status, told]).toEqual([200, { status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) }])
+    expect([reply.status, told]).toEqual([
+      200,
+      { run_id: expect.any(String), status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) },
+    ])
     await platform.run(['dispatch'])
     expect((await of.ask('GET', `${path}s`)).body.data).toMatchObject([{ status: 'dispatched', connections: 4_000, dispatched: 4_000 }])
   },
