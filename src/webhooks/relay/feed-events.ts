@@ -16,7 +16,7 @@ import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
-import { alertOfEnd, alertOfInvalid } from './connection-alerts.ts'
+import { alertOfEnd, alertOfInvalid } from './alerts/connection-alerts.ts'
 import {
   cancellationContents,
   contentOf,

@@ -1,11 +1,17 @@
-import type { AlertDraft } from '../../alerts/alerts.ts'
-import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
-import type { RecipientRow } from './store.ts'
+import type { AlertDraft } from '../../../alerts/alerts.ts'
+import type { ExtractionEnd } from '../../../downloads/ends/extraction-ends.ts'
+
+/** The connection that an alert is about. */
+interface AlertedConnection {
+  organization_id: string
+  fiscal_entity_id: string
+  rfc: string
+}
 
 const DAY_MS = 86_400_000
 
 /** The alert of a connection that has no valid login any more. It is resolved when the connection leaves that state. */
-export const alertOfInvalid = ({ organization_id, fiscal_entity_id, rfc }: RecipientRow, rejected_at: string): AlertDraft => ({
+export const alertOfInvalid = ({ organization_id, fiscal_entity_id, rfc }: AlertedConnection, rejected_at: string): AlertDraft => ({
   ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id },
   dedupe_key: `connection.invalid:${fiscal_entity_id}`,
   message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid CIEC or e.firma, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
@@ -14,7 +20,7 @@ export const alertOfInvalid = ({ organization_id, fiscal_entity_id, rfc }: Recip
 
 /** The alert of an RFC whose runs have failed for a day, or the one that a run without failures resolves. */
 export function alertOfEnd(
-  { organization_id, fiscal_entity_id, rfc }: RecipientRow,
+  { organization_id, fiscal_entity_id, rfc }: AlertedConnection,
   { failing_since, completed_at, error_class }: ExtractionEnd,
 ): { alert?: AlertDraft; resolves?: string } {
   const dedupe_key = `connection.failing:${fiscal_entity_id}`
