@@ -18,6 +18,7 @@ import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
 import { alertOfEnd, alertOfInvalid } from './alerts/connection-alerts.ts'
 import {
+  type Brought,
   cancellationContents,
   contentOf,
   documentContent,
@@ -27,7 +28,6 @@ import {
   type SyncBody,
 } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
-import type { Brought } from './sync-counts.ts'
 
 /** An event of an organization's feed, in its events shard. */
 export interface FeedEvent extends NewEvent {

@@ -16,6 +16,9 @@ import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { subjectOf } from '../events/stored-body.ts'
 
+/** What a job brought to a recipient, what it is told of the documents among that, and how an extraction ended. */
+export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
+
 /** An organization that is notified of a change to one of its fiscal entities. */
 export interface Recipient {
   /** The fiscal entity in UUID form. */

@@ -1,16 +1,13 @@
-import { type AskedDocuments, type DocumentNews, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
+import { type AskedDocuments, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
-import { EXTRACTION_ENDED, type ExtractionBody, type ExtractionEnd, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
+import { EXTRACTION_ENDED, type ExtractionBody, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
 import { boundsAt, parseReaches } from '../../visibility/reaches.ts'
 import { hullOf, NOTHING, windowsOf } from '../../visibility/window.ts'
 import type { FailedEvent } from './aside.ts'
 import { isDocumentRead, wasReadable, windowsAt } from './feed-events.ts'
-import type { SyncBody } from './payloads.ts'
+import type { Brought, SyncBody } from './payloads.ts'
 import type { Portion, RelayEvent } from './portions.ts'
 import type { RecipientRow } from './store.ts'
-
-/** What a job brought to a recipient, and what it is told of the documents among that. */
-export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
 
 /** What the job of an event brought to each of its next recipients, in their order. */
 export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
