@@ -18,7 +18,7 @@ import { documentRoutes } from './documents/routes.ts'
 import { coverageRoutes } from './downloads/completeness/routes.ts'
 import { syncJobRoutes } from './downloads/routes.ts'
 import { extractorRoutes } from './extractors/routes.ts'
-import { runRoutes } from './extractors/runs/routes.ts'
+import { entityRunRoutes, oneRunRoutes, runRoutes } from './extractors/runs/routes.ts'
 import { fetcherRoutes } from './fetcher/routes.ts'
 import { credentialRoutes } from './identity/credentials/routes.ts'
 import { organizationRoutes } from './identity/organization/routes.ts'
@@ -92,6 +92,8 @@ export function mountRequests(app: Hono<App>): Hono<App> {
     .route('/v1/extractors', runRoutes)
     .route('/v1/fiscal-entities', sourceRoutes)
     .route('/v1/fiscal-entities', entityRoutes)
+    .route('/v1/runs', oneRunRoutes)
+    .route('/v1/fiscal-entities', entityRunRoutes)
     .route('/v1/sync', syncRoutes)
     .route('/v1/fiscal-entities', entitySyncRoutes)
     .route('/v1/fiscal-entities', syncJobRoutes)

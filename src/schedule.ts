@@ -14,6 +14,7 @@ import { sweepLookups } from './repse/lookups.ts'
 import { sweepRounds } from './repse/rounds.ts'
 import { sweepConnectors } from './storage/mirror/sweep.ts'
 import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
+import { tellAlerts } from './webhooks/alerts/tell-alerts.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 
 type Verb = (system: System) => Promise<unknown>
@@ -31,6 +32,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepUntold,
     sweepVerifications,
     sweepMailboxes,
+    tellAlerts,
     sweepDeliveries,
     sweepConnectors,
     sweepLookups,
@@ -47,7 +49,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     begin('sweepOutboxes'),
     begin('sweepReports'),
   ],
-  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepDoubts')],
+  '*/15 * * * *': [begin('midnight'), begin('readPending'), begin('sweepDoubts'), begin('resolveAlerts')],
   '0 10 * * *': [
     (system) =>
       sendTasks(

@@ -3,6 +3,7 @@ import { suspendExpired } from './billing/expiry.ts'
 import { issueInvoices } from './billing/invoices/issue.ts'
 import { reviewSubscriptions } from './billing/subscription/review.ts'
 import { refreshLists } from './blacklists/loading/load.ts'
+import { resolveAlerts } from './causes/resolve.ts'
 import { alertCertificates } from './documents/certificates.ts'
 import { tellDueSoon } from './documents/obligations/due-soon.ts'
 import { readPending } from './documents/pending.ts'
@@ -75,6 +76,7 @@ export const TASKS = {
   sweepReports,
   issueInvoices,
   reviewSubscriptions,
+  resolveAlerts,
   pruneEvents,
   rewrapSecrets,
   rewrapCredentials,

@@ -321,7 +321,8 @@ CREATE TABLE `runs` (
 	`gap_jobs` integer DEFAULT 0 NOT NULL,
 	`after` text DEFAULT '' NOT NULL,
 	`created_at` integer NOT NULL,
-	`moved_at` integer DEFAULT 0 NOT NULL
+	`moved_at` integer DEFAULT 0 NOT NULL,
+	`asked` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `runs_planned` ON `runs` (`moved_at`) WHERE status = 'planned';--> statement-breakpoint

@@ -70,12 +70,17 @@ CREATE TABLE `alerts` (
 	`dedupe_key` text NOT NULL,
 	`resource_id` text NOT NULL,
 	`message` text NOT NULL,
+	`message_es` text NOT NULL,
 	`created_at` integer NOT NULL,
-	`read_at` integer
+	`read_at` integer,
+	`resolved_at` integer,
+	`told` integer DEFAULT 0 NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`);--> statement-breakpoint
 CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
+CREATE INDEX `alerts_untold` ON `alerts` (`alert_id`) WHERE told <> 1;--> statement-breakpoint
+CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended');--> statement-breakpoint
 CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
 --> statement-breakpoint
 CREATE TABLE `receipts` (

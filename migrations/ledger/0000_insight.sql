@@ -235,6 +235,7 @@ CREATE TABLE `extractions` (
 	`gap_jobs` integer DEFAULT 0 NOT NULL,
 	`requested_at` integer NOT NULL,
 	`attempts_before` text NOT NULL,
+	`is_range` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -272,6 +273,7 @@ CREATE TABLE `sync_jobs` (
 CREATE TABLE `sync_work` (
 	`entity` integer PRIMARY KEY NOT NULL,
 	`jobs` text NOT NULL,
+	`runs` text DEFAULT '[]' NOT NULL,
 	`due_at` integer NOT NULL,
 	`is_awaited` integer DEFAULT 0 NOT NULL,
 	`token` text,

@@ -7,7 +7,16 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
 import { type AlertDraft, type AlertRow, alertStatements, findAlert, listAlertRows, markRead } from './store.ts'
 
-export { type AlertDraft, alertStatements, MOST_OF_GROUP } from './store.ts'
+export {
+  type AlertDraft,
+  type AlertRow,
+  alertStatements,
+  MOST_OF_GROUP,
+  markTold,
+  openAlerts,
+  resolveStatement,
+  untoldAlerts,
+} from './store.ts'
 
 /** An alert for the events shard of its organization. */
 export interface AddressedDraft extends AlertDraft {
@@ -21,10 +30,26 @@ export const raiseAlerts = ({ settings }: System, drafts: readonly AddressedDraf
     return commit(d1, alertStatements(d1, own, now))
   })
 
-const view = ({ organization_id: _, dedupe_key: __, created_at, read_at, ...row }: AlertRow): Alert => ({
+/** Raises alerts of organizations whose events shards are not known. A repetition changes nothing. */
+export async function raiseAlertsOf(system: System, drafts: readonly AlertDraft[], now: Date): Promise<void> {
+  if (drafts.length === 0) return
+  const { results } = await system.db.$client
+    .prepare('select id, events_shard from organizations where id in (select value from json_each(?))')
+    .bind(JSON.stringify(drafts.map(({ organization_id }) => organization_id)))
+    .all<{ id: string; events_shard: number }>()
+  const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
+  await raiseAlerts(
+    system,
+    drafts.map((draft) => ({ ...draft, events_shard: shards.get(draft.organization_id)! })),
+    now,
+  )
+}
+
+const view = ({ organization_id: _, dedupe_key: __, told: ___, created_at, read_at, resolved_at, ...row }: AlertRow): Alert => ({
   ...row,
   created_at: created_at.toISOString(),
   read_at: read_at?.toISOString() ?? null,
+  resolved_at: resolved_at?.toISOString() ?? null,
 })
 
 /** Returns a page of the organization's alerts, newest first. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { documented, Id, Instant, Paging } from '../platform/http/shapes.ts'
-import { ALERT_KINDS, SEVERITIES } from './tables.ts'
+import { ALERT_KINDS, SEVERITIES } from './kinds.ts'
 
 const AlertKind = z.enum(ALERT_KINDS).meta({
   id: 'AlertKind',
@@ -13,7 +13,10 @@ const AlertKind = z.enum(ALERT_KINDS).meta({
       'five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC ' +
       'expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. ' +
       '`mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one ' +
-      'business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others.',
+      'business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. ' +
+      '`connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an ' +
+      'RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. ' +
+      'The last three are resolved when their cause ends.',
   ),
 })
 const AlertSeverity = z.enum(SEVERITIES).meta({ id: 'AlertSeverity' })
@@ -25,11 +28,15 @@ export const Alert = z
     severity: AlertSeverity,
     resource_id: z.string().meta({
       description: doc(
-        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.',
+        'The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about.',
       ),
     }),
     message: z.string().meta({ description: doc('What happened, with its date. It does not change afterwards.') }),
+    message_es: z.string().meta({ description: doc('The same in Spanish.') }),
     created_at: Instant.meta({ description: doc('When the alert was raised, or when it became critical.') }),
+    resolved_at: Instant.nullable().meta({
+      description: doc('When the cause of the alert ended; null while it lasts, and of the kinds whose causes are not followed.'),
+    }),
     read_at: Instant.nullable().meta({ description: doc('When the alert was marked as read; null if it is unread.') }),
   })
   .meta({ id: 'Alert' })

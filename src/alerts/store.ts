@@ -1,29 +1,31 @@
 import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
+import { assertThat } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
+import { type RESOLVABLE, TOLD } from './kinds.ts'
 import { alerts } from './tables.ts'
 
 export type AlertRow = typeof alerts.$inferSelect
 
-export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message'> {
+export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message' | 'message_es'> {
   /** Identifies the situation: an organization has at most one alert for each key. */
   dedupe_key: string
   /** What is raised in its place when the organization has had MOST_OF_GROUP alerts whose keys begin with this key and a colon. */
-  overflow?: Pick<AlertRow, 'dedupe_key' | 'resource_id' | 'message'>
+  overflow?: Pick<AlertRow, 'dedupe_key' | 'resource_id' | 'message' | 'message_es'>
 }
 
 export const MOST_OF_GROUP = 5
 
 /**
  * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
- * replaces a warning and makes it unread; any other draft changes nothing.
+ * replaces a warning and makes it unread, and one that is resolved is raised again; any other draft changes nothing.
  */
 export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
   jsonChunks(
-    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, overflow }) => [
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, message_es, overflow }) => [
       ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
-      ...(overflow ? [overflow.dedupe_key, overflow.resource_id, overflow.message] : []),
+      ...[overflow?.dedupe_key ?? null, overflow?.resource_id ?? null, overflow?.message ?? null, message_es, overflow?.message_es ?? null],
     ]),
   ).map((json) =>
     prepared(
@@ -35,11 +37,12 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
               select count(*) from alerts where organization_id = value->>1 and dedupe_key between value->>7 || ':' and value->>7 || ';'
             ) > ${MOST_OF_GROUP} as is_over
           from json_each(${json}))
-        insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, created_at)
-        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), ${now.getTime()} from drafts where true
+        insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, message_es, created_at)
+        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), v->>iif(is_over, 11, 10), ${now.getTime()} from drafts where true
         on conflict (organization_id, dedupe_key) do update set
-          kind = excluded.kind, severity = excluded.severity, message = excluded.message, created_at = excluded.created_at, read_at = null
-        where alerts.severity = 'warning' and excluded.severity = 'critical'`,
+          kind = excluded.kind, severity = excluded.severity, message = excluded.message, message_es = excluded.message_es,
+          created_at = excluded.created_at, read_at = null, resolved_at = null, told = ${TOLD.nothing}
+        where alerts.severity = 'warning' and excluded.severity = 'critical' or alerts.resolved_at is not null`,
     ),
   )
 
@@ -84,3 +87,53 @@ export const markRead = (db: Database, organization_id: string, alert_id: string
     .update(alerts)
     .set({ read_at: now })
     .where(and(oneOf(organization_id, alert_id), isNull(alerts.read_at)))
+
+/** The statement that resolves alerts by their keys, as far as they are raised and not resolved. */
+export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
+  prepared(
+    d1,
+    sql`update alerts set resolved_at = ${now.getTime()}, told = iif(told = ${TOLD.nothing}, ${TOLD.nothing_of_both}, ${TOLD.raised})
+      where resolved_at is null and (organization_id, dedupe_key) in (select value->>0, value->>1 from json_each(${JSON.stringify(keys)}))`,
+  )
+
+/** Alerts of which something is to be told as an event. */
+export const untoldAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
+  (
+    await prepared(d1, sql`select * from alerts indexed by alerts_untold where told <> 1 order by alert_id limit ${limit}`).all<
+      Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>
+    >()
+  ).results.map((row) => ({
+    ...row,
+    created_at: new Date(row.created_at!),
+    read_at: null,
+    resolved_at: row.resolved_at === null ? null : new Date(row.resolved_at),
+  }))
+
+/** Notes that alerts are told, and refuses its batch when one was told or changed since it was read. */
+export const markTold = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
+  const json = JSON.stringify(rows.map(({ alert_id, told, created_at }) => [alert_id, told, created_at.getTime()]))
+  const unchanged = sql`(alert_id, told, created_at) in (select value->>0, value->>1, value->>2 from json_each(${json}))`
+  return [
+    assertThat(d1, sql`(select count(*) from alerts where ${unchanged}) = ${rows.length}`, 'alerts.untold'),
+    prepared(d1, sql`update alerts set told = ${TOLD.everything} where ${unchanged}`),
+  ]
+}
+
+export interface OpenAlert {
+  alert_id: string
+  organization_id: string
+  kind: (typeof RESOLVABLE)[number]
+  dedupe_key: string
+  resource_id: string
+}
+
+/** A page of the alerts whose causes can end and that are not resolved. */
+export const openAlerts = async (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select alert_id, organization_id, kind, dedupe_key, resource_id from alerts indexed by alerts_open
+        where resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended') and alert_id > ${after}
+        order by alert_id limit ${limit}`,
+    ).all<OpenAlert>()
+  ).results

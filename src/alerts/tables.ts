@@ -1,19 +1,7 @@
 import { sql } from 'drizzle-orm'
-import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { instant } from '../platform/db/columns.ts'
-
-export const ALERT_KINDS = [
-  'webhook.undelivered',
-  'repse.expiring',
-  'repse.expired',
-  'connection.ciec_guessed',
-  'connection.login_refused',
-  'storage.failed',
-  'certificate.expiring',
-  'efirma.expiring',
-  'mailbox.notification_received',
-] as const
-export const SEVERITIES = ['warning', 'critical'] as const
+import { ALERT_KINDS, SEVERITIES } from './kinds.ts'
 
 /** Situations that an organization should look into. */
 export const alerts = sqliteTable(
@@ -28,14 +16,26 @@ export const alerts = sqliteTable(
     /** The webhook, fiscal entity, storage connector or notification that the alert is about. */
     resource_id: text().notNull(),
     message: text().notNull(),
+    /** The same in Spanish. */
+    message_es: text().notNull(),
     created_at: instant().notNull(),
     read_at: instant(),
+    /** When its cause ended, of an alert whose cause can. */
+    resolved_at: instant(),
+    /** What of it events have told (`TOLD`). */
+    told: integer().notNull().default(0),
   },
   (table) => [
     // Raising an alert whose key exists.
     uniqueIndex('alerts_dedupe').on(table.organization_id, table.dedupe_key),
     // GET /alerts, newest first.
     index('alerts_organization').on(table.organization_id, table.alert_id),
+    // Telling alerts as events.
+    index('alerts_untold').on(table.alert_id).where(sql`told <> 1`),
+    // Finding out whether the causes of open alerts have ended.
+    index('alerts_open')
+      .on(table.alert_id)
+      .where(sql`resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended')`),
     // GET /alerts?is_read=false.
     index('alerts_unread').on(table.organization_id, table.alert_id).where(sql`read_at is null`),
   ],

@@ -64,5 +64,6 @@ export function alertOf(
     dedupe_key: `certificate:${rfc}:${serial}:${isLate ? LATE : EARLY}`,
     resource_id: fiscal_entity_id,
     message: `The ${NAMES[kind]} ${serial} of ${rfc} expires on ${valid_to}.`,
+    message_es: `${kind === 'efirma' ? 'La e.firma' : 'El CSD'} ${serial} de ${rfc} vence el ${valid_to}.`,
   }
 }

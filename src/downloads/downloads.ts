@@ -34,6 +34,8 @@ interface RunOfDemands {
   instant: Date
   /** Whether somebody may wait for its jobs. */
   is_awaited: boolean
+  /** Whether it is of a range that was asked for, and of no extractor. */
+  is_range?: boolean
 }
 
 /** The message of a job that is due and still queued after this long was never sent or is lost. */
@@ -48,12 +50,12 @@ const byShard = <T extends { shard: number }>(things: readonly T[]): Map<number,
  */
 export async function requestJobs(
   { settings }: System,
-  { organization_id, run_id, instant, is_awaited }: RunOfDemands,
+  { organization_id, run_id, instant, is_awaited, is_range = false }: RunOfDemands,
   demands: readonly ConnectionDemand[],
   spread: number,
 ): Promise<Queued> {
   const now = Date.now()
-  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited }
+  const run: RequestingRun = { organization_id, run_id, instant: instant.getTime(), now, is_awaited, is_range }
   const queued: Queued = { dispatched: 0, gap_jobs: 0 }
   for (const [shard, demandsOfShard] of byShard(demands)) {
     const requested = demandsOfShard.flatMap(({ entity, rfc, jobs }) => {

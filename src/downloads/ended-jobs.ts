@@ -1,6 +1,7 @@
 import type { PendingEvent, StoredOutboxEvent } from '../outbox/pending.ts'
 import { type EndedJobRow, readEndedJobs } from './ended-jobs-store.ts'
-import { ENDED_JOBS, type JobKey } from './lease-store.ts'
+import { EXTRACTION_ENDED, type ExtractionBody } from './ends/extraction-ends.ts'
+import { ENDED_JOBS, type JobKey, RUN_ENTRY } from './lease-store.ts'
 
 /** Jobs of one list that one page of the relay takes. */
 const JOBS = 30
@@ -33,11 +34,19 @@ export async function endedJobs(ledger: D1Database, lists: readonly (PendingEven
     for (const row of rowsOfList.get(n) ?? []) {
       const key = jobs[n]![row.n]!
       const entry = { ...list, list: list.outbox_event_id, entry: JSON.stringify(key) }
-      if (row.status === null) gone.push(entry)
+      if (key[0] === RUN_ENTRY) events.push({ ...entry, ...extractionOf(list, key) })
+      else if (row.status === null) gone.push(entry)
       else events.push({ ...entry, ...eventOf(list, key, row) })
     }
     return { list, events, gone, isWhole: jobs[n]!.length <= JOBS }
   })
+}
+
+/** The end of an extraction, of which the relay finds out what it brought. */
+function extractionOf({ entity, created_at }: PendingEvent, [, organization_id, run_id]: JobKey) {
+  const outbox_event_id = [EXTRACTION_ENDED, entity, run_id].join(':')
+  const body = JSON.stringify({ run_id } satisfies ExtractionBody)
+  return { outbox_event_id, kind: EXTRACTION_ENDED, organizations: JSON.stringify([organization_id]), body, bytes: 0, created_at }
 }
 
 function eventOf(list: PendingEvent, [source, month, job_id]: JobKey, row: EndedJobRow) {

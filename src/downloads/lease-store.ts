@@ -4,7 +4,10 @@ import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 /** The kind of the outbox events that list jobs of an RFC which have ended. The relay makes an event of each (ended-jobs.ts). */
 export const ENDED_JOBS = 'jobs'
 
-/** A job within its RFC. */
+/** The source of the entries in these lists that name an extraction in the place of a job. It sorts behind every source. */
+export const RUN_ENTRY = '~run'
+
+/** A job within its RFC. In a list of ended jobs also an extraction: RUN_ENTRY, its organization and its run. */
 export type JobKey = readonly [source: string, month: string, job_id: string]
 
 /** The jobs `s` of a row of `sync_work`. */
@@ -14,6 +17,18 @@ export const JOBS_OF_WORK = `json_each(sync_work.jobs) j
 /** Adds entries to a list that is stored as JSON, each once. */
 export const united = (list: string): string => `(
   select json_group_array(json(value)) from (select value from json_each(${list}) union select value from json_each(excluded.${list.split('.')[1]})))`
+
+/** The extractions `r` of a row of `sync_work` that wait for none of its open jobs. */
+const isEnded = `not exists (
+  select 1 from ${JOBS_OF_WORK} where s.open = 1 and exists (
+    select 1 from extractions e cross join json_each(e.jobs -> s.job_id -> s.source) m
+    where e.organization_id = r.value->>0 and e.entity = sync_work.entity and e.run_id = r.value->>1 and m.value = s.month))`
+export const OPEN_RUNS = `select json_group_array(json(r.value)) from json_each(sync_work.runs) r where not (${isEnded})`
+/** The same as entries of a list of ended jobs. */
+export const ENDED_RUNS = `select json_group_array(json(json_array('${RUN_ENTRY}', r.value->>0, r.value->>1))) from json_each(sync_work.runs) r where ${isEnded}`
+const ENDED = `select json_group_array(json(entry)) from (
+  select j.value as entry from ${JOBS_OF_WORK} where s.open = 0
+  union all select json_array('${RUN_ENTRY}', r.value->>0, r.value->>1) from json_each(sync_work.runs) r where ${isEnded})`
 
 const OPEN = `select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where s.open = 1`
 const HELD = 'entity = ?1 and token = ?2'
@@ -56,13 +71,13 @@ export const assertLease = (ledger: D1Database, entity: number, token: string): 
 /** Whether a batch was refused because the lease is lost. */
 export const isLeaseLost = (error: unknown): boolean => isGuardViolation(error, 'sync_work.leased')
 
-/** Hands the jobs of a lease that have ended to the relay. Returns a row when there are any. */
+/** Hands the jobs and extractions of a lease that have ended to the relay. Returns a row when there are any. */
 const handOver = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement =>
   ledger
     .prepare(
       `insert into outbox (entity, fact_id, kind, body, created_at)
-       select sync_work.entity, '${ENDED_JOBS}', '${ENDED_JOBS}', json_group_array(json(j.value)), ?3
-       from sync_work cross join ${JOBS_OF_WORK} where sync_work.${HELD} and s.open = 0 group by sync_work.entity
+       select entity, '${ENDED_JOBS}', '${ENDED_JOBS}', ended, ?3
+       from (select sync_work.entity, (${ENDED}) as ended from sync_work where ${HELD}) where ended <> '[]'
        on conflict do update set body = ${united('outbox.body')} returning entity`,
     )
     .bind(entity, token, now)
@@ -70,7 +85,7 @@ const handOver = (ledger: D1Database, entity: number, token: string, now: number
 /** Hands the jobs that have ended to the relay, in the commit of the end of one of them. */
 export const handOverStatements = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement[] => [
   handOver(ledger, entity, token, now),
-  ledger.prepare(`update sync_work set jobs = (${OPEN}) where ${HELD}`).bind(entity, token),
+  ledger.prepare(`update sync_work set jobs = (${OPEN}), runs = (${OPEN_RUNS}) where ${HELD}`).bind(entity, token),
 ]
 
 /** Ends a lease, and hands the jobs that have ended to the relay. `isMore`: another job is due already. */
@@ -87,7 +102,7 @@ export async function releaseLease(
       .bind(entity, token),
     ledger
       .prepare(
-        `update sync_work set token = null, leased_at = null, lease_until = null, is_careful = 0, jobs = (${OPEN}),
+        `update sync_work set token = null, leased_at = null, lease_until = null, is_careful = 0, jobs = (${OPEN}), runs = (${OPEN_RUNS}),
            due_at = (select min(s.not_before) from ${JOBS_OF_WORK} where s.open = 1)
          where ${HELD} returning due_at`,
       )

@@ -2,7 +2,7 @@ import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
 import { tellStatements } from '../mailbox/told.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { askersOf } from '../visibility/askers.ts'
-import { ENDED_JOBS, united } from './lease-store.ts'
+import { ENDED_JOBS, RUN_ENTRY, united } from './lease-store.ts'
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. The jobs of an RFC have the same one. */
 export interface RequestedJob {
@@ -27,6 +27,8 @@ export interface RequestingRun {
   now: number
   /** Whether somebody may wait for its jobs. */
   is_awaited: boolean
+  /** Whether it is of a range that was asked for, and of no extractor. */
+  is_range?: boolean
 }
 
 /** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
@@ -119,15 +121,16 @@ export function requestStatements(
   const leave = rows.map((json) =>
     ledger
       .prepare(
-        `insert into sync_work (entity, jobs, due_at, is_awaited)
-         select s.entity, json_group_array(json_array(s.source, s.month, s.job_id)), min(s.not_before), ?2
+        `insert into sync_work (entity, jobs, runs, due_at, is_awaited)
+         select s.entity, json_group_array(json_array(s.source, s.month, s.job_id)), json_array(json_array(?3, ?4)), min(s.not_before), ?2
          from ${REQUESTED} where s.open = 1 group by s.entity
-         on conflict do update set jobs = ${united('sync_work.jobs')}, due_at = min(due_at, excluded.due_at),
+         on conflict do update set jobs = ${united('sync_work.jobs')}, runs = ${united('sync_work.runs')}, due_at = min(due_at, excluded.due_at),
            is_awaited = max(is_awaited, excluded.is_awaited)
          where excluded.due_at < due_at or excluded.is_awaited > is_awaited or exists (
-           select 1 from json_each(excluded.jobs) where value not in (select value from json_each(sync_work.jobs)))`,
+           select 1 from json_each(excluded.jobs) where value not in (select value from json_each(sync_work.jobs)))
+         or exists (select 1 from json_each(excluded.runs) where value not in (select value from json_each(sync_work.runs)))`,
       )
-      .bind(json, Number(is_awaited)),
+      .bind(json, Number(is_awaited), organization_id, run_id),
   )
   const joined = rows.flatMap((json) => joinFinished(ledger, json, run))
   const record = ledger
@@ -135,9 +138,9 @@ export function requestStatements(
       `with served as materialized (
          select s.entity, s.source, s.month, s.job_id, s.job_id = w.value->>3 as made, w.value->>4 as is_gap, ${ATTEMPTS_BEFORE} as attempts_before
          from ${REQUESTED} where ${SERVES})
-       insert into extractions (organization_id, entity, run_id, n, instant, jobs, dispatched, gap_jobs, requested_at, attempts_before)
+       insert into extractions (organization_id, entity, run_id, n, instant, jobs, dispatched, gap_jobs, requested_at, is_range, attempts_before)
        select ?4, entity, ?2, 1 + coalesce((
-           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, jsonb_group_object(job_id, jsonb(sources)), max(made), sum(gaps), ?5,
+           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, jsonb_group_object(job_id, jsonb(sources)), max(made), sum(gaps), ?5, ?6,
          (select json_group_object(a.source || ':' || a.month, a.attempts_before) from served a
            where a.entity = c.entity and a.attempts_before > 0)
        from (
@@ -153,8 +156,20 @@ export function requestStatements(
     )
     .bind(
       JSON.stringify(requested.map(({ entity, source, month, job_id, is_gap }) => [entity, source, month, job_id, is_gap])),
-      ...[run_id, instant, organization_id, now],
+      ...[run_id, instant, organization_id, now, Number(run.is_range ?? false)],
     )
+  // An extraction that found everything finished ends at once.
+  const end = ledger
+    .prepare(
+      `insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+       select e.entity, '${ENDED_JOBS}:' || ?2, '${ENDED_JOBS}', json_array(?2), json_array(json_array('${RUN_ENTRY}', ?2, ?3)), ?4
+       from json_each(?1) b cross join extractions e on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3
+       where e.requested_at = ?4 and not exists (
+         select 1 from json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
+         cross join sync_jobs s on s.entity = e.entity and s.source = x.key and s.month = m.value and s.job_id = j.key where s.open = 1)
+       on conflict do update set body = ${united('outbox.body')}, created_at = excluded.created_at`,
+    )
+    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id, run_id, now)
   const outcome = ledger
     .prepare(
       `select e.entity, e.dispatched, e.gap_jobs from json_each(?1) b cross join extractions e
@@ -173,7 +188,7 @@ export function requestStatements(
     .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
   const share = shareDocuments(ledger, run, requested)
   const tell = shareNotifications(ledger, run, requested)
-  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, ...share, ...tell, prune, outcome]
+  return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, end, ...share, ...tell, prune, outcome]
 }
 
 /** Shows the organization what the mailboxes listed whose jobs it found finished. */
@@ -217,7 +232,7 @@ export const watermarkStatement = (ledger: D1Database, organization_id: string, 
     .prepare(
       `select p.value->>0 as entity, p.value->>1 as source, (
          select e.instant from extractions e
-         where e.organization_id = ?2 and e.entity = p.value->>0
+         where e.organization_id = ?2 and e.entity = p.value->>0 and e.is_range = 0
            and exists (select 1 from json_each(e.jobs) j where j.value -> (p.value->>1) is not null)
            and not exists (
              select 1 from json_each(e.jobs) j cross join json_each(j.value -> (p.value->>1)) m

@@ -86,6 +86,8 @@ export const syncWork = sqliteTable('sync_work', {
   entity: integer('entity').primaryKey(),
   /** These jobs, as a JSON array of `[source, month, job_id]`. */
   jobs: text('jobs').notNull(),
+  /** The extractions that wait for any of them, as a JSON array of `[organization_id, run_id]`: their ends are told. */
+  runs: text('runs').notNull().default('[]'),
   /** When the first of them is due, unless a worker has the lease. */
   due_at: integer('due_at').notNull(),
   /** The worker that has the lease, since when, and until when; null when none has. Only its holder changes the jobs' progress and ends them. */
@@ -131,6 +133,8 @@ export const extractions = sqliteTable(
     requested_at: integer('requested_at').notNull(),
     /** `{source:month: attempts}`: the attempts that had ended before, of the jobs that had any. They are not shown to the organization. */
     attempts_before: text('attempts_before').notNull(),
+    /** 1 for a range that was asked for: the extractions of extractors do not go on from its end. */
+    is_range: integer('is_range').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],
 )

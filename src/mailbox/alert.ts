@@ -38,12 +38,16 @@ export function alertOf(
     dedupe_key: `${group}:${notification_id}`,
     resource_id: notification_id,
     message: `The tax mailbox of ${rfc} received “${title}” on ${localDayOf(dated.sent_at, AUTHORITY_ZONE)}. As of ${today} nobody has opened it: ${end}${estimated}.`,
+    message_es: `El buzón tributario de ${rfc} recibió “${title}” el ${localDayOf(dated.sent_at, AUTHORITY_ZONE)}. Al ${today} nadie la ha abierto; ${
+      status === 'pending' && today <= open_deadline! ? `ábrala a más tardar el ${open_deadline} o ` : ''
+    }se tendrá por notificada el ${effective}${deadline_basis === 'estimated' ? ' como mínimo' : ''}.`,
     overflow: {
       dedupe_key: group,
       resource_id: fiscal_entity_id,
       message:
         `The tax mailbox of ${rfc} told of more than ${MOST_OF_GROUP} notifications on ${today} that nobody had opened. This alert is for all after ` +
         `the first ${MOST_OF_GROUP}: GET /v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications lists them with their deadlines.`,
+      message_es: `El buzón tributario de ${rfc} avisó el ${today} de más de ${MOST_OF_GROUP} notificaciones que nadie había abierto. Este aviso es por todas las que siguen a las primeras ${MOST_OF_GROUP}.`,
     },
   }
 }

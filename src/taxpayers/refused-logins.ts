@@ -17,6 +17,17 @@ const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason:
   }
 }
 
+const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: Reason): string => {
+  switch (reason) {
+    case 'rejected':
+      return `El SAT rechazó la CIEC de ${rfc} y se borró. Las descargas continúan con la e.firma.`
+    case 'efirma_refused':
+      return `El SAT rechazó la e.firma ${efirma_number} de ${rfc} y se borró. Las descargas continúan con la CIEC.`
+    case 'efirma_expired':
+      return `La e.firma ${efirma_number} de ${rfc} venció el ${efirma_valid_to?.toISOString()} y se borró. Las descargas continúan con la CIEC.`
+  }
+}
+
 /**
  * Raises an alert for each organization of connections that lose one of their two logins, once for each version of the RFC's logins of that
  * kind. A repetition changes nothing.
@@ -37,6 +48,7 @@ export async function tellRefused(system: System, rows: readonly ConnectionRow[]
     dedupe_key: `connection.login_refused:${row.fiscal_entity_id}:${reason}:${version}`,
     resource_id: row.fiscal_entity_id,
     message: message(row, reason),
+    message_es: message_es(row, reason),
   }))
   await raiseAlerts(system, drafts, system.now)
 }

@@ -263,3 +263,16 @@ export const latestCeilings = async (db: Database, entities: readonly number[]):
     .all<LatestCeilings & { entity: number }>()
   return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
 }
+
+/** The RFCs that an organization is connected to, or the one of a fiscal entity. */
+export const connectionsOfOrganization = (db: Database, organization_id: string, fiscal_entity_id: string | null) =>
+  db
+    .select({ entity: connections.entity, shard: connections.shard, state: connections.state })
+    .from(connections)
+    .where(
+      and(
+        eq(connections.organization_id, organization_id),
+        fiscal_entity_id === null ? undefined : eq(connections.fiscal_entity_id, fiscal_entity_id),
+        ne(connections.state, 'unlinked'),
+      ),
+    )

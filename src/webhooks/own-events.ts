@@ -8,7 +8,11 @@ import { wakeFanOuts } from './relay/fan-out.ts'
 import { insertFanOuts } from './relay/fan-out-store.ts'
 
 /** A change in the events shard itself, which one organization is told. */
-type OwnEvent = Omit<Extract<EventPayload, { event: 'storage.failed' }>, 'event_id'>
+type OwnEvent = EventPayload extends infer Payload
+  ? Payload extends { event: 'storage.failed' | 'alert.raised' | 'alert.resolved' }
+    ? Omit<Payload, 'event_id'>
+    : never
+  : never
 
 /**
  * The statements that append an event to the feed of an organization, with its deliveries, in the commit of the change. The caller sees to it

@@ -31,7 +31,7 @@ interface Alert {
 async function raise(organization_id: string, ...drafts: Partial<AlertDraft>[]): Promise<void> {
   const all = drafts.map((more, n) => ({
     ...{ organization_id, kind: 'repse.expiring' as const, severity: 'warning' as const, dedupe_key: `k${n}`, resource_id: 'fe_x' },
-    ...{ message: `Aviso ${n}.`, ...more },
+    ...{ message: `Aviso ${n}.`, message_es: `Aviso ${n}.`, ...more },
   }))
   // One in each millisecond, so that their ids are in order.
   for (const one of all) {
@@ -69,6 +69,8 @@ describe('a webhook whose deliveries are not received', () => {
         resource_id: webhook_id,
         message: expect.stringMatching(/^3 deliveries in a row to the webhook “Contabilidad” were not received, as of 2026-05-20\./),
         created_at: '2026-05-20T09:00:00.000Z',
+        message_es: expect.stringContaining('3 entregas seguidas'),
+        resolved_at: null,
         read_at: null,
       },
     ])
@@ -126,9 +128,9 @@ describe('alerts', () => {
   it('of a group are five of their own and one for all others, however they come, for each organization and group by itself', async () => {
     const [of, stranger] = [await organization(), await organization()]
     const one = (n: number, organization_id = of.id, group = 'g', severity: 'warning' | 'critical' = 'warning'): AlertDraft => ({
-      ...({ organization_id, kind: 'mailbox.notification_received', severity, message: `${n}` } as const),
+      ...({ organization_id, kind: 'mailbox.notification_received', severity, message: `${n}`, message_es: `${n}` } as const),
       ...{ dedupe_key: `${group}:${n}`, resource_id: `ntf_${n}` },
-      overflow: { dedupe_key: group, resource_id: 'fe_x', message: 'others' },
+      overflow: { dedupe_key: group, resource_id: 'fe_x', message: 'others', message_es: 'otras' },
     })
     const together = (drafts: AlertDraft[]) => env.EVENTS_0.batch(alertStatements(env.EVENTS_0, drafts, new Date()))
     const seen = async (who: typeof of) =>

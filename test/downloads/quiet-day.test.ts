@@ -102,7 +102,8 @@ describe('a quiet day of one RFC, with the extractors of every new organization'
       sync_jobs: 30,
       ...{ sync_work: 3, outbox: 2, relays: 2, extractions: 1, connections: 2, runs: 5, extractors: 1, tick_pages: 3, zones: 1 },
     })
-    expect(events).toBe(15)
+    // One for each job, and one for the extraction.
+    expect(events).toBe(16)
     const stored = await runInDurableObject(env.MUTEXES.getByName('relay:0'), (_, { storage }) => [...storage.kv.list()])
     expect(stored).toEqual([])
   })

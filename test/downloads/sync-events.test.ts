@@ -49,7 +49,7 @@ const said = ({ job_id, period, created_count, updated_count, cancelled_count, c
 
 const ofMonths = ({ body }: { body: { data: Counted[] } }) =>
   body.data
-    .filter(({ period, status }) => period !== null && status !== 'queued')
+    .filter(({ period, status }) => period !== null && status !== 'queued' && status !== 'waiting')
     .map(said)
     .sort((a, b) => (String(a.period) < String(b.period) ? 1 : -1))
 

@@ -73,6 +73,12 @@ const freshExtractor = async ({ callers }: Side): Promise<Given> => ({
 const oneExtractor = async ({ callers }: Side): Promise<Given> => ({
   extractor_id: (await api(callers.owner, 'GET', '/v1/extractors')).body[0].extractor_id,
 })
+const freshActive = async ({ callers }: Side): Promise<Given> => ({
+  fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc(), ciec: 'empty123' })).body.fiscal_entity_id,
+})
+const oneRun = async ({ callers, fiscal_entity_id }: Side): Promise<Given> => ({
+  run_id: (await api(callers.owner, 'GET', `/v1/fiscal-entities/${fiscal_entity_id}/runs`)).body.data[0].run_id,
+})
 const freshCredential = async ({ callers }: Side): Promise<Given> => ({ api_key: (await credentialOf(callers.owner, 'member')).api_key })
 const freshDraft = async ({ callers }: Side): Promise<Given> => ({
   fiscal_entity_id: (await api(callers.owner, 'POST', '/v1/fiscal-entities', { rfc: freshRfc() })).body.fiscal_entity_id,
@@ -245,7 +251,8 @@ const loggedWebhook = (side: Side): Promise<Given> => {
 const freshAlert = async ({ organization_id }: Side): Promise<Given> => {
   const alert_id = newId('alr')
   await env.EVENTS_0.prepare(
-    "insert into alerts values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Un aviso.', ?3, null)",
+    `insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, message_es, created_at)
+     values (?1, ?2, 'webhook.undelivered', 'warning', ?1, 'wh_of_nobody', 'Notice.', 'Un aviso.', ?3)`,
   )
     .bind(alert_id, organization_id, Date.now())
     .run()
@@ -374,6 +381,15 @@ export const ROWS: Record<string, Row> = {
   'GET /v1/fiscal-entities/:fiscal_entity_id': { may: ALL, answers: 200, given: entity },
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
+  'GET /v1/runs/:run_id': { may: ALL, answers: 200, given: oneRun },
+  'POST /v1/runs/:run_id/cancel': { may: WRITERS, answers: 200, given: oneRun },
+  'POST /v1/fiscal-entities/:fiscal_entity_id/extractions': {
+    may: WRITERS,
+    answers: 202,
+    given: freshActive,
+    json: () => ({ data_source_keys: ['sat_csf'], from: new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10) }),
+  },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/runs': { may: ALL, answers: 200, given: entity },
   'GET /v1/sync': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },

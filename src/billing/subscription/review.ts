@@ -1,3 +1,4 @@
+import { raiseAlertsOf } from '../../alerts/alerts.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
@@ -19,6 +20,7 @@ async function reviewOrganization(system: System, organization_id: string): Prom
   await commitBillingChange(async () => {
     const stored = await getSubscription(ctx)
     if (subscriptionStatus(stored, ctx.now).suspension === stored.suspension) return false
+    await raiseSuspended(system, [{ stored: { id: organization_id }, suspension: subscriptionStatus(stored, ctx.now).suspension }])
     const effects = await effectsOf(ctx, stored, stored)
     await commit(ctx.db.$client, effects.statements)
     await runAfterCommit(ctx, effects)
@@ -41,6 +43,32 @@ export async function reviewOrganizations(
   for (const id of left) await reviewOrganization(system, id).catch(fail)
 }
 
+const WHY = {
+  payment: [
+    'an invoice is unpaid after its grace period',
+    'hay una factura sin pagar después de su plazo de gracia',
+    'GET /v1/billing/invoices shows what to pay.',
+  ],
+  trial: ['the trial has ended', 'terminó el periodo de prueba', 'GET /v1/billing shows where to buy a plan.'],
+} as const
+
+/** Raises an alert for each organization that is suspended. */
+const raiseSuspended = (system: System, reviewed: readonly { stored: { id: string }; suspension: Suspension | null }[]): Promise<void> =>
+  raiseAlertsOf(
+    system,
+    reviewed.flatMap(({ stored: { id }, suspension }) => {
+      if (suspension === null) return []
+      const [why, porque, what] = WHY[suspension]
+      return {
+        ...({ organization_id: id, kind: 'organization.suspended', severity: 'critical', resource_id: id } as const),
+        dedupe_key: `organization.suspended:${suspension}`,
+        message: `All connections are paused and nothing is downloaded, because ${why}. ${what}`,
+        message_es: `Todas las conexiones están en pausa y no se descarga nada, porque ${porque}.`,
+      }
+    }),
+    system.now,
+  )
+
 /** Suspends in one commit, and returns the organizations whose suspension has to end instead. */
 async function suspendTogether(system: System, subscriptions: readonly ListedSubscription[]): Promise<string[]> {
   const { db, now } = system
@@ -60,6 +88,8 @@ async function suspendTogether(system: System, subscriptions: readonly ListedSub
     ...SUSPENSIONS.flatMap((why) => suspend(system, idsOf(why), why)),
     ...(owing.length > 0 ? [clearReviews(db, owing, now)] : []),
   ]
+  // Raised before, so that no crash prevents it: a repetition changes nothing.
+  await raiseSuspended(system, begun)
   if (statements.length > 0) await commit(db.$client, statements)
   return reviewed.flatMap(({ stored, suspension }) => (suspension === null && stored.suspension !== null ? [stored.id] : []))
 }

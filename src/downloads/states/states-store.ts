@@ -26,6 +26,46 @@ const ERROR = `iif(s.open = 1 and not j.is_active, 'invalid_credentials', iif(s.
 const NEXT = `iif(s.open = 1 and j.is_active and s.wait_until > ?3,
   iif(${IS_ASLEEP}, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until), iif(s.error_class <> 'invalid_credentials', s.wait_until, null)), null)`
 
+/** Jobs of a run of one state and error class. */
+export type RunGroup = Omit<JobGroup, 'entity' | 'first_month' | 'sources'> & { run_id: string }
+
+/** Groups the jobs that runs of an organization asked for, of some RFCs. A job that is forgotten has succeeded. */
+export const runGroups = (
+  ledger: D1Database,
+  organization_id: string,
+  rfcs: readonly { entity: number; isActive: boolean }[],
+  run_ids: readonly string[],
+  now: number,
+): D1PreparedStatement =>
+  ledger
+    .prepare(
+      `with jobs as (
+           select e.run_id, e.entity, a.value->>1 as is_active, x.key as source, m.value as month, j.key as job_id, e.requested_at,
+             coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0) as attempts_before
+           from json_each(?1) a cross join json_each(?4) r
+           cross join extractions e on e.organization_id = ?2 and e.entity = a.value->>0 and e.run_id = r.value
+           cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m),
+         told as (
+           select j.run_id, iif(s.job_id is null, 'succeeded', ${STATE}) as status, iif(s.job_id is null, null, ${ERROR}) as error_class,
+             iif(s.job_id is null, 0, ${OWN_ATTEMPTS}) as attempts, ${NEXT} as next_at, max(coalesce(s.finished_at, 0), j.requested_at) as ended_at
+           from jobs j
+           left join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id
+           left join sync_work w on w.entity = j.entity and w.lease_until > ?3
+           left join authority_conversations c on c.entity = j.entity)
+       select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
+       from told group by run_id, status, error_class`,
+    )
+    .bind(JSON.stringify(rfcs.map(({ entity, isActive }) => [entity, Number(isActive)])), organization_id, now, JSON.stringify(run_ids))
+
+/** The last runs of an organization that covered an RFC, newest first. */
+export const runsOfEntity = async (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> =>
+  (
+    await ledger
+      .prepare('select run_id from extractions where organization_id = ?1 and entity = ?2 order by run_id desc')
+      .bind(organization_id, entity)
+      .raw<[string]>()
+  ).flat()
+
 /** Groups the latest job of each source and month that an organization's last runs created or joined, for many RFCs at once. */
 export const jobGroups = (
   ledger: D1Database,

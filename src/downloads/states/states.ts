@@ -1,7 +1,7 @@
 import { watermarkStatement } from '../request-store.ts'
-import { type JobGroup, jobGroups } from './states-store.ts'
+import { type JobGroup, jobGroups, type RunGroup, runGroups, runsOfEntity } from './states-store.ts'
 
-export type { JobGroup } from './states-store.ts'
+export type { JobGroup, RunGroup } from './states-store.ts'
 
 /** The jobs of an RFC as an organization is told of them. */
 export interface JobStates {
@@ -45,3 +45,21 @@ export async function readJobStates(
   )
   return states
 }
+
+/** Reads the states of the jobs of runs, as far as they are of these RFCs. One call for each ledger. */
+export async function readRunGroups(
+  ledgers: readonly D1Database[],
+  organization_id: string,
+  rfcs: readonly { entity: number; shard: number; isActive: boolean }[],
+  run_ids: readonly string[],
+): Promise<RunGroup[]> {
+  const now = Date.now()
+  const read = [...Map.groupBy(rfcs, ({ shard }) => shard)].map(([shard, own]) =>
+    runGroups(ledgers[shard]!, organization_id, own, run_ids, now).all<RunGroup>(),
+  )
+  return (await Promise.all(read)).flatMap(({ results }) => results)
+}
+
+/** Returns the last runs of an organization that asked for jobs of an RFC, newest first: at most 61. */
+export const listRunsOf = (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> =>
+  runsOfEntity(ledger, organization_id, entity)

@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Id, Instant, Paging } from '../../platform/http/shapes.ts'
+import { GivenDay, Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { RUN_TRIGGERS } from './tables.ts'
 
 export const ExtractorRun = z
   .strictObject({
+    run_id: Id('run')
+      .nullable()
+      .meta({
+        description: doc('The run, for `GET /v1/runs/{run_id}`; null when the organization has no active RFC, because nothing ran.'),
+      }),
     status: z.enum(['dispatched', 'no_connections']),
     connections: z.int().meta({ description: doc('Number of active RFCs that the run covered.') }),
     dispatched: z.int().meta({
@@ -17,43 +22,111 @@ export const ExtractorRun = z
   .meta({ id: 'ExtractorRun' })
 export type ExtractorRun = z.infer<typeof ExtractorRun>
 
-export const Run = z
-  .strictObject({
-    run_id: Id('run'),
-    extractor_id: Id('ext'),
-    trigger: z.enum(RUN_TRIGGERS),
-    local_date: z.iso
-      .date()
-      .nullable()
-      .meta({
-        description: doc(
-          'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has ' +
-            'one run.',
-        ),
-      }),
-    fiscal_entity_id: Id('fe')
-      .nullable()
-      .meta({
-        description: doc(
-          'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its ' +
-            'CIEC or e.firma is to be verified, and a planned run of that RFC alone makes up for it.',
-        ),
-      }),
-    started_at: Instant.meta({ description: doc('The instant from which the run’s date range and the visibility windows are computed.') }),
-    status: z
-      .enum(['planned', 'dispatched', 'no_connections'])
-      .meta({ description: doc('`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.') }),
-    connections: z.int(),
-    dispatched: z.int(),
-    gap_jobs: z.int().meta({
+const run = {
+  run_id: Id('run'),
+  extractor_id: Id('ext')
+    .nullable()
+    .meta({ description: doc('The extractor; null for a range that was asked for, which is of none.') }),
+  trigger: z.enum(RUN_TRIGGERS).meta({ description: doc('What started it; `extraction` for a range that was asked for.') }),
+  local_date: z.iso
+    .date()
+    .nullable()
+    .meta({
       description: doc(
-        'Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data ' +
-          'source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.',
+        'The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has ' +
+          'one run.',
       ),
     }),
-  })
-  .meta({ id: 'Run' })
+  fiscal_entity_id: Id('fe')
+    .nullable()
+    .meta({
+      description: doc(
+        'The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its ' +
+          'CIEC or e.firma is to be verified, and a planned run of that RFC alone makes up for it.',
+      ),
+    }),
+  started_at: Instant.meta({ description: doc('The instant from which the run’s date range and the visibility windows are computed.') }),
+  status: z
+    .enum(['planned', 'dispatched', 'no_connections'])
+    .meta({ description: doc('`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.') }),
+  connections: z.int(),
+  dispatched: z.int(),
+  gap_jobs: z.int().meta({
+    description: doc(
+      'Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data ' +
+        'source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.',
+    ),
+  }),
+}
+
+export const Run = z.strictObject(run).meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
+
+export const RUN_OUTCOMES = ['succeeded', 'partly_failed', 'failed', 'nothing'] as const
+
+const counted = (text: string | undefined) => z.int().meta({ description: text })
+
+export const RunProgress = z
+  .strictObject({
+    ...run,
+    data_source_keys: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: doc('The data sources of a range that was asked for; null for the run of an extractor.') }),
+    from: z.iso
+      .date()
+      .nullable()
+      .meta({ description: doc('The first day of a range that was asked for; null otherwise.') }),
+    to: z.iso
+      .date()
+      .nullable()
+      .meta({ description: doc('The last day of a range that was asked for; null otherwise.') }),
+    jobs: z
+      .strictObject({
+        queued: counted(doc('Jobs that begin as soon as a worker is free.')),
+        running: counted(doc('Jobs that a worker has taken.')),
+        waiting: counted(doc('Jobs that wait: for the tax authority, after a failed attempt, or for a connection that is active.')),
+        succeeded: counted(doc('Jobs that ended successfully.')),
+        failed: counted(doc('Jobs that failed.')),
+        total: counted(doc('All of them.')),
+      })
+      .meta({ id: 'RunJobCounts', description: doc('The jobs that the run created, joined or found finished.') }),
+    outcome: z
+      .enum(RUN_OUTCOMES)
+      .nullable()
+      .meta({
+        description: doc('How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.'),
+      }),
+    error_class: z
+      .string()
+      .nullable()
+      .meta({ description: doc('Why most of what failed, or fails now, did; null when nothing does.') }),
+    completed_at: Instant.nullable().meta({ description: doc('When its last job ended; null while jobs are open.') }),
+  })
+  .meta({ id: 'RunProgress' })
+export type RunProgress = z.infer<typeof RunProgress>
+
+export const CancelledRun = RunProgress.extend({
+  withdrawn_jobs: counted(doc('Number of downloads that were withdrawn.')),
+}).meta({ id: 'CancelledRun' })
+export type CancelledRun = z.infer<typeof CancelledRun>
+
+export const ExtractionDraft = z
+  .strictObject({
+    data_source_keys: z
+      .array(z.string().max(64))
+      .min(1)
+      .max(50)
+      .meta({ description: doc('The data sources to download. They must be enabled for the connection.') }),
+    from: GivenDay.meta({
+      description: doc('The first day, from 2018-01-01 on. Whole months are downloaded; the window begins on this day.'),
+    }),
+    to: GivenDay.optional().meta({ description: doc('The last day; by default today. Later months are not downloaded.') }),
+  })
+  .meta({ id: 'ExtractionDraft' })
+export type ExtractionDraft = z.infer<typeof ExtractionDraft>
+
+export const RunPath = z.strictObject({ run_id: Id('run') })
 
 export const RunQuery = z.strictObject(Paging)
 export type RunQuery = z.infer<typeof RunQuery>

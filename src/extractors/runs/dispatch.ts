@@ -11,7 +11,7 @@ import { widenWindows } from '../../taxpayers/reaches.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../taxpayers/verification.ts'
 import type { ExtractorRow } from '../store.ts'
-import { firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
+import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 import { isCfdiSource, sourcesFetched } from './selection.ts'
 import {
   enabledExtractors,
@@ -26,8 +26,10 @@ import {
   type RunRow,
   unfinishedRuns,
 } from './store.ts'
+import type { AskedRange } from './tables.ts'
 
 export interface RunOutcome extends Queued {
+  run_id: string
   /** `no_connections` when the organization has no active RFC, which is not an error. */
   status: 'dispatched' | 'no_connections'
   /** Number of RFCs that the run covered. */
@@ -47,7 +49,12 @@ export const RUNS_A_MESSAGE = 20
 /** The most statements of a page, whose connections go in two parts: the windows, and in each ledger the watermarks and the jobs. */
 const pageStatements = (page: readonly ConnectionRow[]): number => 2 * (1 + 16 * new Set(page.map(({ shard }) => shard)).size)
 
-const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger'], fiscal_entity_id: string | null): RunRow => ({
+const newRun = (
+  ctx: System,
+  extractor: Pick<ExtractorRow, 'organization_id' | 'extractor_id'>,
+  trigger: RunRow['trigger'],
+  fiscal_entity_id: string | null,
+): RunRow => ({
   run_id: newId('run'),
   organization_id: extractor.organization_id,
   extractor_id: extractor.extractor_id,
@@ -62,6 +69,7 @@ const newRun = (ctx: System, extractor: ExtractorRow, trigger: RunRow['trigger']
   after: '',
   created_at: new Date(),
   moved_at: new Date(),
+  asked: null,
 })
 
 /**
@@ -122,6 +130,25 @@ export async function startRun(
   return { ...outcome, connections: Math.max(outcome.connections, active!.n) }
 }
 
+/** Commits a run that downloads a range of one RFC at once, and dispatches it as far as its login is verified. */
+export async function startExtraction(ctx: Ctx, fiscal_entity_id: string, asked: AskedRange): Promise<string> {
+  const run = { ...newRun(ctx, { organization_id: ctx.organization.id, extractor_id: '' }, 'extraction', fiscal_entity_id), asked }
+  await change(ctx, { action: 'fiscal_entity.extraction', resource_id: fiscal_entity_id, changed: Object.keys(asked) }, [
+    insertRun(ctx.db, run),
+  ])
+  await dispatch(ctx, run)
+  return run.run_id
+}
+
+/** What a run downloads. */
+type Plan = Pick<ExtractorRow, 'data_source_keys' | 'scope' | 'scope_months' | 'timezone'> & { asked: AskedRange | null }
+
+async function planOf(system: System, { asked, extractor_id }: RunRow): Promise<Plan | null> {
+  if (asked) return { ...asked, asked, scope: 'full_history', scope_months: null, timezone: 'America/Mexico_City' }
+  const extractor = await findExtractorOfRun(system.db, extractor_id)
+  return extractor ? { ...extractor, asked } : null
+}
+
 /**
  * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
  * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
@@ -130,7 +157,7 @@ export async function startRun(
  * which nobody can log in is left out as a draft is.
  */
 async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
-  const extractor = await findExtractorOfRun(system.db, run.extractor_id)
+  const extractor = await planOf(system, run)
   let { after, connections, dispatched, gap_jobs } = run
   const unverified: ConnectionRow[] = []
   const laterRuns = () =>
@@ -153,7 +180,7 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
       const counts = { connections, dispatched, gap_jobs }
       await commit(system.db.$client, [keepPlace(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
       await announceRuns(system, [run])
-      return { status: 'dispatched', ...counts, isDone: false }
+      return { run_id: run.run_id, status: 'dispatched', ...counts, isDone: false }
     }
     const able = read.filter((row) => canLogIn(system, row))
     await cover(able.filter((row) => isVerified(row)))
@@ -162,16 +189,16 @@ async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isD
     if (read.length < PAGE || run.fiscal_entity_id !== null) break
     after = read.at(-1)!.fiscal_entity_id
   }
-  const outcome: RunOutcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched, gap_jobs }
+  const outcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched, gap_jobs } as const
   if (run.fiscal_entity_id !== null && unverified.length > 0)
     await commit(system.db.$client, [postponeRun(system.db, run.run_id, nextVerification(unverified[0]!))])
   else
     await commit(system.db.$client, [
       finishRun(system.db, run, outcome),
-      ...(connections > 0 ? [markRun(system.db, run)] : []),
+      ...(connections > 0 && run.extractor_id !== '' ? [markRun(system.db, run)] : []),
       ...laterRuns(),
     ])
-  return { ...outcome, isDone: true }
+  return { run_id: run.run_id, ...outcome, isDone: true }
 }
 
 type Widening = Parameters<typeof widenWindows>[2][number]
@@ -207,7 +234,7 @@ const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
 async function dispatchPage(
   system: System,
   run: RunRow,
-  extractor: ExtractorRow,
+  extractor: Plan,
   page: readonly ConnectionRow[],
 ): Promise<Queued & { unwidened: Set<number> }> {
   const fetched = sourcesFetched(system, extractor.data_source_keys)
@@ -220,15 +247,18 @@ async function dispatchPage(
     const jobs = sources.flatMap((source) => {
       if (!isCfdiSource(source)) return [{ source, month: '', is_gap: false }]
       const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
-      const range = rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
+      const range = extractor.asked
+        ? askedRange(extractor.asked, run.instant)
+        : rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
       const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
       const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
-      const from = firstOf([range.from, gap, connection[`${direction}_struck`]])
+      const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_struck`]])
       wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime() })
       const months = monthsOf({ ...range, from }, extractor.timezone)
-      const again = isSwept
-        ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], placeOf(connection.rfc, 7))
-        : []
+      const again =
+        isSwept && !extractor.asked
+          ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], placeOf(connection.rfc, 7))
+          : []
       return [
         ...months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) })),
         ...again.map((month) => ({ source, month, is_gap: false })),
@@ -238,7 +268,7 @@ async function dispatchPage(
   })
   const is_awaited = run.trigger !== 'schedule'
   const spread = is_awaited ? 0 : system.settings.spreadSeconds
-  const queued = await requestJobs(system, { ...run, is_awaited }, demands, spread)
+  const queued = await requestJobs(system, { ...run, is_awaited, is_range: extractor.asked !== null }, demands, spread)
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {

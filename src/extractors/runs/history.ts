@@ -9,8 +9,17 @@ import { deleteRuns, type RunRow, runsOfExtractor } from './store.ts'
 const KEPT_MS = 30 * 86_400_000
 const RUNS_A_ROUND = 2_000
 
-const view = ({ organization_id: _, instant, after: __, created_at: ___, moved_at: ____, ...row }: RunRow): Run => ({
+export const viewRun = ({
+  organization_id: _,
+  instant,
+  after: __,
+  created_at: ___,
+  moved_at: ____,
+  asked: _____,
+  ...row
+}: RunRow): Run => ({
   ...row,
+  extractor_id: row.extractor_id || null,
   started_at: instant.toISOString(),
 })
 
@@ -26,7 +35,7 @@ export async function listRuns(ctx: Ctx, extractor_id: string, query: RunQuery) 
     before === undefined ? undefined : String(before),
     query.limit + 1,
   )
-  return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], view)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.run_id], viewRun)
 }
 
 /** Deletes finished runs that are older than 30 days. A task. */

@@ -3,11 +3,14 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
+import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { ExtractorDraft, ExtractorPath } from '../contract.ts'
-import { ExtractorRun, Run, RunQuery } from './contract.ts'
+import { CancelledRun, ExtractionDraft, ExtractorRun, Run, RunPath, RunProgress, RunQuery } from './contract.ts'
+import { cancelRun, extractRange } from './extractions.ts'
 import { listRuns } from './history.ts'
 import { previewExtractor } from './preview.ts'
 import { ExtractorPreview } from './preview-contract.ts'
+import { getRun, listEntityRuns } from './progress.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
@@ -68,4 +71,81 @@ export const runRoutes = new Hono<App>()
     returns(200, pageOf(Run)),
     refuses(404, NOT_FOUND),
     async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
+  )
+
+const NO_RUN = doc('The organization has no run with this identifier. Runs are kept for 30 days.')
+
+/** Mounted at /v1/runs. */
+export const oneRunRoutes = new Hono<App>()
+  .post(
+    '/:run_id/cancel',
+    operation(
+      'cancelRun',
+      TAG,
+      doc('Cancel a run'),
+      doc(
+        'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for. Those that a ' +
+          'worker has taken go on. Windows stay as they are. The same request again withdraws what it can by then.',
+      ),
+    ),
+    params(RunPath),
+    roles('owner', 'admin'),
+    returns(200, CancelledRun),
+    refuses(404, NO_RUN),
+    idempotent(),
+    async (c) => c.json(await cancelRun(c.var.ctx, c.req.valid('param').run_id)),
+  )
+  .get(
+    '/:run_id',
+    operation(
+      'getRun',
+      TAG,
+      doc('Get a run with its downloads'),
+      doc('Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.'),
+    ),
+    params(RunPath),
+    returns(200, RunProgress),
+    refuses(404, NO_RUN),
+    async (c) => c.json(await getRun(c.var.ctx, c.req.valid('param').run_id)),
+  )
+
+/** Mounted at /v1/fiscal-entities. */
+export const entityRunRoutes = new Hono<App>()
+  .post(
+    '/:fiscal_entity_id/extractions',
+    operation(
+      'createExtraction',
+      TAG,
+      doc('Download a range of one RFC now'),
+      doc(
+        'Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the ' +
+          'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC. It is no cadence: ' +
+          'extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.',
+      ),
+    ),
+    params(FiscalEntityPath),
+    roles('owner', 'admin'),
+    body(ExtractionDraft),
+    returns(202, RunProgress),
+    refuses(404, NOT_READABLE),
+    refuses(
+      429,
+      doc('A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.'),
+    ),
+    idempotent(),
+    async (c) => c.json(await extractRange(c.var.ctx, c.req.valid('json')), 202),
+  )
+  .get(
+    '/:fiscal_entity_id/runs',
+    operation(
+      'listEntityRuns',
+      TAG,
+      doc('List the runs that covered an RFC'),
+      doc('The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.'),
+    ),
+    params(FiscalEntityPath),
+    query(RunQuery),
+    returns(200, pageOf(RunProgress)),
+    refuses(404, doc('The organization has no connection to this fiscal entity.')),
+    async (c) => c.json(await listEntityRuns(c.var.ctx, c.req.valid('query'))),
   )

@@ -16,14 +16,15 @@ export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<Extr
   if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
   // Checked before the cooldown, so that concurrent requests that cannot dispatch anything are not told to wait.
   const all = { organization_id: ctx.organization.id, fiscal_entity_id: null }
-  if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0) return { status: 'no_connections', connections: 0, dispatched: 0 }
+  if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0)
+    return { run_id: null, status: 'no_connections', connections: 0, dispatched: 0 }
   const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   try {
-    const { status, connections, dispatched } = await startRun(ctx, { extractor, trigger: 'manual', fiscal_entity_id: null })
+    const { run_id, status, connections, dispatched } = await startRun(ctx, { extractor, trigger: 'manual', fiscal_entity_id: null })
     if (status === 'no_connections') await cooldown.release()
-    return { status, connections, dispatched }
+    return { run_id, status, connections, dispatched }
   } catch (error) {
     await cooldown.release()
     throw error

@@ -29,6 +29,13 @@ export function rangeOf(scope: ScopeKind, scope_months: number | null, now: Date
   return { from: from > EARLIEST ? from : EARLIEST, to: now }
 }
 
+/** The range of days that was asked for, up to the run at most. */
+export const askedRange = ({ from, to }: { from: Day; to: Day }, now: Date): DownloadRange => {
+  // At this hour it is the same day in all of Mexico.
+  const end = new Date(`${to}T18:00:00Z`)
+  return { from: from > EARLIEST ? from : EARLIEST, to: end < now ? end : now }
+}
+
 function startOf(scope: ScopeKind, scope_months: number | null, now: Date, timezone: string, watermark: Date | null): Day {
   if (scope === 'last_n_months' && scope_months !== null)
     return dayOfEpoch(epochDayOf(localDayOf(now, timezone)) - scope_months * MONTH_DAYS)

@@ -10,15 +10,15 @@ export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(r
 /** Returns statements that insert planned runs, each for one connection. */
 export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
   jsonChunks(
-    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at, moved_at }) => [
+    rows.map(({ run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, created_at, moved_at, asked }) => [
       ...[run_id, organization_id, extractor_id, trigger, fiscal_entity_id],
-      ...[instant.getTime(), created_at.getTime(), moved_at.getTime()],
+      ...[instant.getTime(), created_at.getTime(), moved_at.getTime(), asked],
     ]),
   ).map((json) =>
     db.$client
       .prepare(
-        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, after, created_at, moved_at)
-         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>7 from json_each(?1)`,
+        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, after, created_at, moved_at, asked)
+         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>7, value->8 from json_each(?1)`,
       )
       .bind(json),
   )
@@ -119,3 +119,12 @@ export const runsOfExtractor = (db: Database, organization_id: string, extractor
     )
     .orderBy(desc(runs.run_id))
     .limit(limit)
+
+/** The organization's runs among these, newest first. */
+export const findRuns = (db: Database, organization_id: string, run_ids: readonly string[]): Promise<RunRow[]> =>
+  db
+    .select()
+    .from(runs)
+    .where(and(eq(runs.organization_id, organization_id), inArray(runs.run_id, [...run_ids])))
+    .orderBy(desc(runs.run_id))
+    .all()

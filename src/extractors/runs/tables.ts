@@ -1,15 +1,24 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import type { DataSourceKey } from '../../authority/port/catalog.ts'
 import { instant } from '../../platform/db/columns.ts'
 
-export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule'] as const
+export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule', 'extraction'] as const
 
-/** One dispatch of an extractor. Inserted before its work begins, so that a crash leaves a row to finish. */
+/** What is downloaded of an RFC at once: sources, and the days from which and up to which. */
+export interface AskedRange {
+  data_source_keys: DataSourceKey[]
+  from: string
+  to: string
+}
+
+/** One dispatch of an extractor, or of what is asked for of one RFC. Inserted before its work begins, so that a crash leaves a row to finish. */
 export const runs = sqliteTable(
   'runs',
   {
     run_id: text('run_id').primaryKey(),
     organization_id: text('organization_id').notNull(),
+    /** Empty for a run of no extractor. */
     extractor_id: text('extractor_id').notNull(),
     trigger: text('trigger', { enum: RUN_TRIGGERS }).notNull(),
     /** The local day of a scheduled run; null for other triggers. */
@@ -27,6 +36,8 @@ export const runs = sqliteTable(
     created_at: instant('created_at').notNull(),
     /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that. */
     moved_at: instant('moved_at').notNull().default(new Date(0)),
+    /** Of a run of no extractor: what was asked for. */
+    asked: text('asked', { mode: 'json' }).$type<AskedRange>(),
   },
   (table) => [
     // The sweep: runs that a crash left unfinished.

@@ -198,6 +198,9 @@ async function recordFailure(
     message:
       `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ` +
       `${message} Nothing is copied to it until you activate it again. Downloads go on.`,
+    message_es:
+      `La copia al conector de almacenamiento “${name}” falló cinco veces seguidas, la última el ${now.toISOString().slice(0, 10)} ` +
+      `(${code}). No se copia nada ahí hasta que lo active de nuevo. Las descargas continúan.`,
   }
   const results = await commit(d1, [
     assertHeld(d1, row),

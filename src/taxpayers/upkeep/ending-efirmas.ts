@@ -38,5 +38,6 @@ function alertOf({ valid_to, number, rfc, timezone, fiscal_entity_id, ...of }: E
     ...{ kind: 'efirma.expiring', severity: isLate ? 'critical' : 'warning', resource_id: fiscal_entity_id },
     dedupe_key: `efirma.expiring:${fiscal_entity_id}:${number}:${isLate ? LATE : EARLY}`,
     message: `The e.firma ${number}, with which ${rfc} is downloaded, expires on ${localDayOf(end, timezone)}. Send the new one before.`,
+    message_es: `La e.firma ${number}, con la que se descarga ${rfc}, vence el ${localDayOf(end, timezone)}. Envíe antes la nueva.`,
   }
 }

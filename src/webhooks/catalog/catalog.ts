@@ -35,6 +35,13 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
   'blacklist.changed':
     'A counterparty of a CFDI that your windows show came onto a blacklist, left it, or got another situation there, with a new version of the ' +
     'list: a public one or your own. Sent once for each change and fiscal entity. The first load of a public list sends nothing.',
+  'extraction.completed':
+    'All downloads that a run asked for of one RFC ended successfully. Sent once for each RFC and run, with what became readable for you: what ' +
+    'was downloaded, and what another organization had downloaded and the run made visible.',
+  'extraction.failed':
+    'All downloads that a run asked for of one RFC ended, and at least one of them failed. Sent in the place of extraction.completed.',
+  'alert.raised': 'An alert was raised, or a warning became critical (`GET /v1/alerts`). Sent once for each.',
+  'alert.resolved': 'The cause of an alert ended, so that nobody has to act on it any more. Sent once for each alert.',
 }
 
 interface CatalogEntry {

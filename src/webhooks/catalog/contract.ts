@@ -15,6 +15,10 @@ export const EVENT_KEYS = [
   'storage.failed',
   'mailbox.notification_received',
   'blacklist.changed',
+  'extraction.completed',
+  'extraction.failed',
+  'alert.raised',
+  'alert.resolved',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ALERT_KINDS, SEVERITIES as ALERT_SEVERITIES } from '../../alerts/kinds.ts'
 import { DEADLINE_BASES } from '../../authority/port/business-days.ts'
 import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
@@ -91,24 +92,24 @@ const sync = {
   completed_at: Instant.meta({ description: 'When the job ended. For a job that had ended when your run asked for it, when it asked.' }),
 }
 
+const ERROR_CLASS = z.enum([
+  'invalid_credentials',
+  'login_failed',
+  'sat_unavailable',
+  'rate_limited',
+  'request_exhausted',
+  'range_too_large',
+  'internal_error',
+  'undefined',
+])
+
 const SyncCompleted = z.strictObject({ ...head('sync.completed'), ...fiscalEntity, ...sync }).meta({ id: 'SyncCompletedEvent' })
 const SyncFailed = z
   .strictObject({
     ...head('sync.failed'),
     ...fiscalEntity,
     ...sync,
-    error_class: z
-      .enum([
-        'invalid_credentials',
-        'login_failed',
-        'sat_unavailable',
-        'rate_limited',
-        'request_exhausted',
-        'range_too_large',
-        'internal_error',
-        'undefined',
-      ])
-      .meta({ description: 'Why the last attempt of the job failed.' }),
+    error_class: ERROR_CLASS.meta({ description: 'Why the last attempt of the job failed.' }),
     last_code: z.string().meta({ description: 'error_class with a sentence, as in the coverage of the month.' }),
     will_retry: z.boolean().meta({
       description: 'Whether the job is attempted again. If false, the next run that covers the period requests it again.',
@@ -116,6 +117,53 @@ const SyncFailed = z
     next_attempt_at: Instant.nullable().meta({ description: 'When the job is attempted again; null if `will_retry` is false.' }),
   })
   .meta({ id: 'SyncFailedEvent' })
+const extraction = {
+  run_id: z.string().meta({ description: 'The run (`GET /v1/runs/{run_id}`). Other RFCs of the run have events of their own.' }),
+  data_source_keys: z.array(z.string()).meta({ description: 'The data sources that were downloaded.' }),
+  succeeded_jobs: z.int().meta({ description: 'Number of downloads, each of a source and month, that succeeded.' }),
+  failed_jobs: z.int().meta({ description: 'Number of downloads that failed.' }),
+  readable_count: z.int().meta({
+    description:
+      'Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever ' +
+      'downloaded them, and those that came late to what it showed before.',
+  }),
+  document_count: z.int().meta({ description: 'Number of documents other than CFDIs that are new to you.' }),
+  updated_count: z.int().meta({ description: 'Number of CFDIs that you could read before and that have got their XML since then.' }),
+  cancelled_count: z
+    .int()
+    .meta({ description: 'Number of CFDIs that you could read before and that have been found cancelled since then.' }),
+  completed_at: Instant.meta({ description: 'When the last of the downloads ended.' }),
+}
+const ExtractionCompleted = z
+  .strictObject({ ...head('extraction.completed'), ...fiscalEntity, ...extraction })
+  .meta({ id: 'ExtractionCompletedEvent' })
+const ExtractionFailed = z
+  .strictObject({
+    ...head('extraction.failed'),
+    ...fiscalEntity,
+    ...extraction,
+    error_class: ERROR_CLASS.meta({ description: 'Why most of the failed downloads failed.' }),
+    last_code: z.string().meta({ description: 'error_class with a sentence.' }),
+  })
+  .meta({ id: 'ExtractionFailedEvent' })
+const alert = {
+  alert_id: z.string().meta({ description: 'The alert, as `GET /v1/alerts` has it.' }),
+  kind: z.enum(ALERT_KINDS).meta({ description: 'What the alert is about, as in `GET /v1/alerts`.' }),
+  severity: z.enum(ALERT_SEVERITIES).meta({ description: 'How severe it is.' }),
+  resource_id: z
+    .string()
+    .meta({ description: 'What it is about: a fiscal entity, webhook, storage connector, notification or the organization.' }),
+  message: z.string().meta({ description: 'What happened, in English.' }),
+  message_es: z.string().meta({ description: 'What happened, in Spanish.' }),
+}
+const AlertRaised = z.strictObject({ ...head('alert.raised'), ...alert }).meta({ id: 'AlertRaisedEvent' })
+const AlertResolved = z
+  .strictObject({
+    ...head('alert.resolved'),
+    ...alert,
+    resolved_at: Instant.meta({ description: 'When the cause ended.' }),
+  })
+  .meta({ id: 'AlertResolvedEvent' })
 const CiecInvalid = z
   .strictObject({
     ...head('connection.ciec_invalid'),
@@ -244,6 +292,10 @@ export const PAYLOADS = {
   'storage.failed': StorageFailed,
   'mailbox.notification_received': NotificationReceived,
   'blacklist.changed': BlacklistChanged,
+  'extraction.completed': ExtractionCompleted,
+  'extraction.failed': ExtractionFailed,
+  'alert.raised': AlertRaised,
+  'alert.resolved': AlertResolved,
   [TEST_KEY]: Test,
 } as const
 

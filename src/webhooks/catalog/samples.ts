@@ -36,6 +36,22 @@ const job = {
   completed_at: '2026-11-20T18:00:05.000Z',
 } as const
 
+const extraction = {
+  run_id: 'run_01kabcdefghjkmnpqrstvwxyz0',
+  data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_miinformacion'],
+  ...{ succeeded_jobs: 16, failed_jobs: 0, readable_count: 214, document_count: 2, updated_count: 3, cancelled_count: 1 },
+  completed_at: '2026-11-20T18:00:05.000Z',
+}
+
+const alert = {
+  ...{ event_id: event.event_id, occurred_at: event.occurred_at, alert_id: 'alr_01kabcdefghjkmnpqrstvwxyz0' },
+  kind: 'connection.invalid',
+  severity: 'critical',
+  ...{ resource_id: 'fe_01k3vcbt8n3h5b09h7rffmzt6r' },
+  message: 'The tax authority refuses the CIEC of EKU9003173C9. Nothing is downloaded until there is another one.',
+  message_es: 'El SAT rechaza la CIEC de EKU9003173C9. No se descarga nada hasta tener otra.',
+} as const
+
 const description = 'Pago definitivo mensual de IVA.'
 
 /** A sample payload of each event that the service sends. */
@@ -85,6 +101,14 @@ export const SAMPLES = {
     },
     severity: 'critical',
   },
+  'extraction.completed': { event: 'extraction.completed', ...event, ...extraction },
+  'extraction.failed': {
+    ...{ event: 'extraction.failed', ...event, ...extraction },
+    ...{ succeeded_jobs: 15, failed_jobs: 1, error_class: 'sat_unavailable' },
+    last_code: 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.',
+  },
+  'alert.raised': { event: 'alert.raised', ...alert },
+  'alert.resolved': { event: 'alert.resolved', ...alert, resolved_at: '2026-11-20T18:00:05.000Z' },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,

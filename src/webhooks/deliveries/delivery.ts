@@ -185,6 +185,9 @@ function countStatements(
     message:
       `${endpoint.undelivered} deliveries in a row to the webhook “${endpoint.name}” were not received, as of ${day}. ` +
       'The webhook stays enabled. Its delivery log shows the reasons, and you can redeliver the events.',
+    message_es:
+      `${endpoint.undelivered} entregas seguidas al webhook “${endpoint.name}” no fueron recibidas al ${day}. ` +
+      'El webhook sigue activo; su bitácora de entregas muestra los motivos y puede reenviar los eventos.',
   } as const
   return [
     countUndeliveredStatement(endpoint.d1, claim, isDelivered),

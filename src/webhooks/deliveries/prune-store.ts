@@ -25,7 +25,9 @@ export interface Ages {
 export type Forgotten = readonly [organization_id: string, seq: number, isOld: number]
 
 /** As stored-body.ts keeps it. */
-const TELLS_NO_CHANGE = `e.body->>'event' = 'sync.completed' and e.body->>'created_count' is null`
+const TELLS_NO_CHANGE = `(e.body->>'event' = 'sync.completed' and e.body->>'created_count' is null
+  or e.body->>'event' = 'extraction.completed'
+    and e.body->>'readable_count' + e.body->>'document_count' + e.body->>'updated_count' + e.body->>'cancelled_count' = 0)`
 const DELIVERIES = `webhooks w indexed by webhooks_organization
   cross join deliveries d on d.webhook = w.webhook and d.seq = e.seq
   where w.organization_id = e.organization_id and w.deleted_at is null`

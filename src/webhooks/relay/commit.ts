@@ -1,4 +1,4 @@
-import { alertStatements } from '../../alerts/alerts.ts'
+import { alertStatements, resolveStatement } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { type Appended, insertDeliveries } from '../deliveries/insert-store.ts'
@@ -114,8 +114,15 @@ async function append(system: System, records: Records, shard: number, events: r
     events.flatMap(({ alert }) => alert ?? []),
     new Date(now),
   )
+  const resolved = events.flatMap(({ organization_id, resolves }) => (resolves === undefined ? [] : [[organization_id, resolves] as const]))
   const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
-  const statements = [...insertEvents(d1, events, now), ...insertDeliveries(d1, appended, now), ...insertFanOuts(d1, appended), ...alerts]
+  const statements = [
+    ...insertEvents(d1, events, now),
+    ...insertDeliveries(d1, appended, now),
+    ...insertFanOuts(d1, appended),
+    ...alerts,
+    ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
+  ]
   meter.statements += 1 + statements.length
   return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
 }

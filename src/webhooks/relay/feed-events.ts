@@ -1,9 +1,10 @@
 import type { AlertDraft } from '../../alerts/alerts.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../blacklists/listed/changed.ts'
-import { DOCUMENT_READ, type DocumentNews } from '../../documents/news.ts'
+import { DOCUMENT_READ } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
+import { EXTRACTION_ENDED } from '../../downloads/ends/extraction-ends.ts'
 import { alertOf } from '../../mailbox/alert.ts'
 import { visibleSince } from '../../mailbox/floor.ts'
 import { notificationIdOf } from '../../mailbox/notification-id.ts'
@@ -15,7 +16,17 @@ import { parseReaches, reachedAt } from '../../visibility/reaches.ts'
 import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../visibility/window.ts'
 import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
-import { cancellationContents, contentOf, documentContent, dueSoonContent, type Recipient, type SyncBody } from './payloads.ts'
+import { alertOfEnd, alertOfInvalid } from './alerts/connection-alerts.ts'
+import {
+  type Brought,
+  cancellationContents,
+  contentOf,
+  documentContent,
+  dueSoonContent,
+  extractionContent,
+  type Recipient,
+  type SyncBody,
+} from './payloads.ts'
 import type { RecipientRow } from './store.ts'
 
 /** An event of an organization's feed, in its events shard. */
@@ -23,6 +34,8 @@ export interface FeedEvent extends NewEvent {
   events_shard: number
   /** The alert that is raised with it. */
   alert?: AlertDraft | null
+  /** The key of the alert that it resolves. */
+  resolves?: string
 }
 
 /**
@@ -30,17 +43,19 @@ export interface FeedEvent extends NewEvent {
  * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
-export async function feedEventsOf(
-  event: StoredOutboxEvent,
-  row: RecipientRow,
-  counts: (JobCounts & { news?: readonly DocumentNews[] }) | undefined,
-): Promise<FeedEvent[]> {
+export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: Brought | undefined): Promise<FeedEvent[]> {
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
   if (event.kind === NOTIFICATION_RECEIVED) return notificationsOf(event, JSON.parse(event.body) as NotificationBody, row)
   if (event.kind === BLACKLIST_CHANGED) return listingsOf(event, JSON.parse(event.body) as BlacklistChangedBody, row)
   const recipient = recipientOf(row, event.created_at, event.created_at)
+  if (event.kind === EXTRACTION_ENDED) {
+    const content = counts?.ended ? extractionContent(counts.ended, recipient) : null
+    if (!content) return []
+    const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+    return [{ ...told, ...alertOfEnd(row, counts!.ended!) }]
+  }
   if (event.kind === DUE_SOON) return obligationsOf(event, JSON.parse(event.body) as DueSoonBody, row, recipient)
   // The same document can be told of with its job and when it is read.
   const documents = (counts?.news ?? []).map((news) =>
@@ -48,7 +63,9 @@ export async function feedEventsOf(
   )
   if (isDocumentRead(event)) return Promise.all(documents)
   const content = contentOf(event, await bodyFor(event, row, counts), recipient)
-  return Promise.all([feedEvent(row, content, event.outbox_event_id, event.created_at, false), ...documents])
+  const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
+  const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content.rejected_at) : null
+  return [{ ...told, alert }, ...(await Promise.all(documents))]
 }
 
 /** Whether an event says that a document was read, of which some may have been told without its fields. */

@@ -1,7 +1,7 @@
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { type FeedEvent, feedEventsOf } from './feed-events.ts'
+import type { Brought } from './payloads.ts'
 import type { RecipientRow } from './store.ts'
-import type { Brought } from './sync-counts.ts'
 
 /** The largest payload. Payloads have a few hundred bytes. */
 const MAX_PAYLOAD_LENGTH = 100_000

@@ -6,6 +6,7 @@ import type { DocumentNews } from '../../documents/news.ts'
 import type { DueObligation } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
 import type { JobCounts } from '../../downloads/counts/counts.ts'
+import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
 import { deadlinesOf } from '../../mailbox/deadlines.ts'
 import type { NotificationBody } from '../../mailbox/told.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
@@ -14,6 +15,9 @@ import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { subjectOf } from '../events/stored-body.ts'
+
+/** What a job brought to a recipient, what it is told of the documents among that, and how an extraction ended. */
+export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
 
 /** An organization that is notified of a change to one of its fiscal entities. */
 export interface Recipient {
@@ -124,6 +128,19 @@ const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
   ...change,
   severity: change.change === 'removed' ? null : severityOf(change.source, change.situacion),
 })
+
+/** The event of an extraction that has ended. It failed when a job of it did. */
+export function extractionContent(
+  { run_id, sources, error_class, completed_at, failing_since: _, ...counts }: ExtractionEnd,
+  recipient: Recipient,
+): Content {
+  const members = { run_id, data_source_keys: sources, ...counts, completed_at: iso(completed_at) }
+  if (error_class === null) return { event: 'extraction.completed', ...headOf(recipient), ...members }
+  return {
+    ...{ event: 'extraction.failed', ...headOf(recipient), ...members },
+    ...{ error_class: error_class as 'internal_error', last_code: errorInWords(error_class) },
+  }
+}
 
 /** The event of a document that an organization got. */
 export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })

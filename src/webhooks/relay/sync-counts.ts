@@ -1,14 +1,13 @@
-import { type AskedDocuments, type DocumentNews, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
+import { type AskedDocuments, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
-import { hullOf } from '../../visibility/window.ts'
+import { EXTRACTION_ENDED, type ExtractionBody, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
+import { boundsAt, parseReaches } from '../../visibility/reaches.ts'
+import { hullOf, NOTHING, windowsOf } from '../../visibility/window.ts'
 import type { FailedEvent } from './aside.ts'
 import { isDocumentRead, wasReadable, windowsAt } from './feed-events.ts'
-import type { SyncBody } from './payloads.ts'
+import type { Brought, SyncBody } from './payloads.ts'
 import type { Portion, RelayEvent } from './portions.ts'
 import type { RecipientRow } from './store.ts'
-
-/** What a job brought to a recipient, and what it is told of the documents among that. */
-export type Brought = JobCounts & { news?: readonly DocumentNews[] }
 
 /** What the job of an event brought to each of its next recipients, in their order. */
 export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
@@ -29,8 +28,34 @@ export async function countSyncs(ledger: D1Database, portions: readonly Portion[
       failed.push({ event: portion.event, error, isCertain: false })
     }
   }
+  await addEnds(ledger, portions, counts, failed)
   await addNews(ledger, portions, counts, failed)
   return counts
+}
+
+/** Adds how extractions ended and what became readable with them, for all events at once. An event of which that cannot be read fails. */
+async function addEnds(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  const asked = portions.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
+  try {
+    const ends = await readExtractionEnds(
+      ledger,
+      asked.map(({ event, row }) => ({
+        ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
+        windowsOf: (instant) => windowsAround(event, row, instant),
+      })),
+    )
+    for (const [n, { event }] of asked.entries()) counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended: ends[n]! }])
+  } catch (error) {
+    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
+  }
+}
+
+/** The windows of a recipient before a run and since then. */
+function windowsAround(event: RelayEvent, row: RecipientRow, instant: number) {
+  if (!wasReadable(row, event.created_at)) return [NOTHING, NOTHING] as const
+  const [issued, received] = [parseReaches(row.issued_reaches), parseReaches(row.received_reaches)]
+  const at = (when: number) => windowsOf(row.extractor_count, boundsAt(issued, received, when))
+  return [at(instant - 1), at(instant)] as const
 }
 
 /** Adds what recipients are told of documents, for all events at once. An event of which that cannot be read fails. */

@@ -37,6 +37,7 @@ async function cadence(world: SatWorld, { id, extractor_id }: { id: string; extr
         trigger: 'schedule',
         local_date: null,
         fiscal_entity_id: null,
+        asked: null,
         status: 'planned',
         after: '',
       },

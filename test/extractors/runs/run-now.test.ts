@@ -20,7 +20,7 @@ describe('running now', () => {
     const replies = await Promise.all(Array.from({ length: 200 }, () => run(acme, extractor)))
     const counts = Object.groupBy(replies, ({ status }) => String(status))
     expect([counts['200']?.length, counts['429']?.length]).toEqual([1, 199])
-    expect(counts['200']![0]!.body).toEqual({ status: 'dispatched', connections: 1, dispatched: 1 })
+    expect(counts['200']![0]!.body).toEqual({ run_id: expect.stringMatching(/^run_/), status: 'dispatched', connections: 1, dispatched: 1 })
     expect(await runs(acme)).toBe(1)
   })
 
@@ -72,7 +72,7 @@ describe('running now', () => {
     const extractor = await created(acme)
     const replies = await Promise.all(Array.from({ length: 10 }, () => run(acme, extractor)))
     for (const { status, body } of replies)
-      expect([status, body]).toEqual([200, { status: 'no_connections', connections: 0, dispatched: 0 }])
+      expect([status, body]).toEqual([200, { run_id: null, status: 'no_connections', connections: 0, dispatched: 0 }])
     await connect(acme.owner)
     expect((await run(acme, extractor)).body.status).toBe('dispatched')
   })

@@ -25,6 +25,8 @@ const ACTIONS: Record<string, string | null> = {
   'PATCH /v1/extractors/:extractor_id': 'extractor.updated',
   'DELETE /v1/extractors/:extractor_id': 'extractor.deleted',
   'POST /v1/extractors/:extractor_id/run': 'extractor.run',
+  'POST /v1/runs/:run_id/cancel': 'run.cancelled',
+  'POST /v1/fiscal-entities/:fiscal_entity_id/extractions': 'fiscal_entity.extraction',
   'POST /v1/fiscal-entities': 'fiscal_entity.connected',
   'POST /v1/fiscal-entities/batch': 'fiscal_entity.connected',
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': 'fiscal_entity.updated',

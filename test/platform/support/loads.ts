@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import { alertStatements } from '../../../src/alerts/alerts.ts'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { Package } from '../../../src/authority/port/authority.ts'
 import type { MailboxNotification } from '../../../src/authority/port/mailbox.ts'
@@ -662,6 +663,18 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await env.DB.exec('update connections set efirma_number = null, efirma_valid_to = null')
   },
 
+  async resolveAlerts(platform) {
+    const of = await organization()
+    const drafts = Array.from({ length: 20_000 }, (_, n) => ({
+      ...({ organization_id: of.id, kind: 'connection.invalid', severity: 'critical', resource_id: 'fe_x' } as const),
+      ...{ dedupe_key: `gone:${n}`, message: '', message_es: '' },
+    }))
+    for (const statement of alertStatements(env.EVENTS_0, drafts, new Date())) await statement.run()
+    await finish(platform, 'resolveAlerts')
+    expect(await countOf('alerts', `resolved_at is not null and organization_id = '${of.id}'`, env.EVENTS_0)).toBe(20_000)
+    await env.EVENTS_0.prepare('delete from alerts where organization_id = ?').bind(of.id).run()
+  },
+
   async readPending(platform) {
     await env.FILES.put('documents/pending', 'no PDF')
     Object.assign(platform.env, { PDF: { fetch: async () => Response.json({ reason: 'It is none.' }, { status: 422 }) } })
@@ -837,7 +850,10 @@ export const REQUEST_LOADS: Record<string, Load> = {
     const path = `${EXTRACTORS}/${of.extractor_id}/run`
     const reply = await platform.fetch('POST run', of.owner, path)
     const told = (await reply.json()) as Record<string, unknown>
-    expect([reply.status, told]).toEqual([200, { status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) }])
+    expect([reply.status, told]).toEqual([
+      200,
+      { run_id: expect.any(String), status: 'dispatched', connections: 4_000, dispatched: expect.any(Number) },
+    ])
     await platform.run(['dispatch'])
     expect((await of.ask('GET', `${path}s`)).body.data).toMatchObject([{ status: 'dispatched', connections: 4_000, dispatched: 4_000 }])
   },

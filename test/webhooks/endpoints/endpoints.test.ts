@@ -303,6 +303,10 @@ describe('the catalog', () => {
       ['storage.failed', true],
       ['mailbox.notification_received', true],
       ['blacklist.changed', true],
+      ['extraction.completed', true],
+      ['extraction.failed', true],
+      ['alert.raised', true],
+      ['alert.resolved', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

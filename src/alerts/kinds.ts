@@ -1,0 +1,21 @@
+export const ALERT_KINDS = [
+  'webhook.undelivered',
+  'repse.expiring',
+  'repse.expired',
+  'connection.ciec_guessed',
+  'connection.login_refused',
+  'storage.failed',
+  'certificate.expiring',
+  'efirma.expiring',
+  'mailbox.notification_received',
+  'connection.invalid',
+  'connection.failing',
+  'organization.suspended',
+] as const
+export const SEVERITIES = ['warning', 'critical'] as const
+
+/** The kinds whose causes end by themselves or by what somebody does: such an alert is then resolved. */
+export const RESOLVABLE = ['connection.invalid', 'connection.failing', 'organization.suspended'] as const
+
+/** What of an alert events have told: nothing; everything; all but that it is resolved; neither that nor that it was raised. */
+export const TOLD = { nothing: 0, everything: 1, raised: 2, nothing_of_both: 3 } as const

@@ -1,0 +1,115 @@
+import { stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
+import type { Windows } from '../../visibility/window.ts'
+import { countJobs, NOTHING_COUNTED } from '../counts/counts.ts'
+import { countShown, type EndedJob, readEndedExtractions, readLastRuns } from './extraction-ends-store.ts'
+
+/** The kind of the events of extractions that have ended, as lists of ended jobs name them. */
+export const EXTRACTION_ENDED = 'extraction'
+
+export interface ExtractionBody {
+  run_id: string
+}
+
+/** An extraction that has ended, and the windows of its connection before its run and since then. */
+export interface AskedExtraction {
+  entity: number
+  organization_id: string
+  run_id: string
+  windowsOf(instant: number): readonly [before: Windows, after: Windows]
+}
+
+/** How an extraction ended, and what became readable with it. */
+export interface ExtractionEnd {
+  run_id: string
+  sources: string[]
+  succeeded_jobs: number
+  failed_jobs: number
+  /** Of the jobs that failed, the most frequent one; null when none did. */
+  error_class: string | null
+  readable_count: number
+  document_count: number
+  updated_count: number
+  cancelled_count: number
+  /** Milliseconds. */
+  completed_at: number
+  /** When the first of the runs in a row asked of which each had a download that failed, in milliseconds; null when none failed. */
+  failing_since: number | null
+}
+
+const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
+
+/**
+ * Returns how extractions ended, in the same order; null for one that is forgotten. What became readable is what the windows show since the run
+ * and did not show before, whoever downloaded it when, and what came late to what they showed before. What several runs of one instant cover
+ * counts for the first of them. At most four statements.
+ */
+export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
+  if (asked.length === 0) return []
+  const { jobs, earlier } = await readEndedExtractions(ledger, asked)
+  const since = await failingSince(
+    ledger,
+    asked.filter((_, n) => jobs.some((job) => job.n === n && job.status === 'failed')),
+  )
+  const jobsOf = Map.groupBy(jobs, ({ n }) => n)
+  const windows = asked.map((one, n) => one.windowsOf(jobsOf.get(n)?.[0]?.instant ?? 0))
+  const own = asked.flatMap(({ entity, organization_id }, n) =>
+    (jobsOf.get(n) ?? []).map(({ source, month, job_id }) => ({
+      extraction: n,
+      entity,
+      source,
+      month,
+      job_id,
+      organization_id,
+      windows: windows[n]![0],
+    })),
+  )
+  const counts = (await countJobs(ledger, own)).map((count, i) => ({ ...count, of: own[i]! }))
+  const shown = await countShown(
+    ledger,
+    asked.flatMap(({ entity }, n) => stretchesBetween(...windows[n]!).map((stretch) => ({ n, entity, ...stretch }))),
+  )
+  const isOther = new Set(earlier.map(({ n, source, month }) => `${n}|${source}|${month}`))
+  return asked.map((one, n) => {
+    const { run_id } = one
+    const ended = jobsOf.get(n)
+    if (ended === undefined) return null
+    const isOwn = new Set(ended.map(({ source, month }) => `${n}|${source}|${month}`))
+    const newly = shown.filter((one) => {
+      const key = `${n}|${SOURCES[one.direction]}|${one.month}`
+      return one.n === n && isOwn.has(key) && !isOther.has(key)
+    })
+    const brought = counts.filter(({ of }) => of.extraction === n)
+    const sum = (list: readonly { count: number }[]) => list.reduce((total, { count }) => total + count, 0)
+    const total = (name: 'created_count' | 'updated_count' | 'cancelled_count', isCfdi: boolean) =>
+      brought.filter(({ of }) => (of.month !== '') === isCfdi).reduce((all, it) => all + (it[name] ?? NOTHING_COUNTED[name]), 0)
+    const failed = ended.filter(({ status }) => status === 'failed')
+    return {
+      run_id,
+      sources: [...new Set(ended.map(({ source }) => source))].sort(),
+      ...{ succeeded_jobs: ended.length - failed.length, failed_jobs: failed.length, error_class: mostFrequent(failed) },
+      readable_count: sum(newly) + total('created_count', true),
+      document_count: total('created_count', false),
+      updated_count: total('updated_count', true),
+      cancelled_count: total('cancelled_count', true),
+      failing_since: since.get(one) ?? null,
+      completed_at: Math.max(...ended.map(({ ended_at }) => ended_at)),
+    }
+  })
+}
+
+/** Since when runs have failed in a row, for extractions with a job that failed. One statement, none without. */
+async function failingSince(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<Map<AskedExtraction, number>> {
+  const rows = Map.groupBy(await readLastRuns(ledger, asked), ({ n }) => n)
+  return new Map(
+    asked.map((one, n) => {
+      const runs = rows.get(n) ?? []
+      const end = runs.findIndex(({ has_failed }) => has_failed === 0)
+      return [one, (end < 0 ? runs : runs.slice(0, end)).at(-1)?.requested_at ?? Number.MAX_SAFE_INTEGER]
+    }),
+  )
+}
+
+function mostFrequent(failed: readonly EndedJob[]): string | null {
+  const classes = Map.groupBy(failed, ({ error_class }) => error_class)
+  return [...classes].sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null
+}

@@ -1,0 +1,54 @@
+import { askersOf } from '../../visibility/askers.ts'
+import { ENDED_JOBS, ENDED_RUNS, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
+
+const IS_FREE = `not exists (select 1 from sync_work l where l.entity = s.entity and l.token is not null and l.lease_until >= ?4)`
+/** A job that has not begun, that nobody but the organization ?2 asked for, and that none of its other runs asked for. */
+const IS_UNWANTED = `s.open = 1 and s.is_claimed = 0 and s.carried = '{}' and ${IS_FREE}
+  and (select json_group_array(value) from json_each(${askersOf('s')})) = json_array(?2)
+  and not exists (
+    select 1 from extractions o cross join json_each(o.jobs -> s.job_id -> s.source) w
+    where o.organization_id = ?2 and o.entity = s.entity and o.run_id <> ?3 and w.value = s.month)`
+const KEPT = `exists (
+  select 1 from sync_jobs s where s.entity = extractions.entity and s.source = x.key and s.month = m.value and s.job_id = j.key)`
+const OF_RUN = 'extractions.organization_id = ?2 and extractions.run_id = ?3 and extractions.entity in (select value from json_each(?1))'
+
+/**
+ * The batch that withdraws the jobs of a run that have not begun and that nobody else wants, and hands extractions that end with it to the
+ * relay. The first result has a row for each job.
+ */
+export function withdrawStatements(
+  ledger: D1Database,
+  { organization_id, run_id, entities, now }: { organization_id: string; run_id: string; entities: readonly number[]; now: number },
+): D1PreparedStatement[] {
+  const values = [JSON.stringify(entities), organization_id, run_id, now] as const
+  const prepare = (sql: string) => ledger.prepare(sql).bind(...values)
+  const free = `entity in (select value from json_each(?1)) and (token is null or lease_until < ?4) and ?2 <> '' and ?3 <> ''`
+  return [
+    // What is left of the extraction does not say how far everything is downloaded.
+    prepare(
+      `delete from sync_jobs as s where (s.entity, s.source, s.month, s.job_id) in (
+         select extractions.entity, x.key, m.value, j.key from extractions, json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
+         where ${OF_RUN}) and ${IS_UNWANTED} returning entity`,
+    ),
+    prepare(
+      `update extractions set is_range = 1, jobs = coalesce((
+         select jsonb_group_object(id, jsonb(sources)) from (
+           select id, json_group_object(source, json(months)) as sources from (
+             select j.key as id, x.key as source, json_group_array(m.value) as months
+             from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
+             where ${KEPT} group by 1, 2)
+           group by id)), jsonb('{}'))
+       where ${OF_RUN} and ?4 > 0 and exists (
+         select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m where not (${KEPT}))`,
+    ),
+    prepare(`update sync_work set jobs = (select json_group_array(json(j.value)) from ${JOBS_OF_WORK}) where ${free}`),
+    prepare(
+      `insert into outbox (entity, fact_id, kind, body, created_at)
+       select entity, '${ENDED_JOBS}', '${ENDED_JOBS}', ended, ?4
+       from (select sync_work.entity, (${ENDED_RUNS}) as ended from sync_work where ${free}) where ended <> '[]'
+       on conflict do update set body = ${united('outbox.body')}`,
+    ),
+    prepare(`update sync_work set runs = (${OPEN_RUNS}) where ${free}`),
+    prepare(`delete from sync_work where ${free} and jobs = '[]'`),
+  ]
+}

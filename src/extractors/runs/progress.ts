@@ -1,0 +1,61 @@
+import { listRunsOf, type RunGroup, readRunGroups } from '../../downloads/states/states.ts'
+import { notFound } from '../../failures.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts'
+import { connectionsOfOrganization } from '../../taxpayers/taxpayers.ts'
+import type { RunProgress, RunQuery } from './contract.ts'
+import { viewRun } from './history.ts'
+import { findRuns, type RunRow } from './store.ts'
+
+/** A run with its jobs, as far as they are in these groups. */
+function view(row: RunRow, groups: readonly RunGroup[]): RunProgress {
+  const counted = (status: string) => groups.filter((group) => group.status === status).reduce((sum, { n }) => sum + n, 0)
+  const [queued, running, waiting, succeeded, failed] = ['queued', 'running', 'waiting', 'succeeded', 'failed'].map(counted) as [
+    ...[number, number, number, number, number],
+  ]
+  const total = queued + running + waiting + succeeded + failed
+  const isOpen = row.status === 'planned' || queued + running + waiting > 0
+  const failing = groups.filter(({ error_class }) => error_class !== null).toSorted((a, b) => b.n - a.n)[0]
+  const last = Math.max(0, ...groups.map(({ ended_at }) => ended_at ?? 0))
+  return {
+    ...viewRun(row),
+    ...(row.asked ?? { data_source_keys: null, from: null, to: null }),
+    jobs: { queued, running, waiting, succeeded, failed, total },
+    outcome: isOpen ? null : total === 0 ? 'nothing' : failed === 0 ? 'succeeded' : succeeded === 0 ? 'failed' : 'partly_failed',
+    error_class: failing?.error_class ?? null,
+    completed_at: isOpen || last === 0 ? null : new Date(last).toISOString(),
+  }
+}
+
+/** Returns a run of the organization with the jobs of all RFCs that it covers. Throws Failure 404 run.not_found. */
+export async function getRun(ctx: Ctx, run_id: string): Promise<RunProgress> {
+  const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
+  if (!row) throw notFound('run')
+  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
+  const asked = rfcs.map(({ entity, shard, state }) => ({ entity, shard, isActive: state === 'active' }))
+  return view(row, await readRunGroups(ctx.settings.ledgers, ctx.organization.id, asked, [run_id]))
+}
+
+/** Returns a page of the runs that covered an RFC, newest first, each with the jobs of this RFC. Throws Failure 404 fiscal_entity.not_found. */
+export async function listEntityRuns(ctx: Ctx, query: RunQuery): Promise<Page<RunProgress>> {
+  const { connection, organization, settings } = ctx
+  if (!connection) throw notFound('fiscal_entity')
+  const { entity, shard, state } = connection
+  const scope = { list: `entity_runs:${entity}`, filters: query }
+  const [before] = ((await openCursor(ctx, scope, query.cursor)) ?? []).map(String)
+  const known = await listRunsOf(settings.ledgers[shard]!, organization.id, entity)
+  const ids = known.filter((id) => before === undefined || id < before).slice(0, query.limit + 1)
+  const [rows, groups] = await Promise.all([
+    findRuns(ctx.db, organization.id, ids),
+    readRunGroups(settings.ledgers, organization.id, [{ entity, shard, isActive: state === 'active' }], ids),
+  ])
+  const groupsOf = Map.groupBy(groups, ({ run_id }) => run_id)
+  return paginate(
+    ctx,
+    scope,
+    query.limit,
+    rows,
+    (row) => [row.run_id],
+    (row) => view(row, groupsOf.get(row.run_id) ?? []),
+  )
+}

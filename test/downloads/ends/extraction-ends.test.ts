@@ -1,0 +1,194 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemOf } from '../../../src/platform/context.ts'
+import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { freshRfc } from '../../support/tenants.ts'
+import { pagesOf } from '../../webhooks/support/feed.ts'
+import { breakingAt, callOf, cfdiOf, ISSUED, later, losingMessages, subscriber, work } from '../support/downloads.ts'
+
+beforeEach(() => {
+  later(0)
+  losingMessages()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
+type Told = any
+type Subscriber = Awaited<ReturnType<typeof subscriber>>
+
+const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
+const ended = async (one: Subscriber): Promise<Told[]> =>
+  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
+const readable = async (one: Subscriber): Promise<number> =>
+  (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
+const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body
+
+describe('the end of an extraction', () => {
+  it('is told once for each RFC and run, with what became readable, and the run says the same', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, cfdiOf(1))
+    const { run_id } = await one.run()
+    expect(await runOf(one, run_id)).toMatchObject({
+      status: 'dispatched',
+      outcome: null,
+      jobs: { queued: 5, total: 5 },
+      completed_at: null,
+    })
+    await work(rfc)
+    await relay(rfc)
+    await relay(rfc)
+    const [first, ...more] = await ended(one)
+    expect(more).toEqual([])
+    expect(first).toMatchObject({
+      ...{ event: 'extraction.completed', run_id, rfc, succeeded_jobs: 5, failed_jobs: 0, readable_count: await readable(one) },
+      ...{ document_count: 1, updated_count: 0, cancelled_count: 0 },
+      data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_miinformacion'],
+    })
+    expect(first.readable_count).toBeGreaterThan(20)
+    expect(await runOf(one, run_id)).toMatchObject({
+      outcome: 'succeeded',
+      jobs: { succeeded: 5, total: 5 },
+      completed_at: first.completed_at,
+    })
+    // A later run tells only of what came since.
+    const before = await readable(one)
+    later(3 * 86_400)
+    const second = await one.run()
+    await work(rfc)
+    await relay(rfc)
+    const events = await ended(one)
+    expect(events.map((it) => it.run_id)).toEqual([run_id, second.run_id])
+    expect(events[1].readable_count).toBe((await readable(one)) - before)
+    const { body } = await one.ask('GET', `${one.path}/runs`)
+    expect(body.data.map((it: Told) => [it.run_id, it.outcome, it.jobs.total])).toEqual([
+      [second.run_id, 'succeeded', 5],
+      [run_id, 'succeeded', 5],
+    ])
+  })
+
+  it('counts what a widened window newly shows, although another organization had downloaded it', async () => {
+    const rfc = freshRfc()
+    const [wide, narrow] = [await subscriber(rfc, cfdiOf(4)), await subscriber(rfc, cfdiOf(4))]
+    await wide.run()
+    await work(rfc)
+    await relay(rfc)
+    // It finds everything finished.
+    await narrow.run()
+    await relay(rfc)
+    const [event, ...more] = await ended(narrow)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({ event: 'extraction.completed', readable_count: await readable(narrow) })
+    expect(event.readable_count).toBe((await ended(wide))[0].readable_count)
+    expect(event.readable_count).toBeGreaterThan(50)
+  })
+
+  it('is told as failed with the reason when a job failed', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED, 'unavailable1')
+    const { run_id } = await one.run()
+    for (let n = 0; n < 12; n++) {
+      later(n * 1_000)
+      await work(rfc)
+      await relay(rfc)
+    }
+    expect(await ended(one)).toMatchObject([
+      { event: 'extraction.failed', run_id, failed_jobs: 3, succeeded_jobs: 0, error_class: 'sat_unavailable', readable_count: 0 },
+    ])
+    expect(await runOf(one, run_id)).toMatchObject({ outcome: 'failed', error_class: 'sat_unavailable', jobs: { failed: 3 } })
+  })
+
+  it('is told once by whatever commit a crash prevents', async () => {
+    for (const like of [/insert into outbox/, /delete from outbox/, /delete from sync_work/]) {
+      const rfc = freshRfc()
+      const one = await subscriber(rfc, cfdiOf(1))
+      await one.run()
+      vi.spyOn(console, 'error').mockImplementation(() => {})
+      const crash = breakingAt(like)
+      for (let n = 0; n < 3; n++) {
+        later(n * 600)
+        await work(rfc).catch(() => {})
+        await relay(rfc).catch(() => {})
+      }
+      expect(crash.happened()).toBe(true)
+      vi.restoreAllMocks()
+      losingMessages()
+      later(3_000)
+      await work(rfc)
+      await relay(rfc)
+      expect(await ended(one)).toMatchObject([{ event: 'extraction.completed', readable_count: await readable(one) }])
+      later(0)
+    }
+  })
+})
+
+describe('a range of one RFC', () => {
+  it('is downloaded at once, widens the windows, moves no watermark, and has a cooldown of its own', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, cfdiOf(1))
+    await one.run()
+    await work(rfc)
+    const before = await one.sync()
+    later(60)
+    const body = { data_source_keys: ['sat_cfdi_issued'], from: '2025-11-10', to: '2025-12-31' }
+    const { status, body: run } = await one.ask('POST', `${one.path}/extractions`, body)
+    expect(status).toBe(202)
+    expect(run).toMatchObject({ trigger: 'extraction', extractor_id: null, ...body, jobs: { queued: 2, total: 2 }, outcome: null })
+    const again = await one.ask('POST', `${one.path}/extractions`, body)
+    expect(again).toMatchObject({ status: 429, body: { code: 'extraction.cooldown', detail: { retry_after_seconds: 600 } } })
+    await work(rfc)
+    await relay(rfc)
+    expect(await runOf(one, run.run_id)).toMatchObject({ outcome: 'succeeded', jobs: { succeeded: 2 } })
+    const { windows } = await one.entity()
+    expect([windows.sat_cfdi_issued.visible_from, windows.sat_cfdi_received.visible_from]).toEqual(['2025-11-10', '2026-04-20'])
+    expect((await one.sync()).downloaded_to).toBe(before.downloaded_to)
+    const told = (await ended(one)).find(({ run_id }) => run_id === run.run_id)
+    const months = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}&direction=issued`)).items
+    expect(told.readable_count).toBe(months.filter(({ fecha }) => fecha < '2026-01').length)
+  })
+
+  it('refuses days and sources that cannot be asked for, and a connection that is not active with what makes it so', async () => {
+    const one = await subscriber(freshRfc(), ISSUED)
+    const post = (body: object) => one.ask('POST', `${one.path}/extractions`, body)
+    const keys = { data_source_keys: ['sat_cfdi_issued'] }
+    for (const [body, path] of [
+      [{ ...keys, from: '2017-12-31' }, 'from'],
+      [{ ...keys, from: '2026-05-01', to: '2026-06-01' }, 'to'],
+      [{ ...keys, from: '2026-05-02', to: '2026-05-01' }, 'from'],
+      [{ data_source_keys: ['sat_rug'], from: '2026-05-01' }, 'data_source_keys[0]'],
+    ] as const)
+      expect(await post(body)).toMatchObject({ status: 422, body: { errors: [{ path }] } })
+    await one.ask('PATCH', one.path, { ciec: null })
+    const refused = await post({ ...keys, from: '2026-05-01' })
+    expect(refused).toMatchObject({ status: 404, body: { code: 'fiscal_entity.not_active' } })
+  })
+
+  it('can be cancelled: what has not begun and nobody else wants is withdrawn, and the rest is told', async () => {
+    const rfc = freshRfc()
+    const [one, other] = [await subscriber(rfc, cfdiOf(1)), await subscriber(rfc, ISSUED)]
+    const { run_id } = await one.run()
+    const { run_id: theirs } = await other.run()
+    const cancelled = await one.ask('POST', `/v1/runs/${run_id}/cancel`)
+    // The other organization asked for the issued months, and for the mandatory source.
+    expect(cancelled).toMatchObject({ status: 200, body: { withdrawn_jobs: 2, jobs: { queued: 3, total: 3 } } })
+    expect((await one.ask('POST', `/v1/runs/${run_id}/cancel`)).body.withdrawn_jobs).toBe(0)
+    expect((await other.ask('POST', `/v1/runs/${run_id}/cancel`)).status).toBe(404)
+    await work(rfc)
+    await relay(rfc)
+    expect(await runOf(one, run_id)).toMatchObject({ outcome: 'succeeded', jobs: { succeeded: 3, total: 3 } })
+    expect(await runOf(other, theirs)).toMatchObject({ outcome: 'succeeded', jobs: { succeeded: 3 } })
+    expect((await ended(one)).map((it) => [it.event, it.succeeded_jobs])).toEqual([['extraction.completed', 3]])
+    // A run that is withdrawn whole leaves nothing to do.
+    later(700)
+    const alone = await subscriber(freshRfc(), ISSUED)
+    const { run_id: whole } = await alone.run()
+    expect((await alone.ask('POST', `/v1/runs/${whole}/cancel`)).body).toMatchObject({ withdrawn_jobs: 3, outcome: 'nothing' })
+    expect(await alone.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
+    // The next run asks for it again.
+    later(1_400)
+    await alone.run()
+    expect(await alone.sync()).toMatchObject({ state: 'running', jobs: { queued: 3 } })
+  })
+})
