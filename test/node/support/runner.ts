@@ -65,7 +65,7 @@ export class Started {
   }
 
   async ready(): Promise<this> {
-    await until(`the service is ready; it said:\n${this.said}`, 90_000, () => {
+    await until(`the service is ready; it said:\n${this.said}`, 180_000, () => {
       if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
       return this.said.includes('Press Ctrl-C to stop.')
     })
