@@ -55,7 +55,7 @@ function checked(name: string, sink: string): string {
 /** A reason why the service cannot run that the user has to fix. The message says how. */
 export class Refusal extends Error {}
 
-const READY_WITHIN = 60_000
+const READY_WITHIN = 180_000
 const LOOK_EVERY = 300
 const RESTARTS_A_MINUTE = 5
 const LARGEST_LOG = 10_000_000
