@@ -53,4 +53,10 @@ function replace(fresh: string): void {
   for (const name of readdirSync(to)) if (!names.includes(name)) rmSync(join(to, name), { force: true })
 }
 
+/** The page and the files of what was built last. */
+export const consoleFiles = () => ({
+  page: readFileSync(join(BUILT, 'index.html'), 'utf8'),
+  files: readdirSync(join(BUILT, 'assets')).map((name) => ({ name, content: readFileSync(join(BUILT, 'assets', name)) })),
+})
+
 if (import.meta.main) buildConsole()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { writeBackground, writeSurfaces } from './configurations.ts'
+import { buildConsole, consoleFiles } from './console.ts'
 import { wrangler } from './wrangler.ts'
 
 /** The Workers whose start customers wait for, with the configuration of each and the most KiB that its bundle may have. */
@@ -29,4 +30,33 @@ for (const { what, config, limit } of BUNDLES) {
   const kib = await sizeOf(config)
   console.log(`The bundle of the Worker that ${what} has ${kib.toFixed(1)} KiB compressed with gzip. The limit is ${limit} KiB.`)
   if (kib > limit) process.exitCode = 1
+}
+
+const KIB = 1024
+const zipped = (files: readonly { content: Buffer }[]): number => files.reduce((sum, { content }) => sum + gzipSync(content).length, 0)
+
+/** What a browser loads of the console. Fonts are compressed already. */
+function consoleParts(): { what: string; kib: number; limit: number }[] {
+  const { page, files } = consoleFiles()
+  const of = (ending: string) => files.filter(({ name }) => name.endsWith(ending))
+  const isFirst = ({ name }: { name: string }) => page.includes(name)
+  const fonts = of('.woff2')
+  return [
+    { what: 'first script', kib: zipped(of('.js').filter(isFirst)) / KIB, limit: 48 },
+    { what: 'style', kib: zipped(of('.css')) / KIB, limit: 10 },
+    ...of('.js')
+      .filter((file) => !isFirst(file))
+      .map((file) => ({ what: `chunk ${file.name}`, kib: zipped([file]) / KIB, limit: 14 })),
+    ...fonts.map(({ name, content }) => ({ what: `font ${name}`, kib: content.length / KIB, limit: fonts.length === 1 ? 30 : 0 })),
+  ]
+}
+
+buildConsole()
+const parts = consoleParts()
+const largest = parts.filter(({ what }) => what.startsWith('chunk')).sort((a, b) => b.kib - a.kib)[0]
+for (const one of parts) {
+  const { what, kib, limit } = one
+  if (kib > limit) process.exitCode = 1
+  if (kib > limit || one === largest || !what.startsWith('chunk'))
+    console.log(`Of the console, the ${what} has ${kib.toFixed(1)} KiB compressed with gzip. The limit is ${limit} KiB.`)
 }

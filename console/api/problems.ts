@@ -4,6 +4,11 @@ import { Refused } from './client.ts'
 /** By their code, in Spanish: the API itself speaks English. A code that is not here is told in the API's own words. */
 const SPANISH: Record<string, string> = {
   internal: 'Algo falló de nuestro lado.',
+  'billing.connection_paused': 'Una conexión en pausa no se puede desvincular: reanúdela primero.',
+  'billing.overdue': 'Hay una factura sin pagar después de su plazo. Páguela para continuar.',
+  'billing.seats': 'No hay asientos libres en su plan.',
+  'billing.trial_ended': 'La prueba terminó. Elija un plan para conectar RFC.',
+  'billing.trial_rfcs': 'La prueba cubre un solo RFC. Elija un plan para conectar más.',
   'credential.invalid': 'Esa credencial no existe, venció o fue revocada.',
   'credential.role': 'Su rol no permite hacer esto. Pídalo a un administrador.',
   'credential.plan_limit': 'Su plan no permite más credenciales.',

@@ -73,7 +73,6 @@ export const ListedCfdi = Cfdi.extend({
 }).meta({ id: 'ListedCfdi' })
 export type ListedCfdi = z.infer<typeof ListedCfdi>
 
-
 /** The query of GET /v1/cfdi. */
 export const CfdiSearch = z
   .strictObject({

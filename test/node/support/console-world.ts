@@ -25,8 +25,9 @@ type Ids = Record<string, string>
 /** What pages with parameters are opened with. A page that needs another thing adds it here. */
 async function idsOf(customer: Customer, fiscal_entity_id: string): Promise<Ids> {
   const first = async (path: string, id: string): Promise<Ids> => {
-    const { data } = await customer.ask<{ data: Ids[] }>('GET', path)
-    return data[0]?.[id] ? { [id]: data[0][id] } : {}
+    const answer = await customer.ask<{ data: Ids[] } | Ids[]>('GET', path)
+    const [one] = Array.isArray(answer) ? answer : answer.data
+    return one?.[id] ? { [id]: one[id] } : {}
   }
   const webhook = await customer.ask<{ webhook_id: string }>('POST', '/v1/webhooks', {
     name: 'Contabilidad',

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
+import { useState } from 'preact/hooks'
 import { answer, api } from '../../../api/client.ts'
 import type { Obligation, TaxProfile } from '../../../api/routes.d.ts'
 import { day, NOTHING } from '../../../format.ts'
@@ -7,6 +8,7 @@ import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
+import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { words } from './words.ts'
 
@@ -33,6 +35,38 @@ function Facets({ profile: { tax_status, opinion, certificates } }: { profile: T
   )
 }
 
+const IS_OPEN: Record<Obligation['status'], boolean> = { overdue: true, pending: true, filed: false, unknown: false }
+
+/** What is to be filed; on demand, everything of two years. */
+function Obligations({ all }: { all: readonly Obligation[] }) {
+  const t = useWords(words)
+  const [shown, show] = useState<'open' | 'every'>('open')
+  const rows = all.filter(({ status }) => shown === 'every' || IS_OPEN[status])
+  const choices = [
+    ['open', t.open],
+    ['every', t.every],
+  ] as const
+  return (
+    <Panel title={t.obligations} flush actions={<Switch label={t.obligations} value={shown} choices={choices} choose={show} />}>
+      {rows.length === 0 ? (
+        <Empty title={t.noneOpen} />
+      ) : (
+        <Table<Obligation>
+          label={t.obligations}
+          rows={rows}
+          keyOf={({ description, period }) => `${description} ${period}`}
+          columns={[
+            { name: t.obligation, cell: ({ description }) => description },
+            { name: t.period, cell: ({ period }) => period ?? NOTHING },
+            { name: t.due, cell: ({ due_date, extended_due_date }) => day(extended_due_date ?? due_date) },
+            { name: t.state, cell: ({ status }) => <Badge tone={TONES[status]}>{t.obligationStatus[status]}</Badge> },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}
+
 /** What the tax certificate, the opinion of compliance and the lists of the authority say. */
 export function Profile({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   const t = useWords(words)
@@ -51,19 +85,7 @@ export function Profile({ fiscal_entity_id }: { fiscal_entity_id: string }) {
         <Loaded query={profile}>{(data) => <Facets profile={data} />}</Loaded>
       </Panel>
       {obligations.data && typeof obligations.data !== 'string' && obligations.data.data.length > 0 && (
-        <Panel title={t.obligations} flush>
-          <Table<Obligation>
-            label={t.obligations}
-            rows={obligations.data.data}
-            keyOf={({ description, period }) => `${description} ${period}`}
-            columns={[
-              { name: t.obligation, cell: ({ description }) => description },
-              { name: t.period, cell: ({ period }) => period ?? NOTHING },
-              { name: t.due, cell: ({ due_date, extended_due_date }) => day(extended_due_date ?? due_date) },
-              { name: t.status, cell: ({ status }) => <Badge tone={TONES[status]}>{t.obligationStatus[status]}</Badge> },
-            ]}
-          />
-        </Panel>
+        <Obligations all={obligations.data.data} />
       )}
     </>
   )
