@@ -181,15 +181,15 @@ describe('a suspension', () => {
 describe('any number of suspensions', () => {
   const END = '2027-03-13T06:00:00Z'
 
-  it('takes three calls of D1 for fifty and two for all, and a tick after it none for them', async () => {
+  it('takes five calls of D1 for fifty, with their alerts, and five for all, and a tick after it three to tell of the alerts', async () => {
     await insertOwing(500, '2027-03-10', END)
     const clockwork = new Clockwork()
     const cost = async (time: string) => (await costOf(env.LEDGER_0, env.FILES, () => clockwork.tick(time))).cost
     // Beside them those of a tick in which nothing ends.
     const { d1_calls: idle } = await cost('2027-03-13T05:45:00Z')
-    expect((await cost(END)).d1_calls).toBe(idle + 32)
+    expect((await cost(END)).d1_calls).toBe(idle + 55)
     expect(await suspended()).toBe(500)
-    expect((await cost('2027-03-13T06:15:00Z')).d1_calls).toBe(idle)
+    expect((await cost('2027-03-13T06:15:00Z')).d1_calls).toBe(idle + 3)
   })
 
   it.each(['before', 'after'] as const)('is as whole after a crash %s any commit', async (when) => {

@@ -223,6 +223,7 @@ it('usage names every quota of the plan, to members too, and the day on which a 
     extractors: item(1, 2),
     webhooks: item(0, 20),
     storage_connectors: item(0, 2),
+    exports: item(0, 20),
     blacklists: item(0, 5),
     blacklist_entries: item(0, 20_000),
     drafts: item(0, 10_000),

@@ -389,7 +389,7 @@ export const ROWS: Record<string, Row> = {
     given: freshActive,
     json: () => ({ data_source_keys: ['sat_csf'], from: new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10) }),
   },
-  'GET /v1/fiscal-entities/:fiscal_entity_id/runs': { may: ALL, answers: 200, given: entity },
+  'GET /v1/fiscal-entities/:fiscal_entity_id/runs': { may: ALL, answers: 200, given: entity, isShort: true },
   'GET /v1/sync': { may: ALL, answers: 200 },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync': { may: ALL, answers: 200, given: entity },
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': { may: ALL, answers: 200, given: entity },
@@ -610,6 +610,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   member_id: 'mem',
   invitation_id: 'ivt',
   export_id: 'exp',
+  run_id: 'run',
 }
 
 /** Malformed in a path, by the parameter's name. */

@@ -220,7 +220,7 @@ describe('a deployment of `test` with the real authority', () => {
 
   it('has the other test helpers', async () => {
     const others = helpers.filter(({ path }) => !isOfSandbox(path))
-    expect([others.length, helpers.length - others.length]).toEqual([4, OF_SANDBOX.length])
+    expect([others.length, helpers.length - others.length]).toEqual([5, OF_SANDBOX.length])
     for (const { method, path } of others)
       expect([path, (await send(method, pathOf(path, PARAMS), { env: real, ...json({}) })).status]).toEqual([path, 401])
   })
