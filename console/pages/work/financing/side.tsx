@@ -22,7 +22,7 @@ export const Drill = ({ to, label, text }: { to: string | undefined; label: stri
       {text}
     </a>
   ) : (
-    <>{text}</>
+    text
   )
 
 export const days = (text: string | null): string => (text === null ? NOTHING : decimal(text))

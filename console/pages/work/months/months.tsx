@@ -71,7 +71,7 @@ function Figures({ summary }: { summary: CfdiMonthlySummary }) {
           {
             name: t.month,
             cell: ({ month, direction, drilldown }) => (
-              <a href={pageOf(drilldown)} aria-label={t.documents(monthName(month, 'long'), t[direction])}>
+              <a href={pageOf(drilldown)} class={css.month} aria-label={t.documents(monthName(month), t[direction])}>
                 {monthName(month)}
               </a>
             ),

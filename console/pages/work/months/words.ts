@@ -32,7 +32,7 @@ const es = {
   ppd: 'PPD',
   data: 'Datos',
   state: { complete: 'Completo', downloading: 'En camino', missing: 'Falta' },
-  documents: (month: string, direction: string) => `Ver los documentos de ${month}, ${direction}`,
+  documents: (month: string, direction: string) => `${month}, ${direction}: ver los documentos`,
   basis: 'Cómo se calcula',
   basisKeys: {
     population: 'Qué documentos cuentan',
@@ -91,7 +91,7 @@ const en: typeof es = {
   ppd: 'PPD',
   data: 'Data',
   state: { complete: 'Complete', downloading: 'On its way', missing: 'Missing' },
-  documents: (month, direction) => `See the documents of ${month}, ${direction}`,
+  documents: (month, direction) => `${month}, ${direction}: see the documents`,
   basis: 'How it is computed',
   basisKeys: {
     population: 'Which documents count',
