@@ -25,7 +25,7 @@ export function Blacklist({ listed }: { listed: Listed }) {
   const isCleared = situacion === 'desvirtuado' || situacion === 'sentencia_favorable'
   return (
     <Badge tone={situacion === 'definitivo' ? 'bad' : isCleared ? 'idle' : 'wait'}>
-      {situacion ? t.listed[situacion] : `${t.onList}: ${listed.source}`}
+      {situacion ? t.listed[situacion] : (t.lists[listed.source] ?? t.onList(listed.source.replace(/^custom:/, '')))}
     </Badge>
   )
 }

@@ -91,7 +91,7 @@ function Lists({ item }: { item: Item | undefined }) {
     <span class={css.badges}>
       {item.hits.map(({ source, situacion, is_active, since }) => (
         <span key={source} title={since ? day(since) : undefined}>
-          {is_active || situacion ? <Blacklist listed={{ source, situacion }} /> : <Badge tone="idle">{`${source}: ${t.was}`}</Badge>}
+          {is_active || situacion ? <Blacklist listed={{ source, situacion }} /> : <Badge tone="idle">{t.was(source)}</Badge>}
         </span>
       ))}
     </span>
