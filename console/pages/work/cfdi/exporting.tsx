@@ -2,13 +2,13 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
-import type { ExportFormat, ExportKind } from '../../../api/routes.d.ts'
+import type { CfdiFilters, ExportFormat, ExportKind } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Form, Select } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
-import { bodyOf, type Filters, useFilterText } from './filters.tsx'
+import { type Filters, useFilterText } from './filters.tsx'
 import { words } from './words.ts'
 
 const KINDS: readonly ExportKind[] = ['cfdi', 'conceptos', 'pagos', 'xml']
@@ -22,7 +22,8 @@ export function Exporting({ fiscal_entity_id, filters, close }: { fiscal_entity_
   const formats: readonly ExportFormat[] = kind === 'xml' ? ['zip'] : ['xlsx', 'csv', 'ndjson']
   const send = useSend(
     (body: { kind: ExportKind; format: ExportFormat }, headers) =>
-      answer(api.POST('/v1/exports', { body: { fiscal_entity_id, filters: bodyOf(filters), ...body }, headers })),
+      // The texts of the address are those that the API takes, for true and false as well.
+      answer(api.POST('/v1/exports', { body: { fiscal_entity_id, filters: filters as CfdiFilters, ...body }, headers })),
     ['exports'],
   )
   const named = Object.entries(filters).map(([name, value]) => textOf(name, value))

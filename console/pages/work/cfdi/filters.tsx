@@ -56,10 +56,6 @@ export function filtersOf(params: URLSearchParams): Filters {
   return found
 }
 
-/** As the body of an export says them: what is true or false is no text there. */
-export const bodyOf = (filters: Filters): Record<string, string | boolean> =>
-  Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, /^(has|is|to)_/.test(name) ? value === 'true' : value]))
-
 /** A filter as people say it. */
 export function useFilterText() {
   const t = useWords(words)
