@@ -82,6 +82,7 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
   const { currency } = cfdi
   const address = verificationOf(cfdi)
   const facts: [string, string | null][] = [
+    [t.folio, [cfdi.serie, cfdi.folio].filter(Boolean).join(' ')],
     [t.issued, moment(cfdi.fecha)],
     [t.place, cfdi.lugar_expedicion],
     [t.method, cfdi.metodo_pago],
