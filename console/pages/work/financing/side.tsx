@@ -8,7 +8,7 @@ import css from './financing.module.css'
 import { words } from './words.ts'
 
 type Receivables = Financing['receivables']
-export type Bucket = keyof Receivables['aging']
+type Bucket = keyof Receivables['aging']
 export const BUCKETS: readonly Bucket[] = ['current', 'd1_30', 'd31_60', 'd61_90', 'd90_plus']
 const SERIES = { current: 'good', d1_30: 'wait', d31_60: 'wait', d61_90: 'bad', d90_plus: 'bad' } as const
 

@@ -15,7 +15,7 @@ type Line = CfdiDetail['conceptos'][number]
 type Tax = { impuesto: string; tipo_factor: string | null; tasa_o_cuota: string | null; importe: string | null }
 
 /** The date and time of a document, as it says them. */
-export const moment = (text: string | null): string => (text ? `${day(text)} ${text.slice(11, 19)}` : NOTHING)
+const moment = (text: string | null): string => (text ? `${day(text)} ${text.slice(11, 19)}` : NOTHING)
 
 function Party({ role, name, rfc, notes }: { role: string; name: string | null; rfc: string; notes: readonly (string | false | null)[] }) {
   return (
