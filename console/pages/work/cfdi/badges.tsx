@@ -1,0 +1,31 @@
+import type { Cfdi, Listed } from '../../../api/routes.d.ts'
+import { useWords } from '../../../language.ts'
+import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { words } from './words.ts'
+
+const PAYMENT: Record<Cfdi['payment_status'], Tone> = { paid: 'good', partially_paid: 'going', unpaid: 'wait', not_applicable: 'idle' }
+
+export function Estatus({ cfdi }: { cfdi: Pick<Cfdi, 'estatus' | 'is_substituted'> }) {
+  const t = useWords(words)
+  if (cfdi.estatus === 'vigente' && cfdi.is_substituted) return <Badge tone="wait">{t.substituted}</Badge>
+  return <Badge tone={cfdi.estatus === 'vigente' ? 'good' : 'bad'}>{t.estatus[cfdi.estatus]}</Badge>
+}
+
+/** How much of an invoice is paid; nothing for what is not paid by parts. */
+export function Payment({ status }: { status: Cfdi['payment_status'] }) {
+  const t = useWords(words)
+  return status === 'not_applicable' ? null : <Badge tone={PAYMENT[status]}>{t.paid[status]}</Badge>
+}
+
+/** On which list the counterparty is. */
+export function Blacklist({ listed }: { listed: Listed }) {
+  const t = useWords(words)
+  if (!listed) return null
+  const { situacion } = listed
+  const isCleared = situacion === 'desvirtuado' || situacion === 'sentencia_favorable'
+  return (
+    <Badge tone={situacion === 'definitivo' ? 'bad' : isCleared ? 'idle' : 'wait'}>
+      {situacion ? t.listed[situacion] : (t.lists[listed.source] ?? t.onList(listed.source.replace(/^custom:/, '')))}
+    </Badge>
+  )
+}

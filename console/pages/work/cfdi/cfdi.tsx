@@ -1,0 +1,182 @@
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import { Download } from 'lucide-preact'
+import { useEffect, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
+import type { Cfdi, CfdiPage, paths } from '../../../api/routes.d.ts'
+import { count, day, money, NOTHING } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge } from '../../../parts/badge.tsx'
+import { Button } from '../../../parts/button.tsx'
+import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
+import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { Table } from '../../../parts/table.tsx'
+import { Blacklist, Estatus, Payment } from './badges.tsx'
+import css from './cfdi.module.css'
+import { EndOfList } from './endless.tsx'
+import { Exporting } from './exporting.tsx'
+import { CfdiFilters, type Filters, filtersOf } from './filters.tsx'
+import { words } from './words.ts'
+
+type Query = NonNullable<paths['/v1/cfdi']['get']['parameters']['query']>
+
+const PAGE = 25
+/** While somebody types. */
+const PAUSE_MS = 350
+
+function Search({ value, set }: { value: string; set: (q: string) => void }) {
+  const t = useWords(words)
+  const [typed, type] = useState(value)
+  useEffect(() => type(value), [value])
+  useEffect(() => {
+    if (typed.trim() === value) return
+    const timer = setTimeout(() => set(typed.trim()), PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return (
+    <input
+      type="search"
+      class={css.search}
+      aria-label={t.search}
+      placeholder={t.search}
+      value={typed}
+      maxLength={100}
+      onInput={({ currentTarget }) => type(currentTarget.value)}
+    />
+  )
+}
+
+function Rows({ rows }: { rows: readonly Cfdi[] }) {
+  const t = useWords(words)
+  const nameOf = ({ serie, folio, uuid }: Cfdi) => [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
+  return (
+    <Table<Cfdi>
+      label={t.list}
+      rows={rows}
+      keyOf={({ uuid }) => uuid}
+      columns={[
+        {
+          name: t.folio,
+          cell: (one) => (
+            <Link href={`/cfdi/${one.uuid}?fiscal_entity_id=${one.fiscal_entity_id}`} aria-label={t.open(nameOf(one))} class={css.open}>
+              {nameOf(one)}
+            </Link>
+          ),
+        },
+        { name: t.date, cell: ({ fecha }) => <span class={css.day}>{day(fecha)}</span> },
+        {
+          name: t.type,
+          cell: ({ kind, tipo_comprobante }) => (kind === 'retenciones' ? t.retenciones : (t.tipo[tipo_comprobante ?? ''] ?? NOTHING)),
+        },
+        {
+          name: t.counterparty,
+          cell: ({ counterparty, direction }) => (
+            <span class={css.party}>
+              <small>{t[direction]}</small>
+              <span>{counterparty.nombre ?? counterparty.rfc}</span>
+              <Blacklist listed={counterparty.blacklist} />
+            </span>
+          ),
+        },
+        { name: t.total, end: true, cell: ({ total, currency }) => money(total, currency) },
+        { name: t.balance, end: true, cell: ({ balance, currency }) => (balance === null ? null : money(balance, currency)) },
+        { name: t.payment, cell: ({ payment_status }) => <Payment status={payment_status} /> },
+        { name: t.status, cell: (one) => <Estatus cfdi={one} /> },
+      ]}
+    />
+  )
+}
+
+function List({ fiscal_entity_id, filters, sort }: { fiscal_entity_id: string; filters: Filters; sort: string }) {
+  const t = useWords(words)
+  const asked = { ...filters, ...(sort && { sort }) }
+  const list = useInfiniteQuery({
+    queryKey: ['cfdi', fiscal_entity_id, asked],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      // An address may hold any text: what the API does not know it refuses, and the page says so. It says CSV only when it is asked to.
+      answer(
+        api.GET('/v1/cfdi', { params: { query: { ...(asked as Query), fiscal_entity_id, limit: PAGE, ...(cursor && { cursor }) } } }),
+      ) as Promise<CfdiPage>,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  })
+  return (
+    <>
+      <Loaded query={list} rows={8}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ data }) => data) as Cfdi[]
+          const last = pages.at(-1)!
+          const status = pages.find((page) => page.data_status)?.data_status
+          if (rows.length === 0 && !last.has_more)
+            return Object.keys(filters).length > 0 ? (
+              <Empty title={t.none} lead={t.noneLead} />
+            ) : (
+              <Empty title={t.noneYet} lead={t.noneYetLead} action={{ label: t.progress, href: `/rfcs/${fiscal_entity_id}` }} />
+            )
+          return (
+            <>
+              {status === 'downloading' && <Badge tone="going">{t.downloading}</Badge>}
+              {status === 'missing' && <Badge tone="wait">{t.missing}</Badge>}
+              <Panel flush>
+                <Rows rows={rows} />
+              </Panel>
+              <p class={css.shown} role="status">
+                {t.shown(count(rows.length))} {last.has_more ? last.scanned_through && t.scanned(day(last.scanned_through)) : t.all}
+              </p>
+              <EndOfList list={list} pages={pages.length} rows={rows.length} />
+            </>
+          )
+        }}
+      </Loaded>
+      <Call call={`GET /v1/cfdi?${new URLSearchParams({ fiscal_entity_id, ...asked })}`} />
+    </>
+  )
+}
+
+export default function CfdiList() {
+  const t = useWords(words)
+  const { entity, entities, error, refetch, choose, params, set } = useEntity()
+  const [isExporting, ask] = useState(false)
+  if (error && !entities) return <Failed isPage error={error} retry={refetch} />
+  if (!entities) return <Skeleton rows={8} />
+  if (entities.length === 0)
+    return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
+  const filters = filtersOf(params)
+  const sort = params.get('sort') ?? ''
+  const change = (name: string, value: string) =>
+    set(
+      (old) => {
+        if (value) old.set(name, value)
+        else old.delete(name)
+        return old
+      },
+      { replace: true },
+    )
+  const clear = () => set(entity ? { fiscal_entity_id: entity.fiscal_entity_id } : {})
+  return (
+    <>
+      <Title text={t.title} lead={t.lead}>
+        <EntityPicker entities={entities} entity={entity} choose={choose} />
+        <Button disabled={!entity} onClick={() => ask(true)}>
+          <Download size={16} aria-hidden="true" />
+          {t.exports}
+        </Button>
+      </Title>
+      <div class={css.bar}>
+        <Search value={filters['q'] ?? ''} set={(q) => change('q', q)} />
+        <select aria-label={t.sort} value={sort || '-issued_at'} onChange={({ currentTarget }) => change('sort', currentTarget.value)}>
+          {Object.entries(t.sorts).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </div>
+      <CfdiFilters filters={filters} set={change} clear={clear} />
+      {entity ? <List fiscal_entity_id={entity.fiscal_entity_id} filters={filters} sort={sort} /> : <Empty title={t.unknownRfc} />}
+      {isExporting && entity && <Exporting fiscal_entity_id={entity.fiscal_entity_id} filters={filters} close={() => ask(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,101 @@
+import type { Financing } from '../../../api/routes.d.ts'
+import { type Bar, Bars } from '../../../charts/bars.tsx'
+import { count, decimal, money, month as monthName, NOTHING } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Figures, Panel } from '../../../parts/page.tsx'
+import { Table } from '../../../parts/table.tsx'
+import css from './financing.module.css'
+import { words } from './words.ts'
+
+type Receivables = Financing['receivables']
+type Bucket = keyof Receivables['aging']
+export const BUCKETS: readonly Bucket[] = ['current', 'd1_30', 'd31_60', 'd61_90', 'd90_plus']
+const SERIES = { current: 'good', d1_30: 'wait', d31_60: 'wait', d61_90: 'bad', d90_plus: 'bad' } as const
+
+/** The page of the console with what a figure sums. */
+export const pageOf = (drilldown: string | undefined): string | undefined => drilldown?.replace(/^\/v1/, '/console')
+
+/** A figure that leads to its documents, where the API says which they are. */
+export const Drill = ({ to, label, text }: { to: string | undefined; label: string; text: string }) =>
+  to ? (
+    <a href={pageOf(to)} aria-label={`${label}: ${text}`}>
+      {text}
+    </a>
+  ) : (
+    text
+  )
+
+export const days = (text: string | null): string => (text === null ? NOTHING : decimal(text))
+export const rate = (text: string | null): string => (text === null ? NOTHING : `${decimal(text)} %`)
+
+interface Props {
+  name: string
+  own: Financing['receivables'] | Financing['payables']
+  /** How many days its sales or purchases stay open. */
+  turnover: readonly [name: string, value: string | null]
+  expected: readonly { month: string; amount: string }[]
+  expectedName: string
+  expectedKey: 'expected_inflows' | 'expected_outflows'
+}
+
+export function Side({ name, own, turnover, expected, expectedName, expectedKey }: Props) {
+  const t = useWords(words)
+  const { drilldown } = own
+  const bars = BUCKETS.map((bucket): Bar => {
+    const to = pageOf(drilldown[`aging.${bucket}`])
+    return {
+      key: bucket,
+      label: t.bucket[bucket],
+      ...(to && { href: to }),
+      says: `${t.bucket[bucket]}: ${money(own.aging[bucket])}`,
+      parts: [{ series: SERIES[bucket], amount: own.aging[bucket] }],
+    }
+  })
+  return (
+    <Panel title={name} lead={t.due(count(own.due_sources.parsed), count(own.due_sources.default))}>
+      <Figures
+        figures={[
+          { name: t.outstanding, value: <Drill to={drilldown['outstanding']} label={t.outstanding} text={money(own.outstanding)} /> },
+          { name: t.overdue, value: <Drill to={drilldown['overdue']} label={t.overdue} text={money(own.overdue)} /> },
+          { name: t.invoices, value: count(own.invoice_count) },
+          { name: turnover[0], value: days(turnover[1]) },
+          { name: t.days, value: days(own.weighted_days_to_pay) },
+          { name: t.onTime, value: rate(own.on_time_rate) },
+        ]}
+      />
+      <Bars label={t.agingOf(name)} bars={bars} />
+      <div class={css.tables}>
+        <Table<Bucket>
+          label={t.agingOf(name)}
+          rows={BUCKETS}
+          keyOf={(bucket) => bucket}
+          columns={[
+            { name: t.aging, cell: (bucket) => t.bucket[bucket] },
+            {
+              name: t.amount,
+              end: true,
+              cell: (bucket) => <Drill to={drilldown[`aging.${bucket}`]} label={t.bucket[bucket]} text={money(own.aging[bucket])} />,
+            },
+          ]}
+        />
+        {expected.length > 0 && (
+          <Table<{ month: string; amount: string }>
+            label={`${t.expected}: ${name}`}
+            rows={expected}
+            keyOf={({ month }) => month}
+            columns={[
+              { name: t.month, cell: ({ month }) => monthName(month, 'long') },
+              {
+                name: expectedName,
+                end: true,
+                cell: ({ month, amount }) => (
+                  <Drill to={drilldown[`${expectedKey}.${month}`]} label={monthName(month, 'long')} text={money(amount)} />
+                ),
+              },
+            ]}
+          />
+        )}
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,110 @@
+import { useQuery } from '@tanstack/preact-query'
+import { Download, Printer, ShieldCheck } from 'lucide-preact'
+import { useSearchParams } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
+import { useSend } from '../../../api/queries.ts'
+import { day, instant } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge } from '../../../parts/badge.tsx'
+import { Button, ButtonLink } from '../../../parts/button.tsx'
+import { useEntity } from '../../../parts/entity.tsx'
+import { Call, Title } from '../../../parts/page.tsx'
+import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import { useZone } from '../../../session.ts'
+import { Blacklist } from '../cfdi/badges.tsx'
+import { words as listWords } from '../cfdi/words.ts'
+import { History, Payments, Relations } from './around.tsx'
+import css from './invoice.module.css'
+import { Sheet } from './sheet.tsx'
+import { words } from './words.ts'
+
+function Check({
+  uuid,
+  fiscal_entity_id,
+  checkedAt,
+  said,
+}: {
+  uuid: string
+  fiscal_entity_id: string
+  checkedAt: string | null
+  said: string | null
+}) {
+  const t = useWords(words)
+  const zone = useZone()
+  const check = useSend(
+    (_: null, headers) =>
+      answer(api.POST('/v1/cfdi/{uuid}/status-check', { params: { path: { uuid }, query: { fiscal_entity_id } }, headers })),
+    ['cfdi-one', 'cfdi-history', 'cfdi'],
+  )
+  return (
+    <div class={css.check}>
+      <Button small isBusy={check.isPending} onClick={() => check.mutate(null)}>
+        <ShieldCheck size={15} aria-hidden="true" />
+        {t.check}
+      </Button>
+      <span role="status">
+        {checkedAt && (
+          <>
+            {t.checked(instant(checkedAt, zone))}: <b>{t.answer[said ?? 'unknown']}</b>
+          </>
+        )}
+      </span>
+      <Problem error={check.error} />
+    </div>
+  )
+}
+
+export default function Invoice({ uuid = '' }: { uuid?: string }) {
+  const t = useWords(words)
+  const list = useWords(listWords)
+  const [params] = useSearchParams()
+  const { entity, entities, error: entitiesError, refetch: again } = useEntity()
+  const fiscal_entity_id = params.get('fiscal_entity_id') ?? entity?.fiscal_entity_id ?? ''
+  const as_of = params.get('as_of')
+  const { data, error, refetch } = useQuery({
+    queryKey: ['cfdi-one', fiscal_entity_id, uuid, as_of],
+    enabled: fiscal_entity_id !== '' || entities !== undefined,
+    queryFn: () => answer(api.GET('/v1/cfdi/{uuid}', { params: { path: { uuid }, query: { fiscal_entity_id, ...(as_of && { as_of }) } } })),
+  })
+  const failed = error ?? (fiscal_entity_id ? null : entitiesError)
+  if (failed && !data) return <Failed isPage error={failed} retry={error ? refetch : again} />
+  if (!data) return <Skeleton rows={8} />
+  const name = [data.serie, data.folio].filter(Boolean).join(' ') || data.uuid.slice(0, 8)
+  const type = data.kind === 'retenciones' ? list.retenciones : (list.tipo[data.tipo_comprobante ?? ''] ?? 'CFDI')
+  return (
+    <div class={css.page}>
+      <Title text={`${type} ${name}`} lead={`${data.counterparty.nombre ?? data.counterparty.rfc}`}>
+        <Blacklist listed={data.counterparty.blacklist} />
+        <Button onClick={() => print()}>
+          <Printer size={16} aria-hidden="true" />
+          {t.print}
+        </Button>
+        {data.has_xml && (
+          <a class={css.xml} href={`/v1/cfdi/${data.uuid}/xml?fiscal_entity_id=${data.fiscal_entity_id}`} download={`${data.uuid}.xml`}>
+            <Download size={16} aria-hidden="true" />
+            {t.xml}
+          </a>
+        )}
+      </Title>
+      {as_of ? (
+        <div class={css.check}>
+          <Badge tone="wait">{t.asOf(day(as_of))}</Badge>
+          <ButtonLink small href={`/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}`}>
+            {t.now}
+          </ButtonLink>
+        </div>
+      ) : (
+        data.kind === 'cfdi' && (
+          <Check uuid={data.uuid} fiscal_entity_id={data.fiscal_entity_id} checkedAt={data.status_checked_at} said={data.status_answer} />
+        )
+      )}
+      <Sheet cfdi={data} />
+      <div class={css.around}>
+        {data.tipo_comprobante === 'I' && !as_of && <Payments cfdi={data} />}
+        <Relations cfdi={data} name={`${type} ${name}`} />
+        <History cfdi={data} />
+        <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}`} />
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,230 @@
+import { useQuery } from '@tanstack/preact-query'
+import { answer, api } from '../../../api/client.ts'
+import type { BlacklistBatch, RepseSupplier, RepseSupplierReport, RepseSupplierStatus } from '../../../api/routes.d.ts'
+import { type Bar, Bars } from '../../../charts/bars.tsx'
+import { count, day, instant, money, month as monthName, NOTHING } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
+import { Empty, Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import { Table } from '../../../parts/table.tsx'
+import { useZone } from '../../../session.ts'
+import { Blacklist } from '../cfdi/badges.tsx'
+import css from './suppliers.module.css'
+import { words } from './words.ts'
+
+const TONES: Record<RepseSupplierStatus, Tone> = { registered: 'good', not_registered: 'bad', expired: 'wait', unknown: 'idle' }
+const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
+const PERIODS = ['1', '3', '6', '12', '24']
+const MOST = 200
+
+type Item = BlacklistBatch['data'][number]
+
+/** The page of the console with what a figure sums. */
+const pageOf = (drilldown: string): string => drilldown.replace(/^\/v1/, '/console')
+
+interface State {
+  status: RepseSupplierStatus
+  suppliers: number
+  /** The API sums no amount of those that are registered. */
+  amount: string | null
+}
+
+const statesOf = (report: RepseSupplierReport): State[] =>
+  STATES.map((status) => ({
+    status,
+    suppliers: report[`${status}_count`],
+    amount: {
+      registered: null,
+      not_registered: report.monto_no_registrado,
+      expired: report.monto_vencido,
+      unknown: report.monto_sin_verificar,
+    }[status],
+  }))
+
+function Shares({ report }: { report: RepseSupplierReport }) {
+  const t = useWords(words)
+  const states = statesOf(report)
+  const bars = states.map(
+    ({ status, suppliers, amount }): Bar => ({
+      key: status,
+      label: t.state[status],
+      says: t.says(t.state[status], count(suppliers), amount && money(amount)),
+      parts: [
+        { series: TONES[status] === 'going' ? 'idle' : (TONES[status] as 'good' | 'bad' | 'wait' | 'idle'), amount: String(suppliers) },
+      ],
+    }),
+  )
+  return (
+    <Panel title={t.states} lead={t.range(monthName(report.from, 'long'), monthName(report.to, 'long'))}>
+      <Figures
+        figures={[
+          { name: t.suppliers, value: count(report.supplier_count) },
+          { name: t.total, value: money(report.monto_total) },
+        ]}
+      />
+      <div class={css.states}>
+        <Bars label={t.states} bars={bars} />
+        <Table<State>
+          label={t.states}
+          rows={states}
+          keyOf={({ status }) => status}
+          columns={[
+            { name: t.stateName, cell: ({ status }) => <Badge tone={TONES[status]}>{t.state[status]}</Badge> },
+            { name: t.suppliers, end: true, cell: ({ suppliers }) => count(suppliers) },
+            { name: t.amount, end: true, cell: ({ amount }) => money(amount) },
+          ]}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+/** On which lists a supplier is. Nothing while it is not known. */
+function Lists({ item }: { item: Item | undefined }) {
+  const t = useWords(words)
+  if (!item || item.is_listed === null) return <>{NOTHING}</>
+  if (item.hits.length === 0) return <small>{t.clean}</small>
+  return (
+    <span class={css.badges}>
+      {item.hits.map(({ source, situacion, is_active, since }) => (
+        <span key={source} title={since ? day(since) : undefined}>
+          {is_active || situacion ? <Blacklist listed={{ source, situacion }} /> : <Badge tone="idle">{t.was(source)}</Badge>}
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function Rows({ report }: { report: RepseSupplierReport }) {
+  const t = useWords(words)
+  const zone = useZone()
+  const rfcs = report.suppliers.map(({ rfc }) => rfc)
+  const lists = useQuery({
+    queryKey: ['suppliers-lists', rfcs],
+    enabled: rfcs.length > 0,
+    queryFn: () => answer(api.POST('/v1/blacklists/lookup', { body: { rfcs } })),
+  })
+  const items = new Map(lists.data?.data.map((item) => [item.rfc, item]))
+  return (
+    <>
+      {report.truncated && <p class={css.soft}>{t.truncated(count(report.suppliers.length), count(report.supplier_count))}</p>}
+      <Problem error={lists.error} />
+      <Panel flush title={t.list}>
+        <Table<RepseSupplier>
+          label={t.list}
+          rows={report.suppliers}
+          keyOf={({ rfc }) => rfc}
+          columns={[
+            {
+              name: t.supplier,
+              cell: ({ rfc, name, razon_social }) => (
+                <span class={css.party}>
+                  <b>{name ?? razon_social ?? rfc}</b>
+                  <small>{rfc}</small>
+                </span>
+              ),
+            },
+            { name: t.blacklist, cell: ({ rfc }) => <Lists item={items.get(rfc)} /> },
+            { name: t.repse, cell: ({ status }) => <Badge tone={TONES[status]}>{t.state[status]}</Badge> },
+            { name: t.folio, cell: ({ folio }) => folio },
+            {
+              name: t.valid,
+              cell: ({ vigencia_hasta, days_to_expiry }) =>
+                vigencia_hasta && (
+                  <span class={css.party}>
+                    {day(vigencia_hasta)}
+                    {days_to_expiry !== null && days_to_expiry >= 0 && <small>{t.inDays(count(days_to_expiry))}</small>}
+                  </span>
+                ),
+            },
+            {
+              name: t.checked,
+              cell: ({ checked_at, is_stale }) => (
+                <span class={css.party}>
+                  {checked_at ? instant(checked_at, zone) : t.never}
+                  {checked_at && is_stale && <small>{t.stale}</small>}
+                </span>
+              ),
+            },
+            { name: t.invoices, end: true, cell: ({ invoice_count }) => count(invoice_count) },
+            {
+              name: t.bought,
+              end: true,
+              cell: ({ rfc, name, total_amount, drilldown }) => (
+                <a href={pageOf(drilldown)} aria-label={t.documents(name ?? rfc, money(total_amount))}>
+                  {money(total_amount)}
+                </a>
+              ),
+            },
+          ]}
+        />
+      </Panel>
+    </>
+  )
+}
+
+function Report({ fiscal_entity_id, months }: { fiscal_entity_id: string; months: number }) {
+  const t = useWords(words)
+  const report = useQuery({
+    queryKey: ['suppliers', fiscal_entity_id, months],
+    queryFn: () => answer(api.GET('/v1/cfdi/repse-suppliers', { params: { query: { fiscal_entity_id, months, limit: MOST } } })),
+  })
+  return (
+    <>
+      <Loaded query={report} rows={6}>
+        {(read) =>
+          read.supplier_count === 0 ? (
+            <Empty title={t.none} lead={t.noneLead} />
+          ) : (
+            <>
+              <Shares report={read} />
+              <Rows report={read} />
+              <Panel title={t.basis}>
+                <Facts facts={Object.entries(read.basis).map(([key, text]) => [t.basisKeys[key] ?? key, t.basisText[key] ?? text])} />
+              </Panel>
+            </>
+          )
+        }
+      </Loaded>
+      <Call call={`GET /v1/cfdi/repse-suppliers?fiscal_entity_id=${fiscal_entity_id}&months=${months}`} />
+    </>
+  )
+}
+
+export default function Suppliers() {
+  const t = useWords(words)
+  const { entity, entities, error, refetch, choose, params, set } = useEntity()
+  if (error && !entities) return <Failed isPage error={error} retry={refetch} />
+  if (!entities) return <Skeleton rows={6} />
+  if (entities.length === 0)
+    return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
+  const asked = params.get('months') ?? ''
+  const months = PERIODS.includes(asked) ? asked : '12'
+  return (
+    <>
+      <Title text={t.title} lead={t.lead}>
+        <EntityPicker entities={entities} entity={entity} choose={choose} />
+        <select
+          aria-label={t.period}
+          value={months}
+          onChange={({ currentTarget: { value } }) =>
+            set((old) => {
+              old.set('months', value)
+              return old
+            })
+          }
+        >
+          {PERIODS.map((one) => (
+            <option key={one} value={one}>
+              {one === '1' ? t.month : t.months(one)}
+            </option>
+          ))}
+        </select>
+      </Title>
+      {entity ? <Report fiscal_entity_id={entity.fiscal_entity_id} months={Number(months)} /> : <Empty title={t.unknownRfc} />}
+    </>
+  )
+}
