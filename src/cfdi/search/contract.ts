@@ -171,8 +171,25 @@ const {
   ...FILTERS
 } = CfdiSearch.shape
 
-/** The same filters as a member of a body: each is a text, as in the query. */
-export const CfdiFilters = z.strictObject(FILTERS).superRefine(isInOrder).meta({ id: 'CfdiFilters' })
+/** Of a body: a boolean of JSON, or its text as in the query. */
+const given = (description: Doc) =>
+  z
+    .union([z.boolean(), z.enum(['true', 'false'])])
+    .transform((one) => (String(one) === 'true' ? 'true' : 'false'))
+    .optional()
+    .meta({ documented: { type: 'boolean', description } })
+
+/** The same filters as a member of a body. Each is a text, as in the query, or a boolean. */
+export const CfdiFilters = z
+  .strictObject({
+    ...FILTERS,
+    has_xml: given(doc('Whether the XML is held.')),
+    has_pdf: given(doc('No PDFs are stored yet, so `true` finds nothing.')),
+    is_substituted: given(doc('Whether a valid document of the same parties substitutes it.')),
+    to_itself: given(doc('Whether the issuer and the receiver are the same RFC.')),
+  })
+  .superRefine(isInOrder)
+  .meta({ id: 'CfdiFilters' })
 export type CfdiFilters = z.infer<typeof CfdiFilters>
 
 /** Some members of a document. */

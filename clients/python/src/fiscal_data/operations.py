@@ -138,6 +138,10 @@ class Operations(Transport):
         """Delete an extractor."""
         return self._request('DELETE', f'/v1/extractors/{_quoted(extractor_id)}', {})
 
+    def preview_extractor(self, *, body: types.ExtractorDraft, idempotency_key: str | None = None) -> types.ExtractorPreview:
+        """Preview what an extractor would fetch."""
+        return cast(types.ExtractorPreview, self._request('POST', '/v1/extractors/preview', {}, json=body, idempotency_key=idempotency_key).json())
+
     def run_extractor(self, *, extractor_id: str, idempotency_key: str | None = None) -> types.ExtractorRun:
         """Run an extractor now."""
         return cast(types.ExtractorRun, self._request('POST', f'/v1/extractors/{_quoted(extractor_id)}/run', {}, idempotency_key=idempotency_key).json())
@@ -145,6 +149,22 @@ class Operations(Transport):
     def list_runs(self, *, extractor_id: str, limit: int | None = None, cursor: str | None = None) -> types.RunPage:
         """List the runs of an extractor."""
         return cast(types.RunPage, self._request('GET', f'/v1/extractors/{_quoted(extractor_id)}/runs', {'limit': limit, 'cursor': cursor}).json())
+
+    def cancel_run(self, *, run_id: str, idempotency_key: str | None = None) -> types.CancelledRun:
+        """Cancel a run."""
+        return cast(types.CancelledRun, self._request('POST', f'/v1/runs/{_quoted(run_id)}/cancel', {}, idempotency_key=idempotency_key).json())
+
+    def get_run(self, *, run_id: str) -> types.RunProgress:
+        """Get a run with its downloads."""
+        return cast(types.RunProgress, self._request('GET', f'/v1/runs/{_quoted(run_id)}', {}).json())
+
+    def create_extraction(self, *, fiscal_entity_id: str, body: types.ExtractionDraft, idempotency_key: str | None = None) -> types.RunProgress:
+        """Download a range of one RFC now."""
+        return cast(types.RunProgress, self._request('POST', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/extractions', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def list_entity_runs(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None) -> types.RunProgressPage:
+        """List the runs that covered an RFC."""
+        return cast(types.RunProgressPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/runs', {'limit': limit, 'cursor': cursor}).json())
 
     def list_sync(self, *, limit: int | None = None, cursor: str | None = None, state: types.SyncState | None = None, fiscal_entity_id: str | None = None) -> types.SyncStatusPage:
         """List where the downloads of all RFCs are."""
@@ -310,9 +330,9 @@ class Operations(Transport):
         """Download the document of a notification."""
         return self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/document', {'notification_id': notification_id, 'acknowledge_notification': acknowledge_notification})
 
-    def search_cfdi(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, q: str | None = None, sort: types.SearchCfdiSort | None = None, fields: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None) -> types.CfdiPage:
+    def search_cfdi(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, q: str | None = None, sort: types.SearchCfdiSort | None = None, fields: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None, include: str | None = None) -> types.CfdiPage:
         """Search CFDIs."""
-        return cast(types.CfdiPage, self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself}).json())
+        return cast(types.CfdiPage, self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself, 'include': include}).json())
 
     def summarize_cfdi_months(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None) -> types.CfdiMonthlySummary:
         """Sum CFDIs by month."""
@@ -553,6 +573,10 @@ class Operations(Transport):
     def publish_at_registry(self, *, body: types.RepseScenario, idempotency_key: str | None = None) -> types.Accepted:
         """Set the record of an RFC in the sandbox REPSE registry."""
         return cast(types.Accepted, self._request('POST', '/v1/test-helpers/repse', {}, json=body, idempotency_key=idempotency_key).json())
+
+    def publish_on_blacklist(self, *, body: types.BlacklistScenario, idempotency_key: str | None = None) -> types.Accepted:
+        """Put an RFC on a public blacklist of the sandbox."""
+        return cast(types.Accepted, self._request('POST', '/v1/test-helpers/blacklists', {}, json=body, idempotency_key=idempotency_key).json())
 
     def send_to_mailbox(self, *, body: types.MailboxScenario, idempotency_key: str | None = None) -> types.Accepted:
         """Make the sandbox authority send a notification to the tax mailbox of an RFC."""

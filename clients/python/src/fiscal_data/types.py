@@ -304,7 +304,7 @@ class AuditEvent(TypedDict):
     created_at: str
 
 
-AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received']
+AlertKind: TypeAlias = Literal['webhook.undelivered', 'repse.expiring', 'repse.expired', 'connection.ciec_guessed', 'connection.login_refused', 'storage.failed', 'certificate.expiring', 'efirma.expiring', 'mailbox.notification_received', 'connection.invalid', 'connection.failing', 'organization.suspended']
 
 
 AlertSeverity: TypeAlias = Literal['warning', 'critical']
@@ -316,11 +316,13 @@ class Alert(TypedDict):
     severity: AlertSeverity
     resource_id: str
     message: str
+    message_es: str
     created_at: str
+    resolved_at: str | None
     read_at: str | None
 
 
-EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed']
+EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved']
 
 
 class RotatedSecret(TypedDict):
@@ -379,6 +381,48 @@ DocumentOpinion32dChangedEvent = TypedDict(
         'to': OpinionSense,
     },
 )
+
+
+class ExtractionCompletedEvent(TypedDict):
+    event: Literal['extraction.completed']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    run_id: str
+    data_source_keys: list[str]
+    succeeded_jobs: int
+    failed_jobs: int
+    readable_count: int
+    document_count: int
+    updated_count: int
+    cancelled_count: int
+    completed_at: str
+
+
+class AlertRaisedEvent(TypedDict):
+    event: Literal['alert.raised']
+    event_id: str
+    occurred_at: str
+    alert_id: str
+    kind: AlertKind
+    severity: AlertSeverity
+    resource_id: str
+    message: str
+    message_es: str
+
+
+class AlertResolvedEvent(TypedDict):
+    event: Literal['alert.resolved']
+    event_id: str
+    occurred_at: str
+    alert_id: str
+    kind: AlertKind
+    severity: AlertSeverity
+    resource_id: str
+    message: str
+    message_es: str
+    resolved_at: str
 
 
 class WebhookTestEvent(TypedDict):
@@ -525,6 +569,29 @@ class FiscalEntityChanges(TypedDict):
     name: NotRequired[str | None]
     external_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, str | None]]
+
+
+class RunJobCounts(TypedDict):
+    """
+    The jobs that the run created, joined or found finished.
+    """
+
+    queued: int
+    running: int
+    waiting: int
+    succeeded: int
+    failed: int
+    total: int
+
+
+ExtractionDraft = TypedDict(
+    'ExtractionDraft',
+    {
+        'data_source_keys': list[DataSourceKey],
+        'from': str,
+        'to': NotRequired[str],
+    },
+)
 
 
 SyncState: TypeAlias = Literal['idle', 'running', 'waiting', 'blocked']
@@ -1190,10 +1257,17 @@ class ExtractorDraftScheduleSpec3(TypedDict):
     nth: int
 
 
+class ExtractorPreviewTotals(TypedDict):
+    months: int
+    readable_months: int
+    new_months: int
+    documents: int
+
+
 ExtractorRunStatus: TypeAlias = Literal['dispatched', 'no_connections']
 
 
-RunTrigger: TypeAlias = Literal['manual', 'connection_created', 'connection_reactivated', 'schedule']
+RunTrigger: TypeAlias = Literal['manual', 'connection_created', 'connection_reactivated', 'schedule', 'extraction']
 
 
 RunStatus: TypeAlias = Literal['planned', 'dispatched', 'no_connections']
@@ -1248,6 +1322,9 @@ class BatchResultRefusal(TypedDict):
     checkout_url: NotRequired[str]
     resource_id: NotRequired[str]
     open_deadline: NotRequired[str]
+
+
+CancelledRunOutcome: TypeAlias = Literal['succeeded', 'partly_failed', 'failed', 'nothing']
 
 
 SyncStatusStatus: TypeAlias = Literal['idle', 'running']
@@ -1355,15 +1432,15 @@ class RepseStatusActividade(TypedDict):
     folio: str
 
 
-class CfdiCounterpartyBlacklist(TypedDict):
+class ListedCfdiCounterpartyBlacklist(TypedDict):
     source: str
     situacion: BlacklistSituacion | None
 
 
-class CfdiCounterparty(TypedDict):
+class ListedCfdiCounterparty(TypedDict):
     rfc: str
     nombre: str | None
-    blacklist: CfdiCounterpartyBlacklist | None
+    blacklist: ListedCfdiCounterpartyBlacklist | None
 
 
 StatusAnswer: TypeAlias = Literal['vigente', 'cancelado', 'no_encontrado', 'unknown']
@@ -1376,6 +1453,75 @@ EstatusCancelacion: TypeAlias = Literal['en_proceso', 'rechazada', 'cancelado_si
 
 
 CfdiOrigin: TypeAlias = Literal['authority', 'import']
+
+
+class ListedCfdiConceptoImpuestosTraslado(TypedDict):
+    impuesto: str
+    tipo_factor: str | None
+    tasa_o_cuota: str | None
+    base: str | None
+    importe: str | None
+
+
+class ListedCfdiConceptoImpuestos(TypedDict):
+    traslados: list[ListedCfdiConceptoImpuestosTraslado]
+    retenciones: list[ListedCfdiConceptoImpuestosTraslado]
+
+
+class ListedCfdiConceptoIedu(TypedDict):
+    nombre_alumno: str | None
+    curp: str | None
+    nivel_educativo: str | None
+    aut_rvoe: str | None
+    rfc_pago: str | None
+
+
+class ListedCfdiConcepto(TypedDict):
+    clave_prod_serv: str | None
+    no_identificacion: str | None
+    cantidad: str | None
+    clave_unidad: str | None
+    unidad: str | None
+    descripcion: str | None
+    valor_unitario: str | None
+    importe: str | None
+    descuento: str | None
+    objeto_imp: str | None
+    impuestos: ListedCfdiConceptoImpuestos
+    a_cuenta_terceros_rfc: str | None
+    cuenta_predial: list[str]
+    pedimentos: list[str]
+    iedu: ListedCfdiConceptoIedu | None
+
+
+class ListedCfdiPagoDocumento(TypedDict):
+    uuid: str
+    serie: str | None
+    folio: str | None
+    moneda_dr: str | None
+    equivalencia_dr: str | None
+    metodo_pago_dr: str | None
+    num_parcialidad: str | None
+    imp_saldo_ant: str | None
+    imp_pagado: str | None
+    imp_saldo_insoluto: str | None
+    objeto_imp_dr: str | None
+    impuestos_dr: ListedCfdiConceptoImpuestos
+
+
+class ListedCfdiPago(TypedDict):
+    fecha_pago: str
+    forma_pago_p: str | None
+    moneda_p: str | None
+    tipo_cambio_p: str | None
+    monto: str | None
+    num_operacion: str | None
+    documentos: list[ListedCfdiPagoDocumento]
+
+
+class ListedCfdiRelacionado(TypedDict):
+    tipo_relacion: str
+    uuid: str
 
 
 class CfdiMonthlySummaryBasis(TypedDict):
@@ -1400,17 +1546,9 @@ class CfdiDetailInformacionGlobal(TypedDict):
     anio: str | None
 
 
-class CfdiDetailImpuestosTraslado(TypedDict):
-    impuesto: str
-    tipo_factor: str | None
-    tasa_o_cuota: str | None
-    base: str | None
-    importe: str | None
-
-
 class CfdiDetailImpuestos(TypedDict):
-    traslados: list[CfdiDetailImpuestosTraslado]
-    retenciones: list[CfdiDetailImpuestosTraslado]
+    traslados: list[ListedCfdiConceptoImpuestosTraslado]
+    retenciones: list[ListedCfdiConceptoImpuestosTraslado]
     total_trasladados: str | None
     total_retenidos: str | None
 
@@ -1426,42 +1564,6 @@ class CfdiDetailImpuestosLocales(TypedDict):
     retenciones: list[CfdiDetailImpuestosLocalesTraslado]
 
 
-class CfdiDetailRelacionado(TypedDict):
-    tipo_relacion: str
-    uuid: str
-
-
-class CfdiDetailConceptoImpuestos(TypedDict):
-    traslados: list[CfdiDetailImpuestosTraslado]
-    retenciones: list[CfdiDetailImpuestosTraslado]
-
-
-class CfdiDetailConceptoIedu(TypedDict):
-    nombre_alumno: str | None
-    curp: str | None
-    nivel_educativo: str | None
-    aut_rvoe: str | None
-    rfc_pago: str | None
-
-
-class CfdiDetailConcepto(TypedDict):
-    clave_prod_serv: str | None
-    no_identificacion: str | None
-    cantidad: str | None
-    clave_unidad: str | None
-    unidad: str | None
-    descripcion: str | None
-    valor_unitario: str | None
-    importe: str | None
-    descuento: str | None
-    objeto_imp: str | None
-    impuestos: CfdiDetailConceptoImpuestos
-    a_cuenta_terceros_rfc: str | None
-    cuenta_predial: list[str]
-    pedimentos: list[str]
-    iedu: CfdiDetailConceptoIedu | None
-
-
 class CfdiDetailPagoDocumento(TypedDict):
     uuid: str
     serie: str | None
@@ -1474,7 +1576,7 @@ class CfdiDetailPagoDocumento(TypedDict):
     imp_pagado: str | None
     imp_saldo_insoluto: str | None
     objeto_imp_dr: str | None
-    impuestos_dr: CfdiDetailConceptoImpuestos
+    impuestos_dr: ListedCfdiConceptoImpuestos
 
 
 class CfdiDetailPago(TypedDict):
@@ -1556,6 +1658,9 @@ class RepseScenarioActividade(TypedDict):
     folio: str
 
 
+BlacklistScenarioSource: TypeAlias = Literal['sat_69b', 'sat_69b_bis', 'sat_69_firmes', 'sat_69_exigibles', 'sat_69_no_localizados', 'sat_69_sentencias', 'sat_69_cancelados', 'sat_69_condonados', 'sat_csd_sin_efectos']
+
+
 ListConcentrationEntriesFigure: TypeAlias = Literal['total', 'invoice_count', 'missing_rate', 'dof_rate', 'not_counted']
 
 
@@ -1616,7 +1721,7 @@ class AlertPage(TypedDict):
     next_cursor: str | None
 
 
-ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'webhook.test']
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'webhook.test']
 
 
 class StorageRefusedDocumentPage(TypedDict):
@@ -2310,6 +2415,25 @@ class BlacklistChangedEvent(TypedDict):
     severity: BlacklistSeverity | None
 
 
+class ExtractionFailedEvent(TypedDict):
+    event: Literal['extraction.failed']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    run_id: str
+    data_source_keys: list[str]
+    succeeded_jobs: int
+    failed_jobs: int
+    readable_count: int
+    document_count: int
+    updated_count: int
+    cancelled_count: int
+    completed_at: str
+    error_class: SyncFailedEventErrorClass
+    last_code: str
+
+
 class StorageBackfill(TypedDict):
     """
     The latest backfill.
@@ -2445,7 +2569,24 @@ class ExtractorChanges(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class PreviewedSource(TypedDict):
+    data_source_key: ExtractorDataSourceKey
+    months: int
+    readable_months: int
+    new_months: int
+    documents: int
+
+
+class PreviewedRfc(TypedDict):
+    fiscal_entity_id: str
+    rfc: str
+    sources: list[PreviewedSource]
+    windows: CfdiWindows
+    windows_after: CfdiWindows
+
+
 class ExtractorRun(TypedDict):
+    run_id: str | None
     status: ExtractorRunStatus
     connections: int
     dispatched: int
@@ -2453,7 +2594,7 @@ class ExtractorRun(TypedDict):
 
 class Run(TypedDict):
     run_id: str
-    extractor_id: str
+    extractor_id: str | None
     trigger: RunTrigger
     local_date: str | None
     fiscal_entity_id: str | None
@@ -2515,6 +2656,55 @@ class BatchResult(TypedDict):
     result: BatchResultResult
     fiscal_entity: FiscalEntity | None
     refusal: BatchResultRefusal | None
+
+
+CancelledRun = TypedDict(
+    'CancelledRun',
+    {
+        'run_id': str,
+        'extractor_id': str | None,
+        'trigger': RunTrigger,
+        'local_date': str | None,
+        'fiscal_entity_id': str | None,
+        'started_at': str,
+        'status': RunStatus,
+        'connections': int,
+        'dispatched': int,
+        'gap_jobs': int,
+        'data_source_keys': list[str] | None,
+        'from': str | None,
+        'to': str | None,
+        'jobs': RunJobCounts,
+        'outcome': CancelledRunOutcome | None,
+        'error_class': str | None,
+        'completed_at': str | None,
+        'withdrawn_jobs': int,
+    },
+)
+
+
+RunProgress = TypedDict(
+    'RunProgress',
+    {
+        'run_id': str,
+        'extractor_id': str | None,
+        'trigger': RunTrigger,
+        'local_date': str | None,
+        'fiscal_entity_id': str | None,
+        'started_at': str,
+        'status': RunStatus,
+        'connections': int,
+        'dispatched': int,
+        'gap_jobs': int,
+        'data_source_keys': list[str] | None,
+        'from': str | None,
+        'to': str | None,
+        'jobs': RunJobCounts,
+        'outcome': CancelledRunOutcome | None,
+        'error_class': str | None,
+        'completed_at': str | None,
+    },
+)
 
 
 class SyncStatus(TypedDict):
@@ -2675,7 +2865,7 @@ class RepseStatus(TypedDict):
     actividades: list[RepseStatusActividade]
 
 
-class Cfdi(TypedDict):
+class ListedCfdi(TypedDict):
     uuid: str
     fiscal_entity_id: str
     direction: Direction
@@ -2695,7 +2885,7 @@ class Cfdi(TypedDict):
     receptor_nombre: str | None
     receptor_regimen_fiscal: str | None
     receptor_domicilio_fiscal: str | None
-    counterparty: CfdiCounterparty
+    counterparty: ListedCfdiCounterparty
     uso_cfdi: str | None
     tipo_relacion: str | None
     metodo_pago: str | None
@@ -2736,6 +2926,9 @@ class Cfdi(TypedDict):
     has_pdf: bool
     origin: CfdiOrigin
     updated_at: str
+    conceptos: NotRequired[list[ListedCfdiConcepto]]
+    pagos: NotRequired[list[ListedCfdiPago]]
+    relacionados: NotRequired[list[ListedCfdiRelacionado]]
 
 
 class CfdiFields(TypedDict):
@@ -2762,7 +2955,7 @@ class CfdiFields(TypedDict):
     receptor_nombre: NotRequired[str | None]
     receptor_regimen_fiscal: NotRequired[str | None]
     receptor_domicilio_fiscal: NotRequired[str | None]
-    counterparty: NotRequired[CfdiCounterparty]
+    counterparty: NotRequired[ListedCfdiCounterparty]
     uso_cfdi: NotRequired[str | None]
     tipo_relacion: NotRequired[str | None]
     metodo_pago: NotRequired[str | None]
@@ -2803,6 +2996,9 @@ class CfdiFields(TypedDict):
     has_pdf: NotRequired[bool]
     origin: NotRequired[CfdiOrigin]
     updated_at: NotRequired[str]
+    conceptos: NotRequired[list[ListedCfdiConcepto]]
+    pagos: NotRequired[list[ListedCfdiPago]]
+    relacionados: NotRequired[list[ListedCfdiRelacionado]]
 
 
 class CfdiMonth(TypedDict):
@@ -2830,10 +3026,67 @@ class CfdiMonth(TypedDict):
     through_date: str | None
 
 
-class CfdiChange(TypedDict):
+class Cfdi(TypedDict):
     uuid: str
-    reasons: list[CfdiChangeReason]
-    cfdi: Cfdi | None
+    fiscal_entity_id: str
+    direction: Direction
+    kind: CfdiKind
+    version: str | None
+    tipo_comprobante: str | None
+    serie: str | None
+    folio: str | None
+    issued_at: str
+    fecha: str
+    certified_at: str | None
+    pac_rfc: str | None
+    emisor_rfc: str
+    emisor_nombre: str | None
+    emisor_regimen_fiscal: str | None
+    receptor_rfc: str
+    receptor_nombre: str | None
+    receptor_regimen_fiscal: str | None
+    receptor_domicilio_fiscal: str | None
+    counterparty: ListedCfdiCounterparty
+    uso_cfdi: str | None
+    tipo_relacion: str | None
+    metodo_pago: str | None
+    forma_pago: str | None
+    condiciones_pago: str | None
+    currency: str | None
+    moneda: str | None
+    tipo_cambio: str | None
+    subtotal: str | None
+    descuento: str | None
+    total: str | None
+    total_mxn: str | None
+    iva_trasladado: str | None
+    iva_retenido: str | None
+    isr_retenido: str | None
+    ieps_trasladado: str | None
+    exportacion: str | None
+    lugar_expedicion: str | None
+    estatus: Estatus
+    cancelled_at: str | None
+    cancellation_reason: str | None
+    folio_sustitucion: str | None
+    status_answer: StatusAnswer | None
+    es_cancelable: EsCancelable | None
+    estatus_cancelacion: EstatusCancelacion | None
+    status_checked_at: str | None
+    is_substituted: bool
+    substituted_not_cancelled: bool
+    payment_status: PaymentStatus
+    paid_amount: str | None
+    credited_amount: str | None
+    balance: str | None
+    balance_mxn: str | None
+    due_date: str | None
+    last_payment_at: str | None
+    fully_paid_at: str | None
+    has_xml: bool
+    has_pdf: bool
+    origin: CfdiOrigin
+    updated_at: str
 
 
 class CfdiApplication(TypedDict):
@@ -2948,6 +3201,14 @@ class RepseScenario(TypedDict):
     actividades: NotRequired[list[RepseScenarioActividade]]
 
 
+class BlacklistScenario(TypedDict):
+    rfc: str
+    source: BlacklistScenarioSource
+    name: NotRequired[str]
+    situacion: NotRequired[BlacklistSituacion | None]
+    is_listed: NotRequired[bool]
+
+
 Row: TypeAlias = ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow
 
 
@@ -3015,7 +3276,7 @@ class WebhookDeliveryPage(TypedDict):
     next_cursor: str | None
 
 
-Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | WebhookTestEvent
 
 
 class EventPage(TypedDict):
@@ -3057,6 +3318,12 @@ class DataSourcePage(TypedDict):
 
 class FiscalEntityPage(TypedDict):
     data: list[FiscalEntity]
+    has_more: bool
+    next_cursor: str | None
+
+
+class RunProgressPage(TypedDict):
+    data: list[RunProgress]
     has_more: bool
     next_cursor: str | None
 
@@ -3400,6 +3667,15 @@ class BillingUsage(TypedDict):
     quotas: BillingUsageQuotas
 
 
+class ExtractorPreview(TypedDict):
+    next_runs: list[str]
+    rfc_count: int
+    truncated: bool
+    totals: ExtractorPreviewTotals
+    sources: list[PreviewedSource]
+    rfcs: list[PreviewedRfc]
+
+
 class FiscalEntityBatchAnswer(TypedDict):
     data: list[BatchResult]
     counts: FiscalEntityBatchAnswerCounts
@@ -3431,7 +3707,7 @@ class Import(TypedDict):
 
 
 class CfdiPage(TypedDict):
-    data: list[Cfdi | CfdiFields]
+    data: list[ListedCfdi | CfdiFields]
     has_more: bool
     next_cursor: str | None
     scanned_through: str | None
@@ -3455,10 +3731,10 @@ CfdiMonthlySummary = TypedDict(
 )
 
 
-class CfdiChanges(TypedDict):
-    data: list[CfdiChange]
-    has_more: bool
-    next_cursor: str
+class CfdiChange(TypedDict):
+    uuid: str
+    reasons: list[CfdiChangeReason]
+    cfdi: Cfdi | None
 
 
 class CfdiDetail(TypedDict):
@@ -3485,7 +3761,7 @@ class CfdiDetail(TypedDict):
     receptor_nombre: str | None
     receptor_regimen_fiscal: str | None
     receptor_domicilio_fiscal: str | None
-    counterparty: CfdiCounterparty
+    counterparty: ListedCfdiCounterparty
     uso_cfdi: str | None
     tipo_relacion: str | None
     metodo_pago: str | None
@@ -3533,8 +3809,8 @@ class CfdiDetail(TypedDict):
     informacion_global: CfdiDetailInformacionGlobal | None
     impuestos: CfdiDetailImpuestos | None
     impuestos_locales: CfdiDetailImpuestosLocales | None
-    relacionados: list[CfdiDetailRelacionado]
-    conceptos: list[CfdiDetailConcepto]
+    relacionados: list[ListedCfdiRelacionado]
+    conceptos: list[ListedCfdiConcepto]
     pagos: list[CfdiDetailPago]
     nominas: list[CfdiDetailNomina]
     retencion: CfdiDetailRetencion | None
@@ -3647,6 +3923,12 @@ class TaxProfile(TypedDict):
     opinion: TaxProfileOpinion | None
     obligations: TaxProfileObligations | None
     certificates: TaxProfileCertificates | None
+
+
+class CfdiChanges(TypedDict):
+    data: list[CfdiChange]
+    has_more: bool
+    next_cursor: str
 
 
 class DocumentPage(TypedDict):

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ArrangeInvoiceData, ArrangeInvoiceErrors, ArrangeInvoiceResponses, ArrangeOrganizationData, ArrangeOrganizationErrors, ArrangeOrganizationResponses, ArrangePaymentData, ArrangePaymentErrors, ArrangePaymentResponses, BackfillStorageConnectorData, BackfillStorageConnectorErrors, BackfillStorageConnectorResponses, CancelAtAuthorityData, CancelAtAuthorityErrors, CancelAtAuthorityResponses, CancelRunData, CancelRunErrors, CancelRunResponses, ChangeBillingRfcData, ChangeBillingRfcErrors, ChangeBillingRfcResponses, CheckCfdiStatusData, CheckCfdiStatusErrors, CheckCfdiStatusResponses, CommitSecretData, CommitSecretErrors, CommitSecretResponses, ConnectFiscalEntitiesData, ConnectFiscalEntitiesErrors, ConnectFiscalEntitiesResponses, ConnectFiscalEntityData, ConnectFiscalEntityErrors, ConnectFiscalEntityResponses, CreateCredentialData, CreateCredentialErrors, CreateCredentialResponses, CreateCustomBlacklistData, CreateCustomBlacklistErrors, CreateCustomBlacklistResponses, CreateExportData, CreateExportErrors, CreateExportResponses, CreateExtractionData, CreateExtractionErrors, CreateExtractionResponses, CreateExtractorData, CreateExtractorErrors, CreateExtractorResponses, CreateStorageConnectorData, CreateStorageConnectorErrors, CreateStorageConnectorResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DeleteCustomBlacklistData, DeleteCustomBlacklistErrors, DeleteCustomBlacklistResponses, DeleteExportData, DeleteExportErrors, DeleteExportResponses, DeleteExtractorData, DeleteExtractorErrors, DeleteExtractorResponses, DeleteImportData, DeleteImportErrors, DeleteImportResponses, DeleteStorageConnectorData, DeleteStorageConnectorErrors, DeleteStorageConnectorResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, ExpireCiecData, ExpireCiecErrors, ExpireCiecResponses, ExpireEfirmaData, ExpireEfirmaErrors, ExpireEfirmaResponses, GetBillingData, GetBillingErrors, GetBillingPlanData, GetBillingPlanErrors, GetBillingPlanResponses, GetBillingResponses, GetBillingUsageData, GetBillingUsageErrors, GetBillingUsageResponses, GetCfdiData, GetCfdiErrors, GetCfdiHistoryData, GetCfdiHistoryErrors, GetCfdiHistoryResponses, GetCfdiResponses, GetCfdiXmlData, GetCfdiXmlErrors, GetCfdiXmlResponses, GetConcentrationData, GetConcentrationErrors, GetConcentrationResponses, GetConceptsData, GetConceptsErrors, GetConceptsResponses, GetDocumentData, GetDocumentErrors, GetDocumentResponses, GetEfosExposureData, GetEfosExposureErrors, GetEfosExposureResponses, GetEventCatalogData, GetEventCatalogErrors, GetEventCatalogResponses, GetEventData, GetEventErrors, GetEventResponses, GetExportData, GetExportErrors, GetExportResponses, GetExtractorData, GetExtractorErrors, GetExtractorResponses, GetFinancingData, GetFinancingErrors, GetFinancingResponses, GetFiscalEntityData, GetFiscalEntityErrors, GetFiscalEntityResponses, GetFxExposureData, GetFxExposureErrors, GetFxExposureResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetLlmsTextData, GetLlmsTextErrors, GetLlmsTextResponses, GetNotificationData, GetNotificationErrors, GetNotificationResponses, GetOpenApiData, GetOpenApiErrors, GetOpenApiResponses, GetOrganizationData, GetOrganizationErrors, GetOrganizationResponses, GetOrganizationStatsData, GetOrganizationStatsErrors, GetOrganizationStatsResponses, GetReferenceData, GetReferenceErrors, GetReferenceFileData, GetReferenceFileErrors, GetReferenceFileResponses, GetReferenceResponses, GetReportData, GetReportErrors, GetReportResponses, GetRepseData, GetRepseErrors, GetRepseResponses, GetRiskIndicatorsData, GetRiskIndicatorsErrors, GetRiskIndicatorsResponses, GetRunData, GetRunErrors, GetRunResponses, GetStorageConnectorData, GetStorageConnectorErrors, GetStorageConnectorResponses, GetSyncData, GetSyncErrors, GetSyncResponses, GetTaxProfileData, GetTaxProfileErrors, GetTaxProfileResponses, GetVatPositionData, GetVatPositionErrors, GetVatPositionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ImportCfdiData, ImportCfdiErrors, ImportCfdiResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, ListAlertsData, ListAlertsErrors, ListAlertsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListBillingPlansData, ListBillingPlansErrors, ListBillingPlansResponses, ListBillingRfcsData, ListBillingRfcsErrors, ListBillingRfcsResponses, ListCfdiChangesData, ListCfdiChangesErrors, ListCfdiChangesResponses, ListCfdiPaymentsData, ListCfdiPaymentsErrors, ListCfdiPaymentsResponses, ListCfdiRelationsData, ListCfdiRelationsErrors, ListCfdiRelationsResponses, ListConcentrationEntriesData, ListConcentrationEntriesErrors, ListConcentrationEntriesResponses, ListConceptsEntriesData, ListConceptsEntriesErrors, ListConceptsEntriesResponses, ListCoverageData, ListCoverageErrors, ListCoverageResponses, ListCredentialsData, ListCredentialsErrors, ListCredentialsResponses, ListCustomBlacklistsData, ListCustomBlacklistsErrors, ListCustomBlacklistsResponses, ListDataSourcesData, ListDataSourcesErrors, ListDataSourcesResponses, ListDeductionEntriesData, ListDeductionEntriesErrors, ListDeductionEntriesResponses, ListDeductionsData, ListDeductionsErrors, ListDeductionsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListDocumentsData, ListDocumentsErrors, ListDocumentsResponses, ListEfosEntriesData, ListEfosEntriesErrors, ListEfosEntriesResponses, ListEntityRunsData, ListEntityRunsErrors, ListEntityRunsResponses, ListEventsData, ListEventsErrors, ListEventsResponses, ListExportsData, ListExportsErrors, ListExportsResponses, ListExtractorsData, ListExtractorsErrors, ListExtractorsResponses, ListFinancingEntriesData, ListFinancingEntriesErrors, ListFinancingEntriesResponses, ListFiscalEntitiesData, ListFiscalEntitiesErrors, ListFiscalEntitiesResponses, ListFxExposureEntriesData, ListFxExposureEntriesErrors, ListFxExposureEntriesResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListInvoicesData, ListInvoicesErrors, ListInvoicesResponses, ListLackingDocumentsData, ListLackingDocumentsErrors, ListLackingDocumentsResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListNotificationsData, ListNotificationsErrors, ListNotificationsResponses, ListObligationsData, ListObligationsErrors, ListObligationsResponses, ListRefusedDocumentsData, ListRefusedDocumentsErrors, ListRefusedDocumentsResponses, ListReportsData, ListReportsErrors, ListReportsResponses, ListRiskData, ListRiskEntriesData, ListRiskEntriesErrors, ListRiskEntriesResponses, ListRiskErrors, ListRiskIndicatorEntriesData, ListRiskIndicatorEntriesErrors, ListRiskIndicatorEntriesResponses, ListRiskResponses, ListRunsData, ListRunsErrors, ListRunsResponses, ListStorageConnectorsData, ListStorageConnectorsErrors, ListStorageConnectorsResponses, ListSyncData, ListSyncErrors, ListSyncJobsData, ListSyncJobsErrors, ListSyncJobsResponses, ListSyncResponses, ListVatEntriesData, ListVatEntriesErrors, ListVatEntriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithholdingEntriesData, ListWithholdingEntriesErrors, ListWithholdingEntriesResponses, ListWithholdingsData, ListWithholdingsErrors, ListWithholdingsResponses, LookUpBlacklistsBatchData, LookUpBlacklistsBatchErrors, LookUpBlacklistsBatchResponses, LookUpBlacklistsData, LookUpBlacklistsErrors, LookUpBlacklistsResponses, PreviewExtractorData, PreviewExtractorErrors, PreviewExtractorResponses, PublishAtRegistryData, PublishAtRegistryErrors, PublishAtRegistryResponses, PublishOnBlacklistData, PublishOnBlacklistErrors, PublishOnBlacklistResponses, ReadAlertData, ReadAlertErrors, ReadAlertResponses, ReadDocumentData, ReadDocumentErrors, ReadDocumentResponses, ReadExportData, ReadExportErrors, ReadExportResponses, ReadNotificationDocumentData, ReadNotificationDocumentErrors, ReadNotificationDocumentResponses, ReceiveStripeEventData, ReceiveStripeEventErrors, ReceiveStripeEventResponses, RedeliverAllData, RedeliverAllErrors, RedeliverAllResponses, RedeliverData, RedeliverErrors, RedeliverResponses, RefreshReportData, RefreshReportErrors, RefreshReportResponses, RefreshRepseData, RefreshRepseErrors, RefreshRepseResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceCustomBlacklistData, ReplaceCustomBlacklistErrors, ReplaceCustomBlacklistResponses, ReportRepseSuppliersData, ReportRepseSuppliersErrors, ReportRepseSuppliersResponses, RevokeCredentialData, RevokeCredentialErrors, RevokeCredentialResponses, RotateSecretData, RotateSecretErrors, RotateSecretResponses, RunExtractorData, RunExtractorErrors, RunExtractorResponses, SearchCfdiData, SearchCfdiErrors, SearchCfdiResponses, SendDeliveryNowData, SendDeliveryNowErrors, SendDeliveryNowResponses, SendToMailboxData, SendToMailboxErrors, SendToMailboxResponses, SignUpData, SignUpErrors, SignUpResponses, SummarizeCfdiMonthsData, SummarizeCfdiMonthsErrors, SummarizeCfdiMonthsResponses, TestStorageConnectorData, TestStorageConnectorErrors, TestStorageConnectorResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UnlinkFiscalEntityData, UnlinkFiscalEntityErrors, UnlinkFiscalEntityResponses, UpdateExtractorData, UpdateExtractorErrors, UpdateExtractorResponses, UpdateFiscalEntityData, UpdateFiscalEntityErrors, UpdateFiscalEntityResponses, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateOrganizationData, UpdateOrganizationErrors, UpdateOrganizationResponses, UpdateStorageConnectorData, UpdateStorageConnectorErrors, UpdateStorageConnectorResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WatchBlacklistsData, WatchBlacklistsErrors, WatchBlacklistsResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -559,6 +559,26 @@ export class Operations extends HeyApiClient {
     }
     
     /**
+     * Preview what an extractor would fetch
+     *
+     * Send what you would send to `POST /v1/extractors`. Nothing is saved and nothing is downloaded. The answer says when it would run, which months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the visibility windows afterwards. The limit of extractors is not checked.
+     *
+     * Needs the role owner or admin.
+     */
+    public previewExtractor<ThrowOnError extends boolean = true>(options: Options<PreviewExtractorData, ThrowOnError>): RequestResult<PreviewExtractorResponses, PreviewExtractorErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<PreviewExtractorResponses, PreviewExtractorErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/extractors/preview',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
      * Run an extractor now
      *
      * Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is `no_connections`, and the extractor can run again at once.
@@ -584,6 +604,70 @@ export class Operations extends HeyApiClient {
             responseStyle: 'data',
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/extractors/{extractor_id}/runs',
+            ...options
+        });
+    }
+    
+    /**
+     * Cancel a run
+     *
+     * Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for. Those that a worker has taken go on. Windows stay as they are. The same request again withdraws what it can by then.
+     *
+     * Needs the role owner or admin.
+     */
+    public cancelRun<ThrowOnError extends boolean = true>(options: Options<CancelRunData, ThrowOnError>): RequestResult<CancelRunResponses, CancelRunErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CancelRunResponses, CancelRunErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/runs/{run_id}/cancel',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a run with its downloads
+     *
+     * Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.
+     */
+    public getRun<ThrowOnError extends boolean = true>(options: Options<GetRunData, ThrowOnError>): RequestResult<GetRunResponses, GetRunErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<GetRunResponses, GetRunErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/runs/{run_id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Download a range of one RFC now
+     *
+     * Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC. It is no cadence: extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.
+     *
+     * Needs the role owner or admin.
+     */
+    public createExtraction<ThrowOnError extends boolean = true>(options: Options<CreateExtractionData, ThrowOnError>): RequestResult<CreateExtractionResponses, CreateExtractionErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<CreateExtractionResponses, CreateExtractionErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/extractions',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List the runs that covered an RFC
+     *
+     * The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.
+     */
+    public listEntityRuns<ThrowOnError extends boolean = true>(options: Options<ListEntityRunsData, ThrowOnError>): RequestResult<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).get<ListEntityRunsResponses, ListEntityRunsErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/fiscal-entities/{fiscal_entity_id}/runs',
             ...options
         });
     }
@@ -1639,7 +1723,7 @@ export class Operations extends HeyApiClient {
     /**
      * Compare suppliers with REPSE
      *
-     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 50 suppliers whose answer is missing or older than a day. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
+     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
      */
     public reportRepseSuppliers<ThrowOnError extends boolean = true>(options?: Options<ReportRepseSuppliersData, ThrowOnError>): RequestResult<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'>({
@@ -2209,6 +2293,26 @@ export class Operations extends HeyApiClient {
             responseStyle: 'data',
             security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
             url: '/v1/test-helpers/repse',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Put an RFC on a public blacklist of the sandbox
+     *
+     * Look-ups show it at once. The event `blacklist.changed` follows for each connection whose windows show a CFDI of the RFC. The lists of the sandbox are the same for all organizations in it.
+     *
+     * Needs the role owner.
+     */
+    public publishOnBlacklist<ThrowOnError extends boolean = true>(options: Options<PublishOnBlacklistData, ThrowOnError>): RequestResult<PublishOnBlacklistResponses, PublishOnBlacklistErrors, ThrowOnError, 'data'> {
+        return (options.client ?? this.client).post<PublishOnBlacklistResponses, PublishOnBlacklistErrors, ThrowOnError, 'data'>({
+            responseStyle: 'data',
+            security: [{ scheme: 'basic', type: 'http' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/test-helpers/blacklists',
             ...options,
             headers: {
                 'Content-Type': 'application/json',

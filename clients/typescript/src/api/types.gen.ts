@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnWebhookTestWebhookRequest;
+export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
     /**
@@ -2687,7 +2687,7 @@ export type CfdiFilters = {
      */
     kind?: CfdiKind;
     /**
-     * Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.
+     * Whether a valid document of the same parties substitutes it.
      */
     is_substituted?: boolean;
     /**
@@ -3163,9 +3163,9 @@ export type AuditEvent = {
 };
 
 /**
- * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others.
+ * `webhook.undelivered`: a webhook missed three or more deliveries in a row. `repse.expiring`: a REPSE registration ends within 60 days. `repse.expired`: a REPSE registration has ended. `connection.ciec_guessed`: the tax authority refused three or more CIECs or e.firmas that others sent for the RFC within a day; there is one such alert per day. `connection.login_refused`: one of the two logins of a connection, its CIEC or its e.firma, was refused or has expired, and downloads go on with the other. `storage.failed`: copying to a storage connector failed five times in a row, and nothing is copied to it until you activate it again. `certificate.expiring`: an e.firma or CSD of the RFC expires within 30 days; another alert follows 7 days before. `efirma.expiring`: the same of the e.firma with which a connection logs in. `mailbox.notification_received`: the tax mailbox received a notification that takes effect if nobody opens it; it is critical with one business day left or none. The first five of an RFC and day have an alert each; one alert about the fiscal entity is for all others. `connection.invalid`: a connection has no valid CIEC or e.firma any more, so that nothing is downloaded. `connection.failing`: every run of an RFC has had failed downloads for a day or more. `organization.suspended`: an unpaid invoice or the end of the trial paused all connections. The last three are resolved when their cause ends.
  */
-export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received';
+export type AlertKind = 'webhook.undelivered' | 'repse.expiring' | 'repse.expired' | 'connection.ciec_guessed' | 'connection.login_refused' | 'storage.failed' | 'certificate.expiring' | 'efirma.expiring' | 'mailbox.notification_received' | 'connection.invalid' | 'connection.failing' | 'organization.suspended';
 
 export type AlertSeverity = 'warning' | 'critical';
 
@@ -3183,7 +3183,7 @@ export type Alert = {
      */
     severity: AlertSeverity;
     /**
-     * The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`) or notification (`ntf_…`) that the alert is about.
+     * The webhook (`wh_…`), fiscal entity (`fe_…`), storage connector (`stc_…`), notification (`ntf_…`) or organization (`org_…`) that the alert is about.
      */
     resource_id: string;
     /**
@@ -3191,9 +3191,17 @@ export type Alert = {
      */
     message: string;
     /**
+     * The same in Spanish.
+     */
+    message_es: string;
+    /**
      * When the alert was raised, or when it became critical.
      */
     created_at: string;
+    /**
+     * When the cause of the alert ended; null while it lasts, and of the kinds whose causes are not followed.
+     */
+    resolved_at: string | null;
     /**
      * When the alert was marked as read; null if it is unread.
      */
@@ -3237,7 +3245,7 @@ export type EventCatalogItem = {
 /**
  * A key of the event catalog (`GET /v1/webhooks/event-catalog`).
  */
-export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed';
+export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved';
 
 export type Webhook = {
     /**
@@ -4118,6 +4126,214 @@ export type BlacklistChangedEvent = {
     severity: BlacklistSeverity | null;
 };
 
+export type ExtractionCompletedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'extraction.completed';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The run (`GET /v1/runs/{run_id}`). Other RFCs of the run have events of their own.
+     */
+    run_id: string;
+    /**
+     * The data sources that were downloaded.
+     */
+    data_source_keys: Array<string>;
+    /**
+     * Number of downloads, each of a source and month, that succeeded.
+     */
+    succeeded_jobs: number;
+    /**
+     * Number of downloads that failed.
+     */
+    failed_jobs: number;
+    /**
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before.
+     */
+    readable_count: number;
+    /**
+     * Number of documents other than CFDIs that are new to you.
+     */
+    document_count: number;
+    /**
+     * Number of CFDIs that you could read before and that have got their XML since then.
+     */
+    updated_count: number;
+    /**
+     * Number of CFDIs that you could read before and that have been found cancelled since then.
+     */
+    cancelled_count: number;
+    /**
+     * When the last of the downloads ended.
+     */
+    completed_at: string;
+};
+
+export type ExtractionFailedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'extraction.failed';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The fiscal entity in UUID form: the same 128 bits as its `fe_…` identifier.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC of the fiscal entity.
+     */
+    rfc: string;
+    /**
+     * The run (`GET /v1/runs/{run_id}`). Other RFCs of the run have events of their own.
+     */
+    run_id: string;
+    /**
+     * The data sources that were downloaded.
+     */
+    data_source_keys: Array<string>;
+    /**
+     * Number of downloads, each of a source and month, that succeeded.
+     */
+    succeeded_jobs: number;
+    /**
+     * Number of downloads that failed.
+     */
+    failed_jobs: number;
+    /**
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before.
+     */
+    readable_count: number;
+    /**
+     * Number of documents other than CFDIs that are new to you.
+     */
+    document_count: number;
+    /**
+     * Number of CFDIs that you could read before and that have got their XML since then.
+     */
+    updated_count: number;
+    /**
+     * Number of CFDIs that you could read before and that have been found cancelled since then.
+     */
+    cancelled_count: number;
+    /**
+     * When the last of the downloads ended.
+     */
+    completed_at: string;
+    /**
+     * Why most of the failed downloads failed.
+     */
+    error_class: SyncFailedEventErrorClass;
+    /**
+     * error_class with a sentence.
+     */
+    last_code: string;
+};
+
+export type AlertRaisedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'alert.raised';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The alert, as `GET /v1/alerts` has it.
+     */
+    alert_id: string;
+    /**
+     * What the alert is about, as in `GET /v1/alerts`.
+     */
+    kind: AlertKind;
+    /**
+     * How severe it is.
+     */
+    severity: AlertSeverity;
+    /**
+     * What it is about: a fiscal entity, webhook, storage connector, notification or the organization.
+     */
+    resource_id: string;
+    /**
+     * What happened, in English.
+     */
+    message: string;
+    /**
+     * What happened, in Spanish.
+     */
+    message_es: string;
+};
+
+export type AlertResolvedEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'alert.resolved';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The alert, as `GET /v1/alerts` has it.
+     */
+    alert_id: string;
+    /**
+     * What the alert is about, as in `GET /v1/alerts`.
+     */
+    kind: AlertKind;
+    /**
+     * How severe it is.
+     */
+    severity: AlertSeverity;
+    /**
+     * What it is about: a fiscal entity, webhook, storage connector, notification or the organization.
+     */
+    resource_id: string;
+    /**
+     * What happened, in English.
+     */
+    message: string;
+    /**
+     * What happened, in Spanish.
+     */
+    message_es: string;
+    /**
+     * When the cause ended.
+     */
+    resolved_at: string;
+};
+
 export type WebhookTestEvent = {
     /**
      * The event key, as in the header Service-Event.
@@ -4957,7 +5173,81 @@ export type ExtractorChanges = {
     is_enabled?: boolean;
 };
 
+export type ExtractorPreview = {
+    /**
+     * The next five scheduled runs. Empty when the extractor is disabled or not scheduled: then the figures are those of a run now.
+     */
+    next_runs: Array<string>;
+    /**
+     * Active RFCs that the run would cover. The figures add up all of them.
+     */
+    rfc_count: number;
+    /**
+     * Whether there are more than 1,000 active RFCs. Only the first 1,000 are looked at.
+     */
+    truncated: boolean;
+    /**
+     * The totals.
+     */
+    totals: ExtractorPreviewTotals;
+    /**
+     * The same for each data source.
+     */
+    sources: Array<PreviewedSource>;
+    /**
+     * The same for each RFC, at most 100.
+     */
+    rfcs: Array<PreviewedRfc>;
+};
+
+export type PreviewedSource = {
+    /**
+     * The data source.
+     */
+    data_source_key: ExtractorDataSourceKey;
+    /**
+     * Months of CFDIs that the run covers. A month that others have downloaded meanwhile is joined.
+     */
+    months: number;
+    /**
+     * How many of them the windows show already.
+     */
+    readable_months: number;
+    /**
+     * How many of them the windows do not show, or not from their first day.
+     */
+    new_months: number;
+    /**
+     * Downloads of sources other than CFDIs, one for each RFC and source.
+     */
+    documents: number;
+};
+
+export type PreviewedRfc = {
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
+     */
+    rfc: string;
+    sources: Array<PreviewedSource>;
+    /**
+     * What the organization can read now.
+     */
+    windows: CfdiWindows;
+    /**
+     * What it could read after the run. The first extractor of an organization ends that everything is visible.
+     */
+    windows_after: CfdiWindows;
+};
+
 export type ExtractorRun = {
+    /**
+     * The run, for `GET /v1/runs/{run_id}`; null when the organization has no active RFC, because nothing ran.
+     */
+    run_id: string | null;
     /**
      * The state.
      */
@@ -4978,11 +5268,11 @@ export type Run = {
      */
     run_id: string;
     /**
-     * The identifier of the extractor.
+     * The extractor; null for a range that was asked for, which is of none.
      */
-    extractor_id: string;
+    extractor_id: string | null;
     /**
-     * What started the run.
+     * What started it; `extraction` for a range that was asked for.
      */
     trigger: RunTrigger;
     /**
@@ -5231,6 +5521,191 @@ export type FiscalEntityChanges = {
     metadata?: {
         [key: string]: string | null;
     } | null;
+};
+
+export type CancelledRun = {
+    /**
+     * The identifier of the run.
+     */
+    run_id: string;
+    /**
+     * The extractor; null for a range that was asked for, which is of none.
+     */
+    extractor_id: string | null;
+    /**
+     * What started it; `extraction` for a range that was asked for.
+     */
+    trigger: RunTrigger;
+    /**
+     * The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.
+     */
+    local_date: string | null;
+    /**
+     * The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC or e.firma is to be verified, and a planned run of that RFC alone makes up for it.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The instant from which the run’s date range and the visibility windows are computed.
+     */
+    started_at: string;
+    /**
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     */
+    status: RunStatus;
+    /**
+     * How many RFCs the run is for.
+     */
+    connections: number;
+    /**
+     * How many jobs the run made or joined.
+     */
+    dispatched: number;
+    /**
+     * Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.
+     */
+    gap_jobs: number;
+    /**
+     * The data sources of a range that was asked for; null for the run of an extractor.
+     */
+    data_source_keys: Array<string> | null;
+    /**
+     * The first day of a range that was asked for; null otherwise.
+     */
+    from: string | null;
+    /**
+     * The last day of a range that was asked for; null otherwise.
+     */
+    to: string | null;
+    jobs: RunJobCounts;
+    /**
+     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     */
+    outcome: CancelledRunOutcome | null;
+    /**
+     * Why most of what failed, or fails now, did; null when nothing does.
+     */
+    error_class: string | null;
+    /**
+     * When its last job ended; null while jobs are open.
+     */
+    completed_at: string | null;
+    /**
+     * Number of downloads that were withdrawn.
+     */
+    withdrawn_jobs: number;
+};
+
+/**
+ * The jobs that the run created, joined or found finished.
+ */
+export type RunJobCounts = {
+    /**
+     * Jobs that begin as soon as a worker is free.
+     */
+    queued: number;
+    /**
+     * Jobs that a worker has taken.
+     */
+    running: number;
+    /**
+     * Jobs that wait: for the tax authority, after a failed attempt, or for a connection that is active.
+     */
+    waiting: number;
+    /**
+     * Jobs that ended successfully.
+     */
+    succeeded: number;
+    /**
+     * Jobs that failed.
+     */
+    failed: number;
+    /**
+     * All of them.
+     */
+    total: number;
+};
+
+export type RunProgress = {
+    /**
+     * The identifier of the run.
+     */
+    run_id: string;
+    /**
+     * The extractor; null for a range that was asked for, which is of none.
+     */
+    extractor_id: string | null;
+    /**
+     * What started it; `extraction` for a range that was asked for.
+     */
+    trigger: RunTrigger;
+    /**
+     * The local date on which a scheduled run was due; null for other triggers, and for a run that makes up for one. Each date has one run.
+     */
+    local_date: string | null;
+    /**
+     * The only fiscal entity that the run covers; null when it covers all of the organization’s. A run leaves an RFC out while its CIEC or e.firma is to be verified, and a planned run of that RFC alone makes up for it.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * The instant from which the run’s date range and the visibility windows are computed.
+     */
+    started_at: string;
+    /**
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     */
+    status: RunStatus;
+    /**
+     * How many RFCs the run is for.
+     */
+    connections: number;
+    /**
+     * How many jobs the run made or joined.
+     */
+    dispatched: number;
+    /**
+     * Number of downloads that the run asked for beside its range and does not count in `dispatched`: the months, of each data source, between the last extraction of an RFC and the range, when the RFC is active again after longer than the run reaches.
+     */
+    gap_jobs: number;
+    /**
+     * The data sources of a range that was asked for; null for the run of an extractor.
+     */
+    data_source_keys: Array<string> | null;
+    /**
+     * The first day of a range that was asked for; null otherwise.
+     */
+    from: string | null;
+    /**
+     * The last day of a range that was asked for; null otherwise.
+     */
+    to: string | null;
+    jobs: RunJobCounts;
+    /**
+     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     */
+    outcome: CancelledRunOutcome | null;
+    /**
+     * Why most of what failed, or fails now, did; null when nothing does.
+     */
+    error_class: string | null;
+    /**
+     * When its last job ended; null while jobs are open.
+     */
+    completed_at: string | null;
+};
+
+export type ExtractionDraft = {
+    /**
+     * The data sources to download. They must be enabled for the connection.
+     */
+    data_source_keys: Array<string>;
+    /**
+     * The first day, from 2018-01-01 on. Whole months are downloaded; the window begins on this day.
+     */
+    from: string;
+    /**
+     * The last day; by default today. Later months are not downloaded.
+     */
+    to?: string;
 };
 
 /**
@@ -6138,7 +6613,7 @@ export type CfdiPage = {
     /**
      * The items.
      */
-    data: Array<Cfdi | CfdiFields>;
+    data: Array<ListedCfdi | CfdiFields>;
     /**
      * Whether more items follow. Continue with next_cursor while this is true.
      */
@@ -6157,7 +6632,7 @@ export type CfdiPage = {
     data_status: DataStatus | null;
 };
 
-export type Cfdi = {
+export type ListedCfdi = {
     /**
      * In upper case.
      */
@@ -6187,7 +6662,7 @@ export type Cfdi = {
      */
     serie: string | null;
     /**
-     * The folio that the issuer gave; null without one.
+     * The folio.
      */
     folio: string | null;
     /**
@@ -6237,7 +6712,7 @@ export type Cfdi = {
     /**
      * The receiver of an issued document, the issuer of a received one.
      */
-    counterparty: CfdiCounterparty;
+    counterparty: ListedCfdiCounterparty;
     /**
      * What the receiver uses it for (c_UsoCFDI).
      */
@@ -6398,6 +6873,18 @@ export type Cfdi = {
      * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
      */
     updated_at: string;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    conceptos?: Array<ListedCfdiConcepto>;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    pagos?: Array<ListedCfdiPago>;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    relacionados?: Array<ListedCfdiRelacionado>;
 };
 
 /**
@@ -6483,7 +6970,7 @@ export type CfdiFields = {
     /**
      * The receiver of an issued document, the issuer of a received one.
      */
-    counterparty?: CfdiCounterparty;
+    counterparty?: ListedCfdiCounterparty;
     /**
      * What the receiver uses it for (c_UsoCFDI).
      */
@@ -6644,6 +7131,18 @@ export type CfdiFields = {
      * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
      */
     updated_at?: string;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    conceptos?: Array<ListedCfdiConcepto>;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    pagos?: Array<ListedCfdiPago>;
+    /**
+     * Only with `include`. Empty while only metadata is known.
+     */
+    relacionados?: Array<ListedCfdiRelacionado>;
 };
 
 export type CfdiMonthlySummary = {
@@ -6812,6 +7311,249 @@ export type CfdiChange = {
 
 export type CfdiChangeReason = 'appeared' | 'xml' | 'cancelled' | 'status' | 'payment' | 'substituted' | 'removed';
 
+export type Cfdi = {
+    /**
+     * In upper case.
+     */
+    uuid: string;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Whether the fiscal entity issued or received the document.
+     */
+    direction: Direction;
+    /**
+     * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
+     */
+    kind: CfdiKind;
+    /**
+     * Null while only metadata is known. Then everything that only the XML states is null too.
+     */
+    version: string | null;
+    /**
+     * I, E, P, N or T. Null for retenciones.
+     */
+    tipo_comprobante: string | null;
+    /**
+     * The series.
+     */
+    serie: string | null;
+    /**
+     * The folio that the issuer gave; null without one.
+     */
+    folio: string | null;
+    /**
+     * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
+     */
+    issued_at: string;
+    /**
+     * Local time, as the document states it. The day and month of the document are those of this time.
+     */
+    fecha: string;
+    /**
+     * FechaTimbrado: local time, as the stamp states it.
+     */
+    certified_at: string | null;
+    /**
+     * RFC of the provider that certified the document (PAC).
+     */
+    pac_rfc: string | null;
+    /**
+     * The RFC of the issuer.
+     */
+    emisor_rfc: string;
+    /**
+     * The name of the issuer.
+     */
+    emisor_nombre: string | null;
+    /**
+     * The tax regime of the issuer (c_RegimenFiscal).
+     */
+    emisor_regimen_fiscal: string | null;
+    /**
+     * The RFC of the receiver.
+     */
+    receptor_rfc: string;
+    /**
+     * The name of the receiver.
+     */
+    receptor_nombre: string | null;
+    /**
+     * The tax regime of the receiver (c_RegimenFiscal).
+     */
+    receptor_regimen_fiscal: string | null;
+    /**
+     * The postal code of the receiver’s fiscal address.
+     */
+    receptor_domicilio_fiscal: string | null;
+    /**
+     * The receiver of an issued document, the issuer of a received one.
+     */
+    counterparty: ListedCfdiCounterparty;
+    /**
+     * What the receiver uses it for (c_UsoCFDI).
+     */
+    uso_cfdi: string | null;
+    /**
+     * TipoRelacion of its related documents, such as `01`; several are separated by commas.
+     */
+    tipo_relacion: string | null;
+    /**
+     * PUE (paid at once) or PPD (paid in parts or later).
+     */
+    metodo_pago: string | null;
+    /**
+     * How it is paid (c_FormaPago).
+     */
+    forma_pago: string | null;
+    /**
+     * The terms of payment, as the issuer wrote them.
+     */
+    condiciones_pago: string | null;
+    /**
+     * The currency as an ISO 4217 code, such as MXN.
+     */
+    currency: string | null;
+    /**
+     * The same as `currency`.
+     */
+    moneda: string | null;
+    /**
+     * The exchange rate to MXN.
+     */
+    tipo_cambio: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    subtotal: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    descuento: string | null;
+    /**
+     * Decimal, as the document states it.
+     */
+    total: string | null;
+    /**
+     * Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.
+     */
+    total_mxn: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    iva_trasladado: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    iva_retenido: string | null;
+    /**
+     * Decimal, in `currency`. For payroll (N), the ISR that its Nómina withholds.
+     */
+    isr_retenido: string | null;
+    /**
+     * Decimal, in `currency`.
+     */
+    ieps_trasladado: string | null;
+    /**
+     * Whether it is an export (c_Exportacion).
+     */
+    exportacion: string | null;
+    /**
+     * The postal code of the place of issue.
+     */
+    lugar_expedicion: string | null;
+    /**
+     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
+     */
+    estatus: Estatus;
+    /**
+     * When it was cancelled; null when it was not.
+     */
+    cancelled_at: string | null;
+    /**
+     * 01 to 04. Null while the document is vigente, and when the authority states no reason.
+     */
+    cancellation_reason: string | null;
+    /**
+     * UUID of the document that replaces this one.
+     */
+    folio_sustitucion: string | null;
+    /**
+     * What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. `no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes `estatus`, and `vigente` does not change the `estatus` of a cancelled document.
+     */
+    status_answer: StatusAnswer | null;
+    /**
+     * Whether the issuer can cancel the document, as that answer says; null when it does not.
+     */
+    es_cancelable: EsCancelable | null;
+    /**
+     * How far a cancellation of the document is, as that answer says; null when there is none.
+     */
+    estatus_cancelacion: EstatusCancelacion | null;
+    /**
+     * When the authority gave that answer.
+     */
+    status_checked_at: string | null;
+    /**
+     * Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.
+     */
+    is_substituted: boolean;
+    /**
+     * Whether this document and one that it substitutes, or that substitutes it, are both vigente.
+     */
+    substituted_not_cancelled: boolean;
+    /**
+     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
+     */
+    payment_status: PaymentStatus;
+    /**
+     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
+     */
+    paid_amount: string | null;
+    /**
+     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
+     */
+    credited_amount: string | null;
+    /**
+     * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
+     */
+    balance: string | null;
+    /**
+     * balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.
+     */
+    balance_mxn: string | null;
+    /**
+     * The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.
+     */
+    due_date: string | null;
+    /**
+     * Local time of the last payment, as its complement states it.
+     */
+    last_payment_at: string | null;
+    /**
+     * Local time of the payment or credit note that brought the balance to zero.
+     */
+    fully_paid_at: string | null;
+    /**
+     * Whether the XML is stored.
+     */
+    has_xml: boolean;
+    /**
+     * Always false, because no PDFs are stored yet.
+     */
+    has_pdf: boolean;
+    /**
+     * `authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.
+     */
+    origin: CfdiOrigin;
+    /**
+     * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
+     */
+    updated_at: string;
+};
+
 /**
  * A document with everything that its XML states. While only metadata is known (`version` is null), what only the XML states is not known: it is null, and lists are empty.
  */
@@ -6895,7 +7637,7 @@ export type CfdiDetail = {
     /**
      * The receiver of an issued document, the issuer of a received one.
      */
-    counterparty: CfdiCounterparty;
+    counterparty: ListedCfdiCounterparty;
     /**
      * What the receiver uses it for (c_UsoCFDI).
      */
@@ -7087,11 +7829,11 @@ export type CfdiDetail = {
     /**
      * The related CFDIs.
      */
-    relacionados: Array<CfdiDetailRelacionado>;
+    relacionados: Array<ListedCfdiRelacionado>;
     /**
      * The lines.
      */
-    conceptos: Array<CfdiDetailConcepto>;
+    conceptos: Array<ListedCfdiConcepto>;
     /**
      * The payments of a payment complement.
      */
@@ -7623,6 +8365,29 @@ export type RepseScenario = {
      * The registered activities.
      */
     actividades?: Array<RepseScenarioActividade>;
+};
+
+export type BlacklistScenario = {
+    /**
+     * 12 or 13 characters. Lower case, spaces and hyphens are accepted.
+     */
+    rfc: string;
+    /**
+     * The public list.
+     */
+    source: BlacklistScenarioSource;
+    /**
+     * A name, which people read.
+     */
+    name?: string;
+    /**
+     * Required on the lists `sat_69b` and `sat_69b_bis`; null on the others, which have no situations.
+     */
+    situacion?: BlacklistSituacion | null;
+    /**
+     * With false, the RFC leaves the list and the other members are ignored.
+     */
+    is_listed?: boolean;
 };
 
 export type MailboxScenario = {
@@ -8741,9 +9506,28 @@ export type ExtractorDraftScheduleSpec3 = {
     nth: number;
 };
 
+export type ExtractorPreviewTotals = {
+    /**
+     * Months of CFDIs that the run covers. A month that others have downloaded meanwhile is joined.
+     */
+    months: number;
+    /**
+     * How many of them the windows show already.
+     */
+    readable_months: number;
+    /**
+     * How many of them the windows do not show, or not from their first day.
+     */
+    new_months: number;
+    /**
+     * Downloads of sources other than CFDIs, one for each RFC and source.
+     */
+    documents: number;
+};
+
 export type ExtractorRunStatus = 'dispatched' | 'no_connections';
 
-export type RunTrigger = 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule';
+export type RunTrigger = 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule' | 'extraction';
 
 export type RunStatus = 'planned' | 'dispatched' | 'no_connections';
 
@@ -8844,6 +9628,8 @@ export type BatchResultRefusal = {
      */
     open_deadline?: string;
 };
+
+export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'nothing';
 
 export type SyncStatusStatus = 'idle' | 'running';
 
@@ -9110,7 +9896,7 @@ export type RepseStatusActividade = {
     folio: string;
 };
 
-export type CfdiCounterpartyBlacklist = {
+export type ListedCfdiCounterpartyBlacklist = {
     /**
      * Where it comes from.
      */
@@ -9121,7 +9907,7 @@ export type CfdiCounterpartyBlacklist = {
     situacion: BlacklistSituacion | null;
 };
 
-export type CfdiCounterparty = {
+export type ListedCfdiCounterparty = {
     /**
      * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
      */
@@ -9133,7 +9919,7 @@ export type CfdiCounterparty = {
     /**
      * The severest list that the counterparty is on now, of equal ones a public one before your own, and its situation, null on lists without situations. It follows a list within minutes of its load. `/v1/blacklists/lookup` has every list, with dates.
      */
-    blacklist: CfdiCounterpartyBlacklist | null;
+    blacklist: ListedCfdiCounterpartyBlacklist | null;
 };
 
 export type StatusAnswer = 'vigente' | 'cancelado' | 'no_encontrado' | 'unknown';
@@ -9143,6 +9929,219 @@ export type EsCancelable = 'cancelable_sin_aceptacion' | 'cancelable_con_aceptac
 export type EstatusCancelacion = 'en_proceso' | 'rechazada' | 'cancelado_sin_aceptacion' | 'cancelado_con_aceptacion' | 'plazo_vencido';
 
 export type CfdiOrigin = 'authority' | 'import';
+
+export type ListedCfdiConceptoImpuestosTraslado = {
+    /**
+     * 001 (ISR), 002 (IVA) or 003 (IEPS).
+     */
+    impuesto: string;
+    /**
+     * How the tax is computed: Tasa, Cuota or Exento.
+     */
+    tipo_factor: string | null;
+    /**
+     * A ratio, such as 0.160000.
+     */
+    tasa_o_cuota: string | null;
+    /**
+     * What the tax is computed of.
+     */
+    base: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+};
+
+export type ListedCfdiConceptoImpuestos = {
+    /**
+     * The transferred taxes.
+     */
+    traslados: Array<ListedCfdiConceptoImpuestosTraslado>;
+    /**
+     * The withheld taxes.
+     */
+    retenciones: Array<ListedCfdiConceptoImpuestosTraslado>;
+};
+
+export type ListedCfdiConceptoIedu = {
+    /**
+     * The name of the student.
+     */
+    nombre_alumno: string | null;
+    /**
+     * The CURP of a person; null of a company.
+     */
+    curp: string | null;
+    /**
+     * The level of education.
+     */
+    nivel_educativo: string | null;
+    /**
+     * The authorization of the school (RVOE).
+     */
+    aut_rvoe: string | null;
+    /**
+     * The RFC of who pays.
+     */
+    rfc_pago: string | null;
+};
+
+export type ListedCfdiConcepto = {
+    /**
+     * The product or service (c_ClaveProdServ).
+     */
+    clave_prod_serv: string | null;
+    /**
+     * The issuer’s number of the product.
+     */
+    no_identificacion: string | null;
+    /**
+     * The quantity.
+     */
+    cantidad: string | null;
+    /**
+     * The unit (c_ClaveUnidad).
+     */
+    clave_unidad: string | null;
+    /**
+     * The unit, as the issuer wrote it.
+     */
+    unidad: string | null;
+    /**
+     * The description.
+     */
+    descripcion: string | null;
+    /**
+     * The price of one unit.
+     */
+    valor_unitario: string | null;
+    /**
+     * The amount.
+     */
+    importe: string | null;
+    /**
+     * The discount.
+     */
+    descuento: string | null;
+    /**
+     * Whether the line is subject to tax (c_ObjetoImp).
+     */
+    objeto_imp: string | null;
+    /**
+     * The taxes.
+     */
+    impuestos: ListedCfdiConceptoImpuestos;
+    /**
+     * The RFC of the third party on whose account it is.
+     */
+    a_cuenta_terceros_rfc: string | null;
+    /**
+     * The property tax account.
+     */
+    cuenta_predial: Array<string>;
+    /**
+     * The customs documents.
+     */
+    pedimentos: Array<string>;
+    /**
+     * Whose tuition the line is (complement iedu, instEducativas). Null without it.
+     */
+    iedu: ListedCfdiConceptoIedu | null;
+};
+
+export type ListedCfdiPagoDocumento = {
+    /**
+     * IdDocumento, in upper case. Empty when the document does not state it.
+     */
+    uuid: string;
+    /**
+     * The series.
+     */
+    serie: string | null;
+    /**
+     * The folio.
+     */
+    folio: string | null;
+    /**
+     * The currency of the invoice.
+     */
+    moneda_dr: string | null;
+    /**
+     * Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is stated.
+     */
+    equivalencia_dr: string | null;
+    /**
+     * The method of payment of the invoice.
+     */
+    metodo_pago_dr: string | null;
+    /**
+     * Which instalment it is.
+     */
+    num_parcialidad: string | null;
+    /**
+     * What was owed before.
+     */
+    imp_saldo_ant: string | null;
+    /**
+     * What was paid.
+     */
+    imp_pagado: string | null;
+    /**
+     * What is owed afterwards.
+     */
+    imp_saldo_insoluto: string | null;
+    /**
+     * Whether the payment is subject to tax (c_ObjetoImp).
+     */
+    objeto_imp_dr: string | null;
+    /**
+     * The taxes of the paid part.
+     */
+    impuestos_dr: ListedCfdiConceptoImpuestos;
+};
+
+export type ListedCfdiPago = {
+    /**
+     * Local time, as the complement states it.
+     */
+    fecha_pago: string;
+    /**
+     * How it was paid (c_FormaPago).
+     */
+    forma_pago_p: string | null;
+    /**
+     * The currency of the payment.
+     */
+    moneda_p: string | null;
+    /**
+     * The exchange rate of the payment to MXN.
+     */
+    tipo_cambio_p: string | null;
+    /**
+     * The amount.
+     */
+    monto: string | null;
+    /**
+     * The number of the operation.
+     */
+    num_operacion: string | null;
+    /**
+     * The invoices that the payment is for.
+     */
+    documentos: Array<ListedCfdiPagoDocumento>;
+};
+
+export type ListedCfdiRelacionado = {
+    /**
+     * How they are related (c_TipoRelacion).
+     */
+    tipo_relacion: string;
+    /**
+     * The UUID of the CFDI (folio fiscal).
+     */
+    uuid: string;
+};
 
 export type CfdiMonthlySummaryBasis = {
     /**
@@ -9205,38 +10204,15 @@ export type CfdiDetailInformacionGlobal = {
     anio: string | null;
 };
 
-export type CfdiDetailImpuestosTraslado = {
-    /**
-     * 001 (ISR), 002 (IVA) or 003 (IEPS).
-     */
-    impuesto: string;
-    /**
-     * How the tax is computed: Tasa, Cuota or Exento.
-     */
-    tipo_factor: string | null;
-    /**
-     * A ratio, such as 0.160000.
-     */
-    tasa_o_cuota: string | null;
-    /**
-     * What the tax is computed of.
-     */
-    base: string | null;
-    /**
-     * The amount.
-     */
-    importe: string | null;
-};
-
 export type CfdiDetailImpuestos = {
     /**
      * The transferred taxes.
      */
-    traslados: Array<CfdiDetailImpuestosTraslado>;
+    traslados: Array<ListedCfdiConceptoImpuestosTraslado>;
     /**
      * The withheld taxes.
      */
-    retenciones: Array<CfdiDetailImpuestosTraslado>;
+    retenciones: Array<ListedCfdiConceptoImpuestosTraslado>;
     /**
      * The sum of the transferred taxes.
      */
@@ -9271,114 +10247,6 @@ export type CfdiDetailImpuestosLocales = {
      * The withheld taxes.
      */
     retenciones: Array<CfdiDetailImpuestosLocalesTraslado>;
-};
-
-export type CfdiDetailRelacionado = {
-    /**
-     * How they are related (c_TipoRelacion).
-     */
-    tipo_relacion: string;
-    /**
-     * The UUID of the CFDI (folio fiscal).
-     */
-    uuid: string;
-};
-
-export type CfdiDetailConceptoImpuestos = {
-    /**
-     * The transferred taxes.
-     */
-    traslados: Array<CfdiDetailImpuestosTraslado>;
-    /**
-     * The withheld taxes.
-     */
-    retenciones: Array<CfdiDetailImpuestosTraslado>;
-};
-
-export type CfdiDetailConceptoIedu = {
-    /**
-     * The name of the student.
-     */
-    nombre_alumno: string | null;
-    /**
-     * The CURP of a person; null of a company.
-     */
-    curp: string | null;
-    /**
-     * The level of education.
-     */
-    nivel_educativo: string | null;
-    /**
-     * The authorization of the school (RVOE).
-     */
-    aut_rvoe: string | null;
-    /**
-     * The RFC of who pays.
-     */
-    rfc_pago: string | null;
-};
-
-export type CfdiDetailConcepto = {
-    /**
-     * The product or service (c_ClaveProdServ).
-     */
-    clave_prod_serv: string | null;
-    /**
-     * The issuer’s number of the product.
-     */
-    no_identificacion: string | null;
-    /**
-     * The quantity.
-     */
-    cantidad: string | null;
-    /**
-     * The unit (c_ClaveUnidad).
-     */
-    clave_unidad: string | null;
-    /**
-     * The unit, as the issuer wrote it.
-     */
-    unidad: string | null;
-    /**
-     * The description.
-     */
-    descripcion: string | null;
-    /**
-     * The price of one unit.
-     */
-    valor_unitario: string | null;
-    /**
-     * The amount.
-     */
-    importe: string | null;
-    /**
-     * The discount.
-     */
-    descuento: string | null;
-    /**
-     * Whether the line is subject to tax (c_ObjetoImp).
-     */
-    objeto_imp: string | null;
-    /**
-     * The taxes.
-     */
-    impuestos: CfdiDetailConceptoImpuestos;
-    /**
-     * The RFC of the third party on whose account it is.
-     */
-    a_cuenta_terceros_rfc: string | null;
-    /**
-     * The property tax account.
-     */
-    cuenta_predial: Array<string>;
-    /**
-     * The customs documents.
-     */
-    pedimentos: Array<string>;
-    /**
-     * Whose tuition the line is (complement iedu, instEducativas). Null without it.
-     */
-    iedu: CfdiDetailConceptoIedu | null;
 };
 
 export type CfdiDetailPagoDocumento = {
@@ -9429,7 +10297,7 @@ export type CfdiDetailPagoDocumento = {
     /**
      * The taxes of the paid part.
      */
-    impuestos_dr: CfdiDetailConceptoImpuestos;
+    impuestos_dr: ListedCfdiConceptoImpuestos;
 };
 
 export type CfdiDetailPago = {
@@ -9644,6 +10512,8 @@ export type RepseScenarioActividade = {
     folio: string;
 };
 
+export type BlacklistScenarioSource = 'sat_69b' | 'sat_69b_bis' | 'sat_69_firmes' | 'sat_69_exigibles' | 'sat_69_no_localizados' | 'sat_69_sentencias' | 'sat_69_cancelados' | 'sat_69_condonados' | 'sat_csd_sin_efectos';
+
 export type ListConcentrationEntriesFigure = 'total' | 'invoice_count' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
 export type ListRiskEntriesFigure = 'missing_rate' | 'dof_rate' | 'not_counted';
@@ -9776,7 +10646,7 @@ export type WebhookPage = {
     next_cursor: string | null;
 };
 
-export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'webhook.test';
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'webhook.test';
 
 export type WebhookDeliveryPage = {
     /**
@@ -9793,7 +10663,7 @@ export type WebhookDeliveryPage = {
     next_cursor: string | null;
 };
 
-export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | WebhookTestEvent;
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | WebhookTestEvent;
 
 export type EventPage = {
     /**
@@ -9921,6 +10791,21 @@ export type FiscalEntityPage = {
      * The items.
      */
     data: Array<FiscalEntity>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type RunProgressPage = {
+    /**
+     * The items.
+     */
+    data: Array<RunProgress>;
     /**
      * Whether more items follow. Continue with next_cursor while this is true.
      */
@@ -11759,6 +12644,55 @@ export type UpdateExtractorResponses = {
 
 export type UpdateExtractorResponse = UpdateExtractorResponses[keyof UpdateExtractorResponses];
 
+export type PreviewExtractorData = {
+    body: ExtractorDraft;
+    path?: never;
+    query?: never;
+    url: '/v1/extractors/preview';
+};
+
+export type PreviewExtractorErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type PreviewExtractorError = PreviewExtractorErrors[keyof PreviewExtractorErrors];
+
+export type PreviewExtractorResponses = {
+    /**
+     * OK
+     */
+    200: ExtractorPreview;
+};
+
+export type PreviewExtractorResponse = PreviewExtractorResponses[keyof PreviewExtractorResponses];
+
 export type RunExtractorData = {
     body?: never;
     headers?: {
@@ -11873,6 +12807,235 @@ export type ListRunsResponses = {
 };
 
 export type ListRunsResponse = ListRunsResponses[keyof ListRunsResponses];
+
+export type CancelRunData = {
+    body?: never;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The identifier of the run.
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/v1/runs/{run_id}/cancel';
+};
+
+export type CancelRunErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no run with this identifier. Runs are kept for 30 days.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CancelRunError = CancelRunErrors[keyof CancelRunErrors];
+
+export type CancelRunResponses = {
+    /**
+     * OK
+     */
+    200: CancelledRun;
+};
+
+export type CancelRunResponse = CancelRunResponses[keyof CancelRunResponses];
+
+export type GetRunData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the run.
+         */
+        run_id: string;
+    };
+    query?: never;
+    url: '/v1/runs/{run_id}';
+};
+
+export type GetRunErrors = {
+    /**
+     * An identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no run with this identifier. Runs are kept for 30 days.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type GetRunError = GetRunErrors[keyof GetRunErrors];
+
+export type GetRunResponses = {
+    /**
+     * OK
+     */
+    200: RunProgress;
+};
+
+export type GetRunResponse = GetRunResponses[keyof GetRunResponses];
+
+export type CreateExtractionData = {
+    body: ExtractionDraft;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: never;
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/extractions';
+};
+
+export type CreateExtractionErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and what makes it active). A connection that an unpaid invoice paused can still be read.
+     */
+    404: Problem;
+    /**
+     * A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again. The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type CreateExtractionError = CreateExtractionErrors[keyof CreateExtractionErrors];
+
+export type CreateExtractionResponses = {
+    /**
+     * OK
+     */
+    202: RunProgress;
+};
+
+export type CreateExtractionResponse = CreateExtractionResponses[keyof CreateExtractionResponses];
+
+export type ListEntityRunsData = {
+    body?: never;
+    path: {
+        /**
+         * An identifier with the prefix `fe_`, or its UUID form.
+         */
+        fiscal_entity_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+    };
+    url: '/v1/fiscal-entities/{fiscal_entity_id}/runs';
+};
+
+export type ListEntityRunsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no connection to this fiscal entity.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListEntityRunsError = ListEntityRunsErrors[keyof ListEntityRunsErrors];
+
+export type ListEntityRunsResponses = {
+    /**
+     * OK
+     */
+    200: RunProgressPage;
+};
+
+export type ListEntityRunsResponse = ListEntityRunsResponses[keyof ListEntityRunsResponses];
 
 export type ListSyncData = {
     body?: never;
@@ -14775,6 +15938,10 @@ export type SearchCfdiData = {
          * Whether the issuer and the receiver are the same RFC.
          */
         to_itself?: boolean;
+        /**
+         * What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.
+         */
+        include?: string;
     };
     url: '/v1/cfdi';
 };
@@ -18010,6 +19177,65 @@ export type PublishAtRegistryResponses = {
 
 export type PublishAtRegistryResponse = PublishAtRegistryResponses[keyof PublishAtRegistryResponses];
 
+export type PublishOnBlacklistData = {
+    body: BlacklistScenario;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/test-helpers/blacklists';
+};
+
+export type PublishOnBlacklistErrors = {
+    /**
+     * The body is not JSON.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The list is not loaded yet (`blacklist.not_loaded`), or others keep changing it at the same time. A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type PublishOnBlacklistError = PublishOnBlacklistErrors[keyof PublishOnBlacklistErrors];
+
+export type PublishOnBlacklistResponses = {
+    /**
+     * OK
+     */
+    200: Accepted;
+};
+
+export type PublishOnBlacklistResponse = PublishOnBlacklistResponses[keyof PublishOnBlacklistResponses];
+
 export type SendToMailboxData = {
     body: MailboxScenario;
     headers?: {
@@ -18269,6 +19495,42 @@ export type OnBlacklistChangedWebhookPayload = BlacklistChangedEvent;
 export type OnBlacklistChangedWebhookRequest = {
     body: OnBlacklistChangedWebhookPayload;
     key: 'blacklist.changed';
+    path?: never;
+    query?: never;
+};
+
+export type OnExtractionCompletedWebhookPayload = ExtractionCompletedEvent;
+
+export type OnExtractionCompletedWebhookRequest = {
+    body: OnExtractionCompletedWebhookPayload;
+    key: 'extraction.completed';
+    path?: never;
+    query?: never;
+};
+
+export type OnExtractionFailedWebhookPayload = ExtractionFailedEvent;
+
+export type OnExtractionFailedWebhookRequest = {
+    body: OnExtractionFailedWebhookPayload;
+    key: 'extraction.failed';
+    path?: never;
+    query?: never;
+};
+
+export type OnAlertRaisedWebhookPayload = AlertRaisedEvent;
+
+export type OnAlertRaisedWebhookRequest = {
+    body: OnAlertRaisedWebhookPayload;
+    key: 'alert.raised';
+    path?: never;
+    query?: never;
+};
+
+export type OnAlertResolvedWebhookPayload = AlertResolvedEvent;
+
+export type OnAlertResolvedWebhookRequest = {
+    body: OnAlertResolvedWebhookPayload;
+    key: 'alert.resolved';
     path?: never;
     query?: never;
 };
