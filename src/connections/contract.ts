@@ -213,7 +213,12 @@ export const FiscalEntityBatchAnswer = z
   .strictObject({
     data: z.array(BatchResult).meta({ description: doc('A result for each RFC, in the order of the request.') }),
     counts: z
-      .strictObject({ connected: z.int(), already_connected: z.int(), refused: z.int(), not_attempted: z.int() })
+      .strictObject({
+        connected: z.int().meta({ description: doc('How many RFCs were connected.') }),
+        already_connected: z.int().meta({ description: doc('How many RFCs were connected before.') }),
+        refused: z.int().meta({ description: doc('How many RFCs were refused.') }),
+        not_attempted: z.int().meta({ description: doc('How many RFCs the request did not come to. Send them again.') }),
+      })
       .meta({ description: doc('How many RFCs have each result.') }),
   })
   .meta({ id: 'FiscalEntityBatchAnswer' })

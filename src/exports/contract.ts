@@ -23,9 +23,11 @@ export const NewExport = z
   .strictObject({
     fiscal_entity_id: FiscalEntityId,
     kind: Kind,
-    format: Format,
+    format: Format.meta({
+      description: doc('The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.'),
+    }),
     filters: CfdiFilters.optional().meta({
-      description: doc('Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.'),
+      description: doc('Those of `GET /v1/cfdi`, by the same names. All documents without any.'),
     }),
   })
   .superRefine((sent, context) => {

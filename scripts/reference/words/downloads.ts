@@ -89,4 +89,13 @@ export const DOWNLOADS: Record<string, string> = {
   'Obligations.key': 'The key of the rule.',
   'Listed.source': 'The list.',
   'CustomBlacklist.source': 'The name of the list where lists are told apart.',
+  export_id: 'The identifier of the export.',
+  'Export.export_id': 'The identifier of the export.',
+  'Export.format': 'The format of its content.',
+  'PreviewedRfc.sources': 'What would be fetched of each data source.',
+  'CancelledRun.jobs': 'How many downloads of the run are in each state now.',
+  'RunProgress.jobs': 'How many downloads of the run are in each state.',
+  'SyncStatus.jobs': 'How many downloads of the RFC that you asked for are in each state.',
+  'CfdiHistoryEvent.event': 'What happened.',
+  'CfdiKnownDay.is_substituted': 'Whether a valid document was known to substitute it.',
 }

@@ -26,4 +26,6 @@ export const OPERATIONS: Record<string, string> = {
   getBilling: 'The state follows from the plan, the paid seats and the dates; it decides whether downloads go on.',
   getBillingPlan: 'A limit of null means that there is none.',
   listBillingRfcs: 'Each RFC that is connected, and whether it uses a seat.',
+  listExports: 'Exports that are being made, and those whose content is kept or was not made.',
+  getExport: 'How far the export is. Its content can be read when the state is `ready`, for seven days.',
 }
