@@ -33,6 +33,7 @@ const QUEUES = [
   'dispatch',
   'downloads',
   'downloads-spread',
+  'exports',
   'imports',
   'reports',
   'repse',
@@ -40,7 +41,7 @@ const QUEUES = [
   'tasks',
   'webhooks',
 ].map((name) => `fiscal-live-${name}`)
-const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS']
+const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'SESSION_KEYS', 'WEBHOOK_KEYS']
 
 const migrationsOf = (folder: string): string =>
   readdirSync(join(clone.folder, 'migrations', folder))
@@ -115,7 +116,7 @@ describe('npm run deploy -- live', () => {
 
     const secrets = secretsNow()
     for (const value of Object.values(secrets)) expect(value).toMatch(/^1:[A-Za-z0-9+/]{43}=$/)
-    expect(new Set(Object.values(secrets)).size).toBe(4)
+    expect(new Set(Object.values(secrets)).size).toBe(5)
     expect(commands.some((command) => command.includes('secret bulk'))).toBe(true)
     const files = readdirSync(clone.folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
     const texts = [first.said, ...commands, ...files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))]

@@ -11,7 +11,7 @@ import Surfaces from '../../surfaces/worker.ts'
 import { basic } from '../support/client.ts'
 import { signUp } from '../support/tenants.ts'
 
-const NAMES = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS']
+const NAMES = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'SESSION_KEYS', 'WEBHOOK_KEYS']
 const context = createExecutionContext()
 
 /** The Workers as they are deployed: the one of surfaces has no secret of its own. */

@@ -137,7 +137,7 @@ export class StandIn {
     const environment = worker?.bindings.find(({ name }) => name === 'ENVIRONMENT')?.text
     const isMigrated = [...this.databases.values()].every(({ sqlite }) => migrationsIn(sqlite) !== '')
     const isFed = [...this.queues.values()].every(({ consumers }) => consumers.length === 1)
-    const isUp = worker?.secrets.size === 4 && crons.length === 3 && isMigrated && isFed
+    const isUp = worker?.secrets.size === 5 && crons.length === 3 && isMigrated && isFed
     response.writeHead(isUp ? 200 : 503).end(JSON.stringify({ status: isUp ? 'ok' : 'unavailable', environment }))
   }
 

@@ -179,8 +179,11 @@ describe('a JSON body', () => {
     const given = await givenOf(entry, ours)
     const [[name, value]] = Object.entries(entry.row.json!(given)) as [[string, unknown]]
     const rest = JSON.stringify(entry.row.json!(given)).slice(1)
-    expect((await ask(entry, given, { headers: JSON_TYPE, body: `{${JSON.stringify(name)}:[1],${rest}` })).status).toBe(entry.row.answers)
-    const last = `${JSON.stringify({ [name]: value }).slice(0, -1)},${JSON.stringify(name)}:[1]}`
+    // A batch tells of each of its items alone what is wrong with it.
+    const wrong = Array.isArray(value) ? '"x"' : '[1]'
+    const first = `{${JSON.stringify(name)}:${wrong},${rest}`
+    expect((await ask(entry, given, { headers: JSON_TYPE, body: first })).status).toBe(entry.row.answers)
+    const last = `${JSON.stringify({ [name]: value }).slice(0, -1)},${JSON.stringify(name)}:${wrong}}`
     expect((await ask(entry, given, { headers: JSON_TYPE, body: last })).status).toBe(422)
   })
 
