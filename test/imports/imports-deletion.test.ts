@@ -58,7 +58,7 @@ async function listed({ of, fiscal_entity_id }: Importer) {
   )
 }
 const BY_OTHERS = new Set([
-  ...['paid_amount', 'credited_amount', 'balance', 'payment_status', 'last_payment_at', 'fully_paid_at'],
+  ...['paid_amount', 'credited_amount', 'balance', 'balance_mxn', 'payment_status', 'last_payment_at', 'fully_paid_at'],
   ...['is_substituted', 'substituted_not_cancelled'],
 ])
 

@@ -179,7 +179,7 @@ it('an RFC is connected with a CIEC that the tax authority accepts', async () =>
 
 it('each calendar month of each source is downloaded once', async () => {
   const { percent, jobs } = await synced(firm)
-  expect([percent, jobs]).toEqual([100, { queued: 0, running: 0, succeeded: 8, failed: 0, total: 8 }])
+  expect([percent, jobs]).toEqual([100, { queued: 0, running: 0, waiting: 0, succeeded: 8, failed: 0, total: 8 }])
   // Two months of 30 days reach from 20 March back to 19 January. Both extractors wanted them.
   expect(downloads.sort()).toEqual([
     ...['sat_cfdi_issued 2026-01', 'sat_cfdi_issued 2026-02', 'sat_cfdi_issued 2026-03'],

@@ -21,8 +21,6 @@ interface MonthOfSource {
 const JOBS = 'cross join json_each(f.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m'
 const named = (name: string): string => `json_each(?1) a cross join extractions ${name}
   on ${name}.organization_id = a.value->>1 and ${name}.entity = a.value->>0 and ${name}.run_id = a.value->>2`
-/** Runs of one instant are planned together. */
-const RUNS_TOGETHER = 5
 
 /** Reads the jobs of extractions, and the months of those of the same instant before them. A job that is forgotten has succeeded. */
 export async function readEndedExtractions(
@@ -41,10 +39,13 @@ export async function readEndedExtractions(
       .bind(json),
     ledger
       .prepare(
-        `select a.key as n, x.key as source, m.value as month from ${named('e')}
-         cross join extractions f on f.organization_id = e.organization_id and f.entity = e.entity and f.run_id in (
-           select run_id from extractions where organization_id = e.organization_id and entity = e.entity and run_id < e.run_id
-           order by run_id desc limit ${RUNS_TOGETHER}) and f.instant = e.instant ${JOBS}`,
+        `with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
+           select a.key, e.organization_id, e.entity, e.run_id, e.instant, null from ${named('e')}
+           union all
+           select p.n, b.organization_id, b.entity, b.run_id, b.instant, b.jobs from together p cross join extractions b
+             on b.organization_id = p.organization_id and b.entity = p.entity and b.instant = p.instant and b.run_id = (
+               select max(run_id) from extractions where organization_id = p.organization_id and entity = p.entity and run_id < p.run_id))
+         select f.n, x.key as source, m.value as month from together f ${JOBS}`,
       )
       .bind(json),
   ])
