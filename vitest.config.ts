@@ -188,7 +188,11 @@ const JOURNEYS = [
     'test/downloads/counts/own-counts.test.ts',
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
-  ...['test/billing/invoices/invoices.test.ts', 'test/cfdi/search/{search,search-cost,pages}.test.ts', 'test/cfdi/changes/histories.test.ts'],
+  ...[
+    'test/billing/invoices/invoices.test.ts',
+    'test/cfdi/search/{search,search-cost,pages}.test.ts',
+    'test/cfdi/changes/histories.test.ts',
+  ],
   ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/{verification,reaches}.test.ts', 'test/watch/watch.test.ts'],
   ...[
     'test/platform/http/{matrix-bodies,matrix-queries,csv}.test.ts',
@@ -197,7 +201,11 @@ const JOURNEYS = [
   ],
   ...['test/extractors/ticks/{ticks,ticks-cost}.test.ts', 'test/repse/rounds.test.ts', 'test/visibility/sources.test.ts'],
   ...['test/downloads/completeness/coverage.test.ts', 'test/downloads/conversation/lacking.test.ts', 'test/downloads/data-status.test.ts'],
-  ...['test/imports/{imports-budget,uploads}.test.ts', 'test/exports/{kills,exports}.test.ts', 'test/blacklists/loading/load-parts.test.ts'],
+  ...[
+    'test/imports/{imports-budget,uploads}.test.ts',
+    'test/exports/{kills,exports}.test.ts',
+    'test/blacklists/loading/load-parts.test.ts',
+  ],
   ...['test/webhooks/relay/{fan-out,poison}.test.ts', 'test/fetcher/{documents,kills}.test.ts'],
   ...['equality', 'concentration', 'efos-exposure', 'financing', 'fx-exposure', 'risk', 'vat-position', 'withholdings'].map(
     (name) => `test/insight/${name}.test.ts`,

@@ -276,6 +276,8 @@ export class Operations extends HeyApiClient {
     
     /**
      * List exports, newest first
+     *
+     * Exports that are being made, and those whose content is kept or was not made.
      */
     public listExports<ThrowOnError extends boolean = true>(options?: Options<ListExportsData, ThrowOnError>): RequestResult<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ListExportsResponses, ListExportsErrors, ThrowOnError, 'data'>({
@@ -320,6 +322,8 @@ export class Operations extends HeyApiClient {
     
     /**
      * Get an export with its progress
+     *
+     * How far the export is. Its content can be read when the state is `ready`, for seven days.
      */
     public getExport<ThrowOnError extends boolean = true>(options: Options<GetExportData, ThrowOnError>): RequestResult<GetExportResponses, GetExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).get<GetExportResponses, GetExportErrors, ThrowOnError, 'data'>({

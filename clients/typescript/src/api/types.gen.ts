@@ -2697,6 +2697,9 @@ export type CfdiFilters = {
 };
 
 export type Export = {
+    /**
+     * The identifier of the export.
+     */
     export_id: string;
     /**
      * The identifier of the fiscal entity: your connection to an RFC.
@@ -2706,6 +2709,9 @@ export type Export = {
      * What kind it is.
      */
     kind: ExportKind;
+    /**
+     * The format of its content.
+     */
     format: ExportFormat;
     /**
      * Those of the request.
@@ -5232,6 +5238,9 @@ export type PreviewedRfc = {
      * The RFC: the tax id of a company (12 characters) or of a person (13 characters).
      */
     rfc: string;
+    /**
+     * What would be fetched of each data source.
+     */
     sources: Array<PreviewedSource>;
     /**
      * What the organization can read now.
@@ -5576,6 +5585,9 @@ export type CancelledRun = {
      * The last day of a range that was asked for; null otherwise.
      */
     to: string | null;
+    /**
+     * How many downloads of the run are in each state now.
+     */
     jobs: RunJobCounts;
     /**
      * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
@@ -5678,6 +5690,9 @@ export type RunProgress = {
      * The last day of a range that was asked for; null otherwise.
      */
     to: string | null;
+    /**
+     * How many downloads of the run are in each state.
+     */
     jobs: RunJobCounts;
     /**
      * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
@@ -5758,6 +5773,9 @@ export type SyncStatus = {
      * The same in Spanish, with times in the time zone of the organization.
      */
     message_es: string;
+    /**
+     * How many downloads of the RFC that you asked for are in each state.
+     */
     jobs: SyncJobCounts;
     /**
      * Percentage of the jobs that have ended, rounded down; 100 without jobs.
@@ -8016,6 +8034,9 @@ export type CfdiHistory = {
 };
 
 export type CfdiHistoryEvent = {
+    /**
+     * What happened.
+     */
     event: CfdiHistoryEventName;
     /**
      * When it happened. Null when that is not known.
@@ -8053,6 +8074,9 @@ export type CfdiKnownDay = {
      * Whether the XML is held.
      */
     has_xml: boolean;
+    /**
+     * Whether a valid document was known to substitute it.
+     */
     is_substituted: boolean;
 };
 
@@ -9568,9 +9592,21 @@ export type FiscalEntityWarning = {
 };
 
 export type FiscalEntityBatchAnswerCounts = {
+    /**
+     * How many RFCs were connected.
+     */
     connected: number;
+    /**
+     * How many RFCs were connected before.
+     */
     already_connected: number;
+    /**
+     * How many RFCs were refused.
+     */
     refused: number;
+    /**
+     * How many RFCs the request did not come to. Send them again.
+     */
     not_attempted: number;
 };
 
@@ -10545,9 +10581,12 @@ export type CreateExportRequest = {
      * What kind it is.
      */
     kind: ExportKind;
+    /**
+     * The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.
+     */
     format: ExportFormat;
     /**
-     * Those of `GET /v1/cfdi`, by the same names and as texts. All documents without any.
+     * Those of `GET /v1/cfdi`, by the same names. All documents without any.
      */
     filters?: CfdiFilters;
 };
@@ -11806,6 +11845,9 @@ export type CreateExportResponse = CreateExportResponses[keyof CreateExportRespo
 export type DeleteExportData = {
     body?: never;
     path: {
+        /**
+         * The identifier of the export.
+         */
         export_id: string;
     };
     query?: never;
@@ -11849,6 +11891,9 @@ export type DeleteExportResponse = DeleteExportResponses[keyof DeleteExportRespo
 export type GetExportData = {
     body?: never;
     path: {
+        /**
+         * The identifier of the export.
+         */
         export_id: string;
     };
     query?: never;
@@ -11892,6 +11937,9 @@ export type GetExportResponse = GetExportResponses[keyof GetExportResponses];
 export type ReadExportData = {
     body?: never;
     path: {
+        /**
+         * The identifier of the export.
+         */
         export_id: string;
     };
     query?: never;
