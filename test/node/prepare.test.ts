@@ -38,7 +38,7 @@ describe('on a fresh clone', () => {
     await until('the service answers', 60_000, () => isUp(`http://127.0.0.1:${port}`))
     const customer = await Customer.signUp(`http://127.0.0.1:${port}`, 'Despacho Uno')
     expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)
-    expect(readFileSync(join(clone.folder, '.dev.vars'), 'utf8')).toMatch(/^(\w+_KEYS=1:.{44}\n){4}$/)
+    expect(readFileSync(join(clone.folder, '.dev.vars'), 'utf8')).toMatch(/^(\w+_KEYS=1:.{44}\n){5}$/)
     expect(run.said).toContain(
       'Requests alone are answered here. `npm start` keeps its own state in .state and also does the background work.',
     )

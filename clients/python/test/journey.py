@@ -8,6 +8,7 @@ import json
 import sys
 import time
 import uuid
+from typing import cast
 
 from fiscal_data import FiscalData, FiscalDataError, is_signed, pages, rows, types
 
@@ -35,7 +36,8 @@ def main(base_url: str, email: str) -> None:
         page_count = 0
         for page in pages(lambda at: api.search_cfdi(fiscal_entity_id=fiscal_entity_id, limit=50, cursor=at)):
             page_count += 1
-            for one in page["data"]:
+            # Without `fields` a row is whole.
+            for one in cast("list[types.Cfdi]", page["data"]):
                 listed[one["uuid"]] = one
 
         row_count = sum(1 for _ in rows(lambda at: api.list_fiscal_entities(limit=1, cursor=at)))

@@ -23,7 +23,8 @@ const listed = new Map<string, Cfdi>()
 let pageCount = 0
 for await (const page of pages((cursor) => api.searchCfdi({ query: { fiscal_entity_id, limit: 50, ...(cursor && { cursor }) } }))) {
   pageCount++
-  for (const cfdi of page.data) listed.set(cfdi.uuid, cfdi)
+  // Without `fields` a row is whole.
+  for (const cfdi of page.data as Cfdi[]) listed.set(cfdi.uuid, cfdi)
 }
 let rowCount = 0
 for await (const _ of rows((cursor) => api.listFiscalEntities({ query: { limit: 1, ...(cursor && { cursor }) } }))) rowCount++
