@@ -83,6 +83,8 @@ const isLate = ({ fecha, issued_at, certified_at }: Any, ran: readonly number[])
 
 /** A refused CIEC of B becomes known with the one that A gives, or at B's next login. */
 const isOfCiec = (key: string | undefined): boolean => key === 'connection.ciec_invalid' || key === 'fiscal_entity.ciec_invalid'
+/** So do the alert about it and its events. */
+const isAlertOfCiec = ({ event, kind }: Any): boolean => /^alert\./.test(event) && kind === 'connection.invalid'
 
 /**
  * Sets apart what depends on the moment at which a cancellation becomes known, which may be earlier when A's download finds it: the events
@@ -132,10 +134,11 @@ function separated(answers: Any, bare: Player['bare']): Any {
     payments: answers.payments
       .filter(({ body }: Any) => vigentes.has(body.uuid))
       .map(({ status, body }: Any) => ({ status, body: { ...body, data: body.data.filter(isApplied) } })),
-    events: answers.events.filter(({ event }: Any) => !isOfCancellation(event) && !isOfCiec(event)).map(numbered),
+    events: answers.events.filter((one: Any) => !isOfCancellation(one.event) && !isOfCiec(one.event) && !isAlertOfCiec(one)).map(numbered),
     deliveries: answers.deliveries.map((list: Any[]) =>
       list.filter(({ event_key }) => !isOfCancellation(event_key) && !isOfCiec(event_key)),
     ),
+    alerts: answers.alerts.filter(({ kind }: Any) => kind !== 'connection.invalid'),
     audit: answers.audit.filter(({ action }: Any) => !isOfCiec(action)),
     late: new Set(answers.cfdi.filter((one: Any) => isLate(one, ran)).map(({ uuid }: Any) => uuid)),
     ciec_invalid: answers.events.filter(({ event }: Any) => isOfCiec(event)).length,
