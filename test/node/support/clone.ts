@@ -36,13 +36,17 @@ export function unconfigured(text: string): string {
   return local! + withoutHosts(test!) + withoutBilling(withoutHosts(live!))
 }
 
+/** Other tests write configurations for wrangler, and rename them, while files are copied. */
+export const isKept = (path: string): boolean => !/\/wrangler\.json[^/]*$/.test(path)
+
 /** A fresh clone of this repository in a folder of its own, after `npm ci`. */
 export class Clone {
   folder = mkdtempSync(join(tmpdir(), 'clone-'))
   #children: ChildProcess[] = []
 
   constructor() {
-    for (const name of COPIED) cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, verbatimSymlinks: true })
+    for (const name of COPIED)
+      cpSync(join(ROOT, name), join(this.folder, name), { recursive: true, verbatimSymlinks: true, filter: isKept })
     symlinkSync(join(ROOT, 'node_modules'), join(this.folder, 'node_modules'))
     this.configuration = unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8'))
   }
