@@ -195,7 +195,7 @@ const JOURNEYS = [
   ],
   ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/{verification,reaches}.test.ts', 'test/watch/watch.test.ts'],
   ...[
-    'test/platform/http/{matrix-bodies,matrix-queries,csv}.test.ts',
+    'test/platform/http/{matrix,matrix-bodies,matrix-queries,csv}.test.ts',
     'test/platform/idempotency/*.test.ts',
     'test/platform/secrets.test.ts',
   ],
