@@ -190,6 +190,8 @@ const JOURNEYS = [
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],
   ...[
     'test/billing/invoices/invoices.test.ts',
+    'test/billing/entitlements.test.ts',
+    'test/identity/team/team.test.ts',
     'test/cfdi/search/{search,search-cost,pages}.test.ts',
     'test/cfdi/changes/histories.test.ts',
   ],
