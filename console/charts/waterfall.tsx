@@ -43,7 +43,7 @@ export function Waterfall({ label, falls }: { label: string; falls: readonly Fal
                 <>
                   {joined !== undefined && is !== 'result' && <line class={css.join} x1={x(joined)} x2={x(joined)} y1="0" y2="24" />}
                   <rect
-                    class={is === 'result' ? css.end : is === 'sum' ? css.hollow : charts[series]}
+                    class={is === 'result' ? css.end : is === 'sum' ? css.hollow : series === 'idle' ? css.mute : charts[series]}
                     x={Math.min(from, to)}
                     y={is === 'sum' ? 42 : 24}
                     width={Math.max(2, Math.abs(to - from))}

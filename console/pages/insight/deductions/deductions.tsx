@@ -140,7 +140,9 @@ function All({ at: { fiscal_entity_id, own } }: { at: At }) {
               {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
               {first.totals.length > 0 && <Totals rows={first.totals} />}
               {rows.length > 0 ? <Rows rows={rows} fiscal_entity_id={fiscal_entity_id} /> : <Empty title={t.none} lead={t.noneLead} />}
-              <More list={list} />
+              <div class={css.bar}>
+                <More list={list} />
+              </div>
               <Basis of={first} />
             </>
           )

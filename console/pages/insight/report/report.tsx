@@ -17,6 +17,7 @@ import { useZone } from '../../../session.ts'
 import { catalogQuery } from '../reports/reports.tsx'
 import { words as catalogWords } from '../reports/words.ts'
 import { Basis, Incomplete } from '../surface/quality.tsx'
+import css from '../surface/surface.module.css'
 import { type At, Surface } from '../surface/surface.tsx'
 import { Cell, isEnd, type Row } from './cell.tsx'
 import { SHAPES } from './columns.ts'
@@ -150,7 +151,9 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
             </Panel>
             <Incomplete of={data.data_quality} />
             {rows.length === 0 ? <Empty title={t.none} lead={t.noneLead} /> : <Rows report={report} rows={rows} />}
-            <More list={list} />
+            <div class={css.bar}>
+              <More list={list} />
+            </div>
             <Basis of={{ ...data, as_of: source_watermark }} />
           </>
         )

@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
-import { Link } from 'wouter-preact'
+import { Link, useSearchParams } from 'wouter-preact'
 import type { InsightEntriesPage, InsightEntry } from '../../../api/routes.d.ts'
 import { decimal, exact, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -98,6 +98,8 @@ function List({ own, path, read, sum }: { own: Record<string, string> } & Pick<P
 /** The documents behind a figure of a surface, with the part that each adds to it. */
 export function Entries({ path, figure, parameters, names, about, read, sum }: Props) {
   const t = useWords(words)
+  const [asked] = useSearchParams()
+  const shown = { figure, ...Object.fromEntries(asked) } as Record<string, string>
   const ownOf = ({ own, fiscal_entity_id }: At) => ({ fiscal_entity_id, figure, ...own('figure', ...parameters) })
   const aboutOf = (own: Record<string, string>) =>
     [
@@ -107,7 +109,7 @@ export function Entries({ path, figure, parameters, names, about, read, sum }: P
     ].filter(Boolean)
   return (
     <Surface
-      title={t.entries}
+      title={[names[shown['figure']!] ?? shown['figure'], ...aboutOf(shown)].join(' · ')}
       lead={t.entriesLead}
       actions={({ own, fiscal_entity_id }) => (
         <ButtonLink
@@ -117,15 +119,7 @@ export function Entries({ path, figure, parameters, names, about, read, sum }: P
         </ButtonLink>
       )}
     >
-      {(at) => {
-        const own = ownOf(at)
-        return (
-          <>
-            <h2>{[names[own.figure] ?? own.figure, ...aboutOf(own)].join(' · ')}</h2>
-            <List own={own} path={path} read={read} sum={sum} />
-          </>
-        )
-      }}
+      {(at) => <List own={ownOf(at)} path={path} read={read} sum={sum} />}
     </Surface>
   )
 }

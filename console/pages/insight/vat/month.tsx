@@ -18,13 +18,17 @@ export const isReal = ({ is_partial, data_status: { issued, received } }: VatMon
   !is_partial && issued === 'complete' && received === 'complete'
 
 /** Whether a month is actual or an estimate, and of what it waits. */
-export function Status({ row }: { row: VatMonth }) {
+export function Status({ row, isShort = false }: { row: VatMonth; isShort?: boolean }) {
   const t = useWords(words)
   const { is_partial, through_date, data_status } = row
   return (
     <span class={css.badges}>
-      {isReal(row) && <Badge tone="good">{t.real}</Badge>}
-      {!isReal(row) && <Badge tone="wait">{is_partial && through_date ? t.estimated(day(through_date)) : t.estimatedOnly}</Badge>}
+      {isReal(row) && <Badge tone="good">{isShort ? t.realShort : t.real}</Badge>}
+      {!isReal(row) && (
+        <Badge tone="wait">
+          {is_partial && through_date ? t.estimated(day(through_date)) : isShort ? t.estimatedShort : t.estimatedOnly}
+        </Badge>
+      )}
       {DIRECTIONS.filter((one) => data_status[one] !== 'complete').map((one) => (
         <Badge key={one} tone={DATA[data_status[one]]}>
           {t.statusOf(t[one], t.status[data_status[one]])}

@@ -72,7 +72,7 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
             })),
             { name: t.creditable, end: true, cell: ({ acreditable }) => money(acreditable) },
             { name: t.difference, end: true, cell: ({ diferencia }) => money(diferencia) },
-            { name: t.data, cell: (row) => <Status row={row} /> },
+            { name: t.data, cell: (row) => <Status row={row} isShort /> },
           ]}
         />
       </Panel>

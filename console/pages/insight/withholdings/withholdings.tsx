@@ -100,7 +100,9 @@ function All({ at }: { at: At }) {
               ) : (
                 <Empty title={t.none} lead={t.noneLead} />
               )}
-              <More list={list} />
+              <div class={surface.bar}>
+                <More list={list} />
+              </div>
               <Basis of={first} />
             </>
           )
