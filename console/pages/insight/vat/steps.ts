@@ -1,11 +1,15 @@
 import type { VatMonth } from '../../../api/routes.d.ts'
-import type { Series } from '../../../charts/bars.tsx'
 import { sizeOf } from '../../../charts/scale.ts'
-import type { Fall } from '../../../charts/waterfall.tsx'
+
+type Series = 'issued' | 'received' | 'bad' | 'wait' | 'idle'
 
 /** A step from what was collected to the balance: a figure of the API, and between which heights its bar stands. */
-export interface Step extends Pick<Fall, 'sign' | 'series' | 'levels' | 'is'> {
+export interface Step {
   key: StepName
+  sign: '+' | '−' | '×' | '='
+  series: Series
+  levels: readonly [from: number, to: number] | undefined
+  is?: 'sum' | 'result'
   /** As the API says it; null while it is not known. */
   text: string | null
   drilldown?: string | undefined
