@@ -7,6 +7,10 @@ export type Kind = 'name' | 'month' | 'day' | 'money' | 'count' | 'percent' | 'd
 export interface Shape {
   /** Of compliance, which has rows of several kinds. */
   kind?: string
+  /** Rows come oldest first; these are read from the newest on. */
+  isReversed?: true
+  /** Of which period rows are shown: there are too many to look at all of them. */
+  by?: string
   columns: readonly (readonly [member: string, kind: Kind])[]
 }
 
@@ -16,6 +20,7 @@ const RATES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 
 export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   'fiscal-summary': [
     {
+      isReversed: true,
       columns: [
         ...of('name', 'year'),
         ...of('money', 'ingresos', 'egresos', 'iva_trasladado', 'iva_acreditable', 'iva_retenido_por_clientes', 'iva_retenido_a_terceros'),
@@ -26,6 +31,7 @@ export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   ],
   'revenue-expenses': [
     {
+      isReversed: true,
       columns: [
         ...of('month', 'month'),
         ...of('money', 'net_revenue', 'net_expenses', 'operating_result', 'gross_profit'),
@@ -37,6 +43,7 @@ export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   ],
   'annual-comparison': [
     {
+      isReversed: true,
       columns: [
         ...of('month', 'year'),
         ...of('money', 'issued'),
@@ -96,6 +103,7 @@ export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   ],
   diot: [
     {
+      by: 'period',
       columns: [
         ...of('party', 'rfc'),
         ...of('month', 'period'),
@@ -130,6 +138,7 @@ export const SHAPES: Record<ReportKey, readonly Shape[]> = {
   ],
   payroll: [
     {
+      isReversed: true,
       columns: [
         ...of('month', 'month'),
         ...of('count', 'headcount', 'receipts'),

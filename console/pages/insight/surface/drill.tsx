@@ -12,6 +12,8 @@ export const Drill = ({ to, label, text }: { to: string | undefined; label: stri
     <a href={pageOf(to)} class={isNothing(text) ? css.nil : undefined} aria-label={`${label}: ${text}`}>
       {text}
     </a>
+  ) : isNothing(text) ? (
+    <span class={css.nil}>{text}</span>
   ) : (
     text
   )

@@ -26,7 +26,7 @@ export function Incomplete({ of }: { of: InsightQuality }) {
   if (!isMissing && facts.length === 0) return null
   return (
     <div class={css.note} role="note">
-      <Badge tone={isMissing ? 'wait' : 'idle'}>{t.incomplete}</Badge>
+      <Badge tone={isMissing ? 'wait' : 'idle'}>{isMissing ? t.incomplete : t.cutShort}</Badge>
       <p>
         {isMissing ? t.missing(count(months_missing)) : t.cut} {months_downloading > 0 && t.downloading(count(months_downloading))}
       </p>
