@@ -22,6 +22,13 @@ export function money(amount: string | null | undefined, currency: string | null
   return code === 'MXN' ? shown : `${shown} ${code}`
 }
 
+/** A part of an amount in MXN, which can have fractions of cents: all the digits that count. */
+export const exact = (amount: string): string =>
+  formatOf('exact', (name) => {
+    const own = { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol', maximumFractionDigits: 6 } as const
+    return new Intl.NumberFormat(name, own)
+  }).format(amount as `${number}`)
+
 /** A decimal that is no amount (a rate, a quantity), with all the digits that the API says. */
 export function decimal(text: string | null | undefined): string {
   if (text === null || text === undefined) return NOTHING
@@ -35,6 +42,10 @@ export function percent(ratio: string | number | null | undefined): string {
   if (ratio === null || ratio === undefined) return NOTHING
   return formatOf('percent', (name) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 2 })).format(ratio as number)
 }
+
+/** A ratio with up to six places, as a percentage with all of them. */
+export const rate = (ratio: string): string =>
+  formatOf('rate', (name) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 4 })).format(ratio as `${number}`)
 
 export const count = (value: number | null | undefined): string =>
   value === null || value === undefined ? NOTHING : formatOf('count', (name) => new Intl.NumberFormat(name)).format(value)

@@ -47,6 +47,7 @@ async function idsOf(customer: Customer, fiscal_entity_id: string): Promise<Ids>
     ...(await first('/v1/credentials', 'api_key')),
     ...(await first('/v1/team/members', 'member_id')),
     key: 'vat-position',
+    report: 'diot',
   }
 }
 

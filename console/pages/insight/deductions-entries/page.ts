@@ -1,0 +1,7 @@
+import type { Page } from '../../../pages.ts'
+
+export const page: Page = {
+  path: '/cfdi/deductions/entries',
+  name: { es: 'Documentos de una deducción', en: 'Documents of a deduction' },
+  load: () => import('./entries.tsx'),
+}

@@ -1,0 +1,189 @@
+import { useInfiniteQuery } from '@tanstack/preact-query'
+import { Link } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
+import type { DeductionRow, Deductions, DeductionTotals, paths } from '../../../api/routes.d.ts'
+import { sizeOf } from '../../../charts/scale.ts'
+import { day, money, NOTHING, rate } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { More } from '../../../parts/more.tsx'
+import { Call, Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
+import { Switch } from '../../../parts/switch.tsx'
+import { Table } from '../../../parts/table.tsx'
+import { Drill } from '../surface/drill.tsx'
+import { Basis, Incomplete } from '../surface/quality.tsx'
+import css from '../surface/surface.module.css'
+import { type Asked, type At, Range, Surface } from '../surface/surface.tsx'
+import { words } from './words.ts'
+
+type Query = NonNullable<paths['/v1/cfdi/deductions']['get']['parameters']['query']>
+
+const TONES: Record<DeductionRow['status'], Tone> = { eligible: 'good', capped: 'wait', review: 'going', not_deductible: 'bad' }
+const FIGURES = ['gross_amount', 'deductible_amount', 'review_amount'] as const
+const INCOME = /^\d{1,12}(\.\d{1,6})?$/
+
+function Limit({ row: { limit, used }, name }: { row: DeductionTotals; name: string }) {
+  const t = useWords(words)
+  if (limit === null) return <small>{t.noLimit}</small>
+  return (
+    <span class={css.end}>
+      {t.usedOf(money(used), money(limit))}
+      <progress aria-label={`${t.used}: ${name}`} value={sizeOf(used)} max={sizeOf(limit) || 1} />
+    </span>
+  )
+}
+
+function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
+  const t = useWords(words)
+  const nameOf = ({ year, category }: DeductionTotals) => `${t.categories[category] ?? category} ${year}`
+  return (
+    <Panel flush title={t.totals} lead={t.totalsLead}>
+      <Table<DeductionTotals>
+        label={t.totals}
+        rows={rows}
+        keyOf={({ year, category }) => year + category}
+        columns={[
+          { name: t.category, cell: ({ category }) => <b>{t.categories[category] ?? category}</b> },
+          { name: t.year, cell: ({ year }) => year },
+          ...FIGURES.map((figure) => ({
+            name: t.figure[figure],
+            end: true,
+            cell: (row: DeductionTotals) => (
+              <Drill to={row.drilldown[figure]} label={`${t.figure[figure]}, ${nameOf(row)}`} text={money(row[figure])} />
+            ),
+          })),
+          { name: t.used, end: true, cell: (row) => <Limit row={row} name={nameOf(row)} /> },
+          { name: t.remaining, end: true, cell: ({ remaining }) => money(remaining) },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fiscal_entity_id: string }) {
+  const t = useWords(words)
+  return (
+    <Panel flush title={t.rows}>
+      <Table<DeductionRow>
+        label={t.rows}
+        rows={rows}
+        keyOf={({ uuid }) => uuid}
+        columns={[
+          {
+            name: t.date,
+            cell: ({ uuid, issued_at, counterparty_rfc }) => (
+              <Link
+                href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
+                aria-label={t.open(counterparty_rfc, day(issued_at))}
+                class={css.nowrap}
+              >
+                {day(issued_at)}
+              </Link>
+            ),
+          },
+          { name: t.party, cell: ({ counterparty_rfc }) => counterparty_rfc },
+          {
+            name: t.category,
+            cell: ({ category, uso_cfdi }) => (
+              <span class={css.two}>
+                {category === null ? t.noCategory : (t.categories[category] ?? category)}
+                {uso_cfdi && <small>{`${t.use} ${uso_cfdi}`}</small>}
+              </span>
+            ),
+          },
+          { name: t.figure.gross_amount, end: true, cell: ({ gross_amount }) => money(gross_amount) },
+          {
+            name: t.figure.deductible_amount,
+            end: true,
+            cell: ({ deductible_amount, annual_rate }) => (
+              <span class={css.end}>
+                {money(deductible_amount)}
+                {annual_rate !== null && <small>{t.rate(rate(annual_rate))}</small>}
+              </span>
+            ),
+          },
+          { name: t.state, cell: ({ status }) => <Badge tone={TONES[status]}>{t.status[status]}</Badge> },
+          {
+            name: t.why,
+            cell: ({ reasons }) => (reasons.length > 0 ? <small>{reasons.map((one) => t.reason[one] ?? one).join(' · ')}</small> : NOTHING),
+          },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function All({ at: { fiscal_entity_id, own } }: { at: At }) {
+  const t = useWords(words)
+  const query = { fiscal_entity_id, ...own('from', 'to', 'profile', 'annual_income') }
+  const list = useInfiniteQuery({
+    queryKey: ['deductions', query],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      // An address may hold any text: what the API does not know it refuses, and the page says so.
+      answer(
+        api.GET('/v1/cfdi/deductions', { params: { query: { ...(query as Query), limit: 25, ...(cursor && { cursor }) } } }),
+      ) as Promise<Deductions>,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  })
+  return (
+    <>
+      <Loaded query={list} rows={8}>
+        {({ pages }) => {
+          const first = pages[0]!
+          const rows = pages.flatMap(({ data }) => data)
+          return (
+            <>
+              <Incomplete of={first.data_quality} />
+              {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
+              {first.totals.length > 0 && <Totals rows={first.totals} />}
+              {rows.length > 0 ? <Rows rows={rows} fiscal_entity_id={fiscal_entity_id} /> : <Empty title={t.none} lead={t.noneLead} />}
+              <div class={css.bar}>
+                <More list={list} />
+              </div>
+              <Basis of={first} />
+            </>
+          )
+        }}
+      </Loaded>
+      <Call call={`GET /v1/cfdi/deductions?${new URLSearchParams(query)}`} />
+    </>
+  )
+}
+
+function Bar(asked: Asked) {
+  const t = useWords(words)
+  const { said, change } = asked
+  return (
+    <>
+      <Range {...asked} />
+      <label>
+        {t.income}
+        <input
+          inputMode="decimal"
+          size={12}
+          placeholder={t.incomeHint}
+          value={said('annual_income')}
+          onChange={({ currentTarget: { value } }) => (value === '' || INCOME.test(value)) && change({ annual_income: value })}
+        />
+      </label>
+      <Switch
+        label={t.profile}
+        value={said('profile') || 'auto'}
+        choices={(['auto', 'personal', 'business'] as const).map((one) => [one, t.profiles[one]] as const)}
+        choose={(profile) => change({ profile: profile === 'auto' ? '' : profile })}
+      />
+    </>
+  )
+}
+
+export default function DeductionsPage() {
+  const t = useWords(words)
+  return (
+    <Surface title={t.title} lead={t.lead} bar={Bar}>
+      {(at) => <All at={at} />}
+    </Surface>
+  )
+}

@@ -1,0 +1,94 @@
+import type { VatMonth } from '../../../api/routes.d.ts'
+import { Waterfall } from '../../../charts/waterfall.tsx'
+import { day, decimal, money, month as monthName, NOTHING } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { Figures, Panel } from '../../../parts/page.tsx'
+import { Drill } from '../surface/drill.tsx'
+import { Formulas } from '../surface/quality.tsx'
+import { stepsOf } from './steps.ts'
+import css from './vat.module.css'
+import { words } from './words.ts'
+
+const DATA: Record<VatMonth['data_status']['issued'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad' }
+const DIRECTIONS = ['issued', 'received'] as const
+
+/** Whether all of a month is in its figures, so far as it is over. */
+export const isReal = ({ is_partial, data_status: { issued, received } }: VatMonth): boolean =>
+  !is_partial && issued === 'complete' && received === 'complete'
+
+/** Whether a month is actual or an estimate, and of what it waits. */
+export function Status({ row, isShort = false }: { row: VatMonth; isShort?: boolean }) {
+  const t = useWords(words)
+  const { is_partial, through_date, data_status } = row
+  return (
+    <span class={css.badges}>
+      {isReal(row) && <Badge tone="good">{isShort ? t.realShort : t.real}</Badge>}
+      {!isReal(row) && (
+        <Badge tone="wait">
+          {is_partial && through_date ? t.estimated(day(through_date)) : isShort ? t.estimatedShort : t.estimatedOnly}
+        </Badge>
+      )}
+      {DIRECTIONS.filter((one) => data_status[one] !== 'complete').map((one) => (
+        <Badge key={one} tone={DATA[data_status[one]]}>
+          {t.statusOf(t[one], t.status[data_status[one]])}
+        </Badge>
+      ))}
+    </span>
+  )
+}
+
+interface Props {
+  row: VatMonth
+  before: VatMonth | undefined
+  periods: readonly string[]
+  choose: (period: string) => void
+  formulas: Record<string, string>
+}
+
+/** A month: its balance, what the return says, and the way from what was collected to the balance. */
+export function Month({ row, before, periods, choose, formulas }: Props) {
+  const t = useWords(words)
+  const { period, declarado, saldo, resultado, diferencia } = row
+  const all = periods.includes(period) ? periods : [...periods, period].sort()
+  const falls = stepsOf(row, before).map(({ text, drilldown, ...step }) => {
+    const name = step.key === 'saldo' ? t.saldo[resultado ?? 'unknown'] : t.step[step.key]
+    const shown = text === null ? NOTHING : step.key === 'prorrateo' ? decimal(text) : money(text)
+    return { ...step, name, note: t.note[step.key], figure: <Drill to={drilldown} label={name} text={shown} /> }
+  })
+  return (
+    <Panel
+      title={t.waterfall}
+      lead={<Status row={row} />}
+      actions={
+        <select aria-label={t.month} value={period} onChange={({ currentTarget: { value } }) => choose(value)}>
+          {all.toReversed().map((one) => (
+            <option key={one} value={one}>
+              {monthName(one, 'long')}
+            </option>
+          ))}
+        </select>
+      }
+    >
+      <Figures
+        figures={[
+          { name: `${t.saldo[resultado ?? 'unknown']}, ${monthName(period, 'long')}`, value: money(saldo) },
+          ...(declarado
+            ? (['iva_a_cargo', 'iva_a_favor'] as const)
+                .filter((side, n) => declarado[side] !== '0.00' || (n === 0 && declarado.iva_a_favor === '0.00'))
+                .map((side) => ({
+                  name: `${t.declared}, ${t.declaredAs[side]}`,
+                  value: money(declarado[side]),
+                  note: declarado.operation_number && t.operation(declarado.operation_number),
+                }))
+            : [{ name: t.declared, value: NOTHING, note: t.notDeclared }]),
+          ...(diferencia === null ? [] : [{ name: t.difference, value: money(diferencia) }]),
+        ]}
+      />
+      {saldo === null && <p class={css.soft}>{t.unknown}</p>}
+      <Waterfall label={`${t.waterfall}, ${monthName(period, 'long')}`} falls={falls} />
+      <h3 class={css.formula}>{t.formula}</h3>
+      <Formulas formulas={formulas} names={['saldo', 'acreditable', 'prorrateo']} />
+    </Panel>
+  )
+}

@@ -1,0 +1,76 @@
+import type { VatMonth } from '../../../api/routes.d.ts'
+import { sizeOf } from '../../../charts/scale.ts'
+
+type Series = 'issued' | 'received' | 'bad' | 'wait' | 'idle'
+
+/** A step from what was collected to the balance: a figure of the API, and between which heights its bar stands. */
+export interface Step {
+  key: StepName
+  sign: '+' | '−' | '×' | '='
+  series: Series
+  levels: readonly [from: number, to: number] | undefined
+  is?: 'sum' | 'result'
+  /** As the API says it; null while it is not known. */
+  text: string | null
+  drilldown?: string | undefined
+}
+
+const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
+type Rate = (typeof RATES)[number]
+
+export type StepName =
+  | `cobrado.${Rate}`
+  | `pagado.${Rate}`
+  | 'no_deducible_excluded'
+  | 'prorrateo'
+  | 'pagado.retenido_a_terceros'
+  | 'retenido_antes'
+  | 'acreditable'
+  | 'cobrado.retenido_por_clientes'
+  | 'saldo'
+
+const WITHHELD = 'pagado.retenido_a_terceros'
+const isShown = (rate: Rate, text: string): boolean => rate === 'iva_16' || text !== '0.00'
+
+/**
+ * The steps of a month. `before` is the month before, of which what was withheld from third parties is creditable now. The heights only place
+ * bars: they end where the API says that they end.
+ */
+export function stepsOf(row: VatMonth, before: VatMonth | undefined): Step[] {
+  const { cobrado, pagado, drilldown } = row
+  let at = 0
+  const move = (key: StepName, sign: '+' | '−', text: string | null, series: Series, to?: string): Step => {
+    const from = at
+    at += sign === '+' ? sizeOf(text) : -sizeOf(text)
+    return { key, sign, text, series, levels: text === null ? undefined : [from, at], drilldown: to ?? drilldown[key] }
+  }
+  const collected = RATES.filter((rate) => isShown(rate, cobrado[rate])).map((rate) =>
+    move(`cobrado.${rate}`, '+', cobrado[rate], 'issued'),
+  )
+  const top = at
+  const paid = RATES.filter((rate) => isShown(rate, pagado[rate])).map((rate) => move(`pagado.${rate}`, '−', pagado[rate], 'received'))
+  const excluded = move('no_deducible_excluded', '+', row.no_deducible_excluded, 'bad')
+  const full = at
+  at = top - (top - full) * sizeOf(row.prorrateo ?? '1')
+  const prorrateo: Step = { key: 'prorrateo', sign: '×', text: row.prorrateo, series: 'wait', levels: [full, at] }
+  const withheld = move(WITHHELD, '+', pagado.retenido_a_terceros, 'idle')
+  const earlier = move('retenido_antes', '−', before?.pagado.retenido_a_terceros ?? null, 'idle', before?.drilldown[WITHHELD])
+  const isKnown = row.acreditable !== null
+  if (isKnown) at = top - sizeOf(row.acreditable)
+  const credited: Step = {
+    ...{ key: 'acreditable', sign: '=', text: row.acreditable, series: 'idle', is: 'sum' },
+    levels: isKnown ? [top, at] : undefined,
+  }
+  const customers = move('cobrado.retenido_por_clientes', '−', cobrado.retenido_por_clientes, 'idle')
+  const saldo: Step = {
+    ...{ key: 'saldo', sign: '=', text: row.saldo, series: 'idle', is: 'result' },
+    levels: row.saldo === null ? undefined : [0, sizeOf(row.saldo)],
+  }
+  return [...collected, ...paid, excluded, prorrateo, withheld, earlier, credited, customers, saldo]
+}
+
+/** The month before another one. */
+export function monthBefore(month: string): string {
+  const [year, n] = month.split('-').map(Number) as [number, number]
+  return n === 1 ? `${year - 1}-12` : `${year}-${String(n - 1).padStart(2, '0')}`
+}

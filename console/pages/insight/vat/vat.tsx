@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/preact-query'
+import { useEffect, useRef } from 'preact/hooks'
+import type { VatMonth } from '../../../api/routes.d.ts'
+
+import { useWords } from '../../../language.ts'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { Call } from '../../../parts/page.tsx'
+import { Empty, Skeleton } from '../../../parts/states.tsx'
+import { Basis, Incomplete } from '../surface/quality.tsx'
+import { type At, Range, Surface } from '../surface/surface.tsx'
+import { Beside, Rates } from './beside.tsx'
+import { Month } from './month.tsx'
+import { Months } from './months.tsx'
+import { readVat } from './read.ts'
+import { monthBefore } from './steps.ts'
+import { words } from './words.ts'
+
+/** The month to look at first: the last one that is over, which is the next to be filed. */
+const firstOf = (rows: readonly VatMonth[]): VatMonth | undefined =>
+  rows.findLast(({ is_partial, saldo }) => !is_partial && saldo !== null) ?? rows.findLast(({ saldo }) => saldo !== null) ?? rows.at(-1)
+
+function Position({ at: { fiscal_entity_id, own, said, change } }: { at: At }) {
+  const t = useWords(words)
+  const query = { fiscal_entity_id, ...own('from', 'to') }
+  const range = useQuery({ queryKey: ['vat', query], queryFn: () => readVat(query) })
+  const rows = range.data?.data ?? []
+  const period = said('period') || firstOf(rows)?.period || ''
+  const rowOf = (month: string, all = rows) => all.find((one) => one.period === month)
+  const before = period && monthBefore(period)
+  // What was withheld in the month before the range counts in its first month, and the address may name a month outside.
+  const isOutside = range.data !== undefined && period !== '' && !(rowOf(period) && rowOf(before))
+  const pair = { fiscal_entity_id, from: before, to: period }
+  const outside = useQuery({ queryKey: ['vat', pair], queryFn: () => readVat(pair), enabled: isOutside })
+  const head = useRef<HTMLDivElement>(null)
+  const previous = useRef(period)
+  useEffect(() => {
+    if (previous.current && period !== previous.current) head.current?.scrollIntoView({ block: 'center' })
+    previous.current = period
+  }, [period])
+  return (
+    <>
+      <Loaded query={range} rows={8}>
+        {(position) => {
+          const row = rowOf(period) ?? rowOf(period, outside.data?.data)
+          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} />
+          return (
+            <>
+              <Incomplete of={position.data_quality} />
+              <div ref={head}>
+                {row ? (
+                  <Month
+                    row={row}
+                    before={rowOf(before) ?? rowOf(before, outside.data?.data)}
+                    periods={rows.map((one) => one.period)}
+                    choose={(month) => change({ period: month })}
+                    formulas={position.basis.formulas}
+                  />
+                ) : (
+                  <Loaded query={outside}>{() => <Skeleton />}</Loaded>
+                )}
+              </div>
+              {row && (
+                <>
+                  <Rates row={row} />
+                  <Beside row={row} />
+                </>
+              )}
+              <Months rows={rows} chosen={period} />
+              <Basis of={position} />
+            </>
+          )
+        }}
+      </Loaded>
+      <Call call={`GET /v1/analytics/vat-position?${new URLSearchParams(query)}`} />
+    </>
+  )
+}
+
+export default function VatPage() {
+  const t = useWords(words)
+  return (
+    <Surface title={t.title} lead={t.lead} bar={Range}>
+      {(at) => <Position key={at.fiscal_entity_id} at={at} />}
+    </Surface>
+  )
+}

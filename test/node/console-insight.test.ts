@@ -1,0 +1,235 @@
+import { readFileSync } from 'node:fs'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { monthBefore, stepsOf } from '../../console/pages/insight/vat/steps.ts'
+import { chromiumPath, openBrowser } from '../../scripts/browser.ts'
+import { ConsoleWorld } from './support/console-world.ts'
+import { discard } from './support/runner.ts'
+
+const isMissing = chromiumPath() === null
+const name = isMissing
+  ? 'fiscal insight in the console (skipped: there is no Chromium; apt-get install chromium, or name one in CHROMIUM_PATH)'
+  : 'fiscal insight in the console'
+
+type Month = Parameters<typeof stepsOf>[0]
+type Links = Record<string, string>
+
+/** An amount as a page shows it, as the API says it: `$1,840.00` → `1840.00`. */
+const plain = (shown: string | null): string => (shown ?? '').replace(/[^\d.-]/g, '')
+const textOf = async (place: Locator): Promise<string> => plain(await place.textContent())
+
+/** Decimal texts added up exactly, and rounded half up to cents. */
+function added(amounts: readonly string[]): string {
+  const micros = amounts.reduce((sum, text) => {
+    const [whole = '', part = ''] = text.replace('-', '').split('.')
+    const value = BigInt(whole) * 1_000_000n + BigInt(part.padEnd(6, '0'))
+    return text.startsWith('-') ? sum - value : sum + value
+  }, 0n)
+  const cents = ((micros < 0n ? -micros : micros) + 5_000n) / 10_000n
+  return `${micros < 0n && cents > 0n ? '-' : ''}${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
+}
+
+/** Every amount of a list of entries, page after page. */
+async function allAmounts(page: Page): Promise<string[]> {
+  const more = page.getByRole('button', { name: 'Cargar más' })
+  await page.locator('tbody tr').first().waitFor()
+  while (await more.isVisible()) {
+    const before = await page.locator('tbody tr').count()
+    await more.click()
+    await page.locator('tbody tr').nth(before).waitFor()
+  }
+  return (await page.locator('tbody td:last-child').allTextContents()).map(plain)
+}
+
+describe('the steps of the waterfall', () => {
+  const zero = '0.00'
+  const row = (own: Partial<Record<string, unknown>>): Month =>
+    ({
+      period: '2026-05',
+      cobrado: { iva_16: '1840.00', iva_8: zero, iva_otras: zero, retenido_por_clientes: '25.00' },
+      pagado: { iva_16: '1504.00', iva_8: '10.00', iva_otras: zero, retenido_a_terceros: '320.00' },
+      no_deducible_excluded: '80.00',
+      prorrateo: '0.892857',
+      acreditable: '1130.36',
+      saldo: '684.64',
+      drilldown: { 'cobrado.iva_16': '/v1/here' },
+      ...own,
+    }) as unknown as Month
+  const before = {
+    pagado: { retenido_a_terceros: '170.00' },
+    drilldown: { 'pagado.retenido_a_terceros': '/v1/before' },
+  } as unknown as Month
+
+  it('lead from what was collected to what the API says is the balance, each from where the one before it ends', () => {
+    const steps = stepsOf(row({}), before)
+    expect(steps.map(({ key }) => key)).toEqual([
+      ...['cobrado.iva_16', 'pagado.iva_16', 'pagado.iva_8', 'no_deducible_excluded', 'prorrateo', 'pagado.retenido_a_terceros'],
+      ...['retenido_antes', 'acreditable', 'cobrado.retenido_por_clientes', 'saldo'],
+    ])
+    const moves = steps.filter(({ is }) => is === undefined)
+    for (const [n, { levels, key }] of moves.entries()) {
+      // What was withheld before ends where the API says that what is creditable ends, to the cent that it rounds.
+      const tolerance = key === 'cobrado.retenido_por_clientes' ? 0.02 : 1e-9
+      if (n > 0) expect(Math.abs(levels![0] - moves[n - 1]!.levels![1])).toBeLessThanOrEqual(tolerance)
+    }
+    expect(moves.at(-1)!.levels![1]).toBeCloseTo(684.64, 2)
+    expect(steps.at(-1)!.levels).toEqual([0, 684.64])
+    expect(steps.find(({ key }) => key === 'retenido_antes')).toMatchObject({ text: '170.00', drilldown: '/v1/before' })
+  })
+
+  it('draw nothing of what is not known', () => {
+    const steps = stepsOf(row({ prorrateo: null, acreditable: null, saldo: null }), undefined)
+    expect(steps.filter(({ levels }) => levels === undefined).map(({ key }) => key)).toEqual(['retenido_antes', 'acreditable', 'saldo'])
+  })
+
+  it('know the month before January', () => {
+    expect([monthBefore('2026-01'), monthBefore('2026-11')]).toEqual(['2025-12', '2026-10'])
+  })
+})
+
+describe.skipIf(isMissing)(name, () => {
+  let world: ConsoleWorld
+  let browser: Browser
+  let entity: string
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([ConsoleWorld.start(), openBrowser()])
+    entity = world.ids['fiscal_entity_id']!
+  }, 240_000)
+  afterAll(async () => {
+    await browser?.close()
+    if (world) await discard(world.service.stateDir, [world.service])
+  })
+
+  const ask = <Answer>(path: string): Promise<Answer> => world.customer.ask<Answer>('GET', path)
+  const open = async (path: string) => {
+    const { context, page } = await world.enter(browser)
+    await page.goto(`${world.service.url}/console${path}${path.includes('?') ? '&' : '?'}fiscal_entity_id=${entity}`)
+    return { context, page }
+  }
+
+  it('what do I owe in VAT: every step is the API’s text, and opens the documents that add up to it', async () => {
+    const { context, page } = await open('/analytics/vat-position')
+    const { data } = await ask<{ data: Month[] }>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}`)
+    const row = data.findLast(({ is_partial, saldo }) => !is_partial && saldo !== null)!
+    const before = data[data.indexOf(row) - 1]!
+    await page.locator('[data-step=saldo]').waitFor()
+    const steps = stepsOf(row, before)
+    for (const { key, text } of steps) {
+      const shown = page.locator(`[data-step="${key}"] > span`).last()
+      // The sign before the figure is a word of the page.
+      expect([key, plain((await shown.textContent())!.replace(/^[−+×=]/, ''))]).toEqual([key, text])
+    }
+    const figure = row.cobrado.iva_16
+    await page.locator('[data-step="cobrado.iva_16"] a').click()
+    await page.getByRole('heading', { level: 1, name: /^IVA cobrado al 16 %/ }).waitFor()
+    expect(added(await allAmounts(page))).toBe(figure)
+    expect(await textOf(page.locator('main dd').first())).toBe(figure)
+
+    // Another month, from the chart by keyboard.
+    await page.goBack()
+    await page.getByRole('group', { name: 'Saldo de IVA por mes' }).getByRole('link').first().focus()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(new RegExp(`period=${data[0]!.period}`))
+    await expect.poll(() => page.getByLabel('Mes', { exact: true }).inputValue()).toBe(data[0]!.period)
+    // What was withheld the month before is of a month outside the range.
+    const [outside] = (
+      await ask<{ data: Month[] }>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}&period=${monthBefore(data[0]!.period)}`)
+    ).data
+    await expect
+      .poll(async () => plain((await page.locator('[data-step=retenido_antes] > span').last().textContent())!.replace('−', '')))
+      .toBe(outside!.pagado.retenido_a_terceros)
+    await context.close()
+  }, 120_000)
+
+  it('a month of which nothing is known has no balance, and says so', async () => {
+    const { context, page } = await world.enter(browser)
+    type Answer = { data: Month[]; data_quality: Record<string, unknown> }
+    const answer = await ask<Answer>(`/v1/analytics/vat-position?fiscal_entity_id=${entity}`)
+    await page.route('**/v1/analytics/vat-position?*', async (route) => {
+      const missing = { acreditable: null, saldo: null, resultado: null, prorrateo: null, diferencia: null }
+      const data = answer.data.map((row) => ({ ...row, ...missing, data_status: { issued: 'complete', received: 'missing' } }))
+      const months = { issued: [], received: [data[0]!.period] }
+      await route.fulfill({
+        json: { ...answer, data, data_quality: { ...answer.data_quality, months_missing: 12, missing_months: months } },
+      })
+    })
+    await page.goto(world.addressOf('/analytics/vat-position'))
+    await page.getByText('por eso no hay saldo').waitFor()
+    await page.getByText('Meses incompletos').waitFor()
+    await page.getByText('Faltan 12 meses').waitFor()
+    expect(await page.locator('[data-step=saldo] > span').last().textContent()).toBe('=—')
+    await context.close()
+  }, 60_000)
+
+  it('withholdings and deductions: totals are the API’s texts, and lead to what they sum', async () => {
+    type Totals = { totals: (Links & { drilldown: Links })[] }
+    const { totals } = await ask<Totals>(`/v1/cfdi/withholdings?fiscal_entity_id=${entity}`)
+    const last = totals.findLast(({ iva_por_enterar }) => iva_por_enterar !== '0.00')!
+    const { context, page } = await open('/cfdi/withholdings')
+    const href = (links: Links, figure: string) => `a[href="${links[figure]!.replace('/v1', '/console')}"]`
+    const cell = page.locator(href(last.drilldown, 'iva_por_enterar'))
+    expect(await textOf(cell)).toBe(last['iva_por_enterar'])
+    await cell.click()
+    await page.getByRole('heading', { level: 1, name: /^IVA por enterar/ }).waitFor()
+    expect(added(await allAmounts(page))).toBe(last['iva_por_enterar'])
+    // What differs is a filter of the rows.
+    await page.goBack()
+    await page.locator(href(last.drilldown, 'missing_count')).click()
+    await page.waitForURL(/missing=true/)
+    await page.getByRole('button', { name: 'Quitar el filtro Estado' }).waitFor()
+
+    const deductions = await ask<Totals>(`/v1/cfdi/deductions?fiscal_entity_id=${entity}`)
+    const row = deductions.totals.find(({ deductible_amount }) => deductible_amount !== '0.00')!
+    await page.goto(world.addressOf('/cfdi/deductions'))
+    const deducted = page.locator(href(row.drilldown, 'deductible_amount'))
+    expect(await textOf(deducted)).toBe(row['deductible_amount'])
+    await deducted.click()
+    await page.getByRole('heading', { level: 1, name: /^Deducible/ }).waitFor()
+    expect(added(await allAmounts(page))).toBe(row['deductible_amount'])
+    await context.close()
+  }, 120_000)
+
+  it('reports: bounded, being made, read, and downloaded as the API’s table', async () => {
+    const { context, page } = await open('/reports')
+    await page.getByRole('link', { name: 'DIOT' }).click()
+    await page.getByText('Este reporte necesita toda la historia').waitFor()
+    const { data_quality, basis } = await ask<{ data_quality: unknown; basis: unknown }>(
+      `/v1/analytics/vat-position?fiscal_entity_id=${entity}`,
+    )
+    const rates = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido']
+    const drilldown = { iva_16: `/v1/analytics/vat-position/entries?fiscal_entity_id=${entity}&period=2026-05&figure=pagado.iva_16` }
+    const row = {
+      ...{ period: '2026-05', is_partial: false, rfc: 'AAA010101AAA', name: null, tipo_tercero: '04', tipo_operacion: '85', drilldown },
+      ...Object.fromEntries(rates.map((member, n) => [member, `${n}1234.50`])),
+    }
+    const report = { key: 'diot', generated_at: '2026-06-01T00:00:00.000Z', source_watermark: '2026-06-01T00:00:00.000Z', is_stale: true }
+    let asked = 0
+    await page.route('**/v1/reports/diot?*', (route) => {
+      const url = route.request().url()
+      if (route.request().headers()['accept'] === 'text/csv') {
+        const isSecond = url.includes('cursor=')
+        const next = `</v1/reports/diot?fiscal_entity_id=${entity}&limit=1000&cursor=c>; rel="next"`
+        return route.fulfill({
+          headers: { 'content-type': 'text/csv', ...(!isSecond && { link: next }) },
+          body: `period,rfc\r\n${isSecond ? '2026-06,B' : '2026-05,A'}\r\n`,
+        })
+      }
+      asked += 1
+      return asked === 1
+        ? route.fulfill({ status: 202, json: { status: 'building', key: 'diot', retry_after_seconds: 15 } })
+        : route.fulfill({ json: { ...report, data: { basis, data_quality, rows: [row] }, has_more: false, next_cursor: null } })
+    })
+    await page.reload()
+    await page.getByText('El reporte se está preparando').waitFor()
+    await page.getByText('AAA010101AAA').waitFor({ timeout: 15_000 })
+    expect(await textOf(page.locator('td[data-name="IVA 16 %"]'))).toBe(row['iva_16' as keyof typeof row])
+    await page.getByText('Hay algo más nuevo').waitFor()
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Descargar CSV' }).click()
+    const file = await saved
+    expect(file.suggestedFilename()).toBe('DEM050101AB9-diot.csv')
+    expect(readFileSync(await file.path(), 'utf8')).toBe('\uFEFFperiod,rfc\r\n2026-05,A\r\n2026-06,B\r\n')
+    await context.close()
+  }, 60_000)
+})
