@@ -1,7 +1,7 @@
 import type { Concentration, ConcentrationRow } from '../../../api/routes.d.ts'
 import { Gauge } from '../../../charts/gauge.tsx'
 import { Pareto } from '../../../charts/pareto.tsx'
-import { count, day, decimal, money, NOTHING } from '../../../format.ts'
+import { count, day, decimal, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
@@ -43,30 +43,26 @@ function Head({ of }: { of: Concentration }) {
           { name: t.top(3), value: rate(of.top3_share) },
           { name: t.top(5), value: rate(of.top5_share) },
           { name: t.top(10), value: rate(of.top10_share) },
+          { name: t.effective, value: decimal(of.effective_n), note: of.effective_n !== null && t.alike },
         ]}
       />
-      <div class={css.pair}>
-        <div>
-          <p>
-            {t.hhi} <b>{count(of.hhi)}</b> {of.level && <Badge tone={TONES[of.level]}>{t.level[of.level]}</Badge>}
-          </p>
-          {levels && (
-            <>
-              <Gauge
-                value={of.hhi === null ? null : String(of.hhi)}
-                most={MOST_HHI}
-                zones={[
-                  { upTo: levels.moderate, series: 'good' },
-                  { upTo: levels.high, series: 'wait' },
-                  { upTo: MOST_HHI, series: 'bad' },
-                ]}
-              />
-              <small>{t.levels(count(levels.moderate), count(levels.high))}</small>
-            </>
-          )}
-        </div>
-        <p>{of.effective_n === null ? NOTHING : t.effective(decimal(of.effective_n))}</p>
-      </div>
+      <p class={css.line}>
+        {t.hhi} <b>{count(of.hhi)}</b> {of.level && <Badge tone={TONES[of.level]}>{t.level[of.level]}</Badge>}
+      </p>
+      {levels && (
+        <>
+          <Gauge
+            value={of.hhi === null ? null : String(of.hhi)}
+            most={MOST_HHI}
+            zones={[
+              { upTo: levels.moderate, series: 'good' },
+              { upTo: levels.high, series: 'wait' },
+              { upTo: MOST_HHI, series: 'bad' },
+            ]}
+          />
+          <small>{t.levels(count(levels.moderate), count(levels.high))}</small>
+        </>
+      )}
     </Panel>
   )
 }
@@ -105,8 +101,17 @@ function Rows({ rows }: { rows: readonly ConcentrationRow[] }) {
           { name: t.months, end: true, cell: ({ active_months }) => count(active_months) },
           { name: t.trend, end: true, cell: ({ trend_pct }) => rate(trend_pct) },
           { name: t.cancelled, end: true, cell: ({ cancelled_rate }) => rate(cancelled_rate) },
-          { name: t.first, end: true, cell: ({ first_issued_at }) => day(first_issued_at) },
-          { name: t.last, end: true, cell: ({ last_issued_at }) => day(last_issued_at) },
+          {
+            name: t.between,
+            end: true,
+            cell: ({ first_issued_at, last_issued_at }) => (
+              <span>
+                {day(first_issued_at)}
+                <br />
+                {day(last_issued_at)}
+              </span>
+            ),
+          },
         ]}
       />
     </Panel>

@@ -105,14 +105,14 @@ function Rows({ rows, level }: { rows: readonly ConceptRow[]; level: Concepts['l
           },
           { name: t.change, end: true, cell: ({ price_change_pct }) => rate(price_change_pct) },
           {
-            name: t.outliers,
+            name: t.unusual,
             end: true,
             cell: ({ outlier_count }) => (outlier_count ? <Badge tone="wait">{count(outlier_count)}</Badge> : count(outlier_count)),
           },
-          { name: t.parties, end: true, cell: ({ counterparty_count }) => count(counterparty_count) },
           {
             name: t.largest,
-            cell: ({ top_counterparty: top }) => top && <Named name={top.nombre ?? top.rfc} code={money(top.amount)} />,
+            cell: ({ top_counterparty: top, counterparty_count }) =>
+              top && <Named name={top.nombre ?? top.rfc} code={t.ofParties(money(top.amount), count(counterparty_count))} />,
           },
           {
             name: t.iva,

@@ -20,7 +20,7 @@ export function Sides({ rows }: { rows: readonly EfosRow[] }) {
     <Panel title={t.sides} lead={t.sidesLead}>
       <ul class={css.sides} aria-label={t.sides}>
         {rows.map((row) => {
-          const { rfc, name, situacion, presunto_dof_at, before_listing_amount, after_listing_amount, drilldown } = row
+          const { rfc, name, situacion, presunto_dof_at, before_listing_amount, after_listing_amount, is_active, drilldown } = row
           const [before, after] = [width(before_listing_amount), width(after_listing_amount)]
           return (
             <li key={rfc}>
@@ -40,7 +40,7 @@ export function Sides({ rows }: { rows: readonly EfosRow[] }) {
                 </div>
                 <svg viewBox={`0 0 ${2 * HALF} 10`} preserveAspectRatio="none" aria-hidden="true">
                   <rect class={css.before} x={HALF - before} width={before} y="1" height="8" />
-                  <rect class={css.after} x={HALF} width={after} y="1" height="8" />
+                  <rect class={is_active ? css.after : css.cleared} x={HALF} width={after} y="1" height="8" />
                   <line x1={HALF} x2={HALF} y1="0" y2="10" />
                 </svg>
               </div>
@@ -53,6 +53,7 @@ export function Sides({ rows }: { rows: readonly EfosRow[] }) {
         keys={[
           { series: 'wait', name: t.before },
           { series: 'bad', name: t.after },
+          { series: 'idle', name: t.cleared },
         ]}
       />
     </Panel>

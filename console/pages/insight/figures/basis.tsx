@@ -22,7 +22,7 @@ export function State({ of }: { of: Envelope }) {
   const isCut = cut_months.issued.length > 0 || cut_months.received.length > 0
   return (
     <p class={css.state}>
-      <span>{t.range(rangeEnd(of.from), rangeEnd(of.to))}</span>
+      <span>{t.range(rangeEnd(of.from), rangeEnd(of.to), day(of.as_of))}</span>
       {months_downloading > 0 && <Badge tone="going">{t.downloading(count(months_downloading))}</Badge>}
       {months_missing > 0 && (
         <Link href={`/rfcs/${of.fiscal_entity_id}`}>
@@ -30,8 +30,11 @@ export function State({ of }: { of: Envelope }) {
         </Link>
       )}
       {isCut && <Badge tone="idle">{t.cut}</Badge>}
-      {of.window_state === 'bounded' && <Badge tone="wait">{t.bounded}</Badge>}
-      {months_downloading === 0 && months_missing === 0 && <Badge tone="good">{t.complete}</Badge>}
+      {of.window_state === 'empty' ? (
+        <Badge tone="wait">{t.emptyWindow}</Badge>
+      ) : (
+        months_downloading === 0 && months_missing === 0 && <Badge tone="good">{t.complete}</Badge>
+      )}
     </p>
   )
 }
@@ -46,6 +49,22 @@ const LEFT_OUT = [
   'other_parties',
   'not_counted',
 ] as const
+
+const following = (month: string): string => {
+  const [year, n] = month.split('-') as [string, string]
+  return n === '12' ? `${Number(year) + 1}-01` : `${year}-${String(Number(n) + 1).padStart(2, '0')}`
+}
+
+/** Months that follow one another as one stretch: `ene 18 – nov 23`. */
+function stretchesOf(months: readonly string[]): string[] {
+  const stretches: [first: string, last: string][] = []
+  for (const one of months) {
+    const open = stretches.at(-1)
+    if (open && following(open[1]) === one) open[1] = one
+    else stretches.push([one, one])
+  }
+  return stretches.map(([first, last]) => (first === last ? month(first) : `${month(first)} – ${month(last)}`))
+}
 
 const DIRECTIONS = ['issued', 'received'] as const
 
@@ -64,7 +83,7 @@ function Quality({ quality }: { quality: InsightQuality }) {
     ]),
     ...DIRECTIONS.flatMap((direction): [string, ComponentChildren][] =>
       missing_months[direction].length > 0
-        ? [[`${t.missingMonths} (${t[direction].toLowerCase()})`, missing_months[direction].map((one) => month(one)).join(', ')]]
+        ? [[`${t.missingMonths} (${t[direction].toLowerCase()})`, stretchesOf(missing_months[direction]).join(', ')]]
         : [],
     ),
     ...DIRECTIONS.flatMap((direction): [string, ComponentChildren][] =>

@@ -52,15 +52,20 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 function Flags({ of }: { of: readonly Flag[] }) {
   const t = useWords(words)
   return (
-    <ul class={css.flags}>
-      {of.map(({ code, weight, severity, message, rule_ref, evidence }) => (
-        <li key={code}>
-          <Badge tone={TONES[severity]}>+{count(weight)}</Badge> {t.flag[code] ?? message} <small>{rule_ref}</small>
-          {Object.keys(evidence).length > 0 && (
-            <details>
-              <summary>
-                <small>{t.evidence}</small>
-              </summary>
+    <div class={css.flags}>
+      {of.map(({ code, weight, severity }) => (
+        <Badge key={code} tone={TONES[severity]}>
+          {t.short[code] ?? code} +{count(weight)}
+        </Badge>
+      ))}
+      <details>
+        <summary>
+          <small>{t.why}</small>
+        </summary>
+        <ul>
+          {of.map(({ code, message, rule_ref, evidence }) => (
+            <li key={code}>
+              {t.flag[code] ?? message} <small>{rule_ref}</small>
               <dl>
                 {Object.entries(evidence).map(([name, value]) => (
                   <div key={name}>
@@ -71,11 +76,11 @@ function Flags({ of }: { of: readonly Flag[] }) {
                   </div>
                 ))}
               </dl>
-            </details>
-          )}
-        </li>
-      ))}
-    </ul>
+            </li>
+          ))}
+        </ul>
+      </details>
+    </div>
   )
 }
 

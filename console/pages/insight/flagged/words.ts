@@ -15,7 +15,7 @@ const es = {
   party: 'Contraparte',
   total: 'Total',
   flags: 'Señales',
-  evidence: 'En qué se basa',
+  why: 'Por qué',
   none: 'Ningún documento tiene señales',
   noneLead: 'En estos meses y con estos filtros no hay nada que revisar.',
   short: {
@@ -92,7 +92,7 @@ const en: typeof es = {
   party: 'Counterparty',
   total: 'Total',
   flags: 'Flags',
-  evidence: 'What it rests on',
+  why: 'Why',
   none: 'No document has a flag',
   noneLead: 'In these months and with these filters there is nothing to review.',
   short: {

@@ -91,6 +91,22 @@ function Currency({ of }: { of: FxExposureRow }) {
   )
 }
 
+/** Of all currencies: what the shares are shares of. */
+function Totals({ of }: { of: FxExposure }) {
+  const t = useWords(words)
+  return (
+    <Figures
+      figures={[
+        { name: t.totalSales, value: <Drill to={of.drilldown['total_sales']} label={t.totalSales} text={money(of.total_sales)} /> },
+        {
+          name: t.totalPurchases,
+          value: <Drill to={of.drilldown['total_purchases']} label={t.totalPurchases} text={money(of.total_purchases)} />,
+        },
+      ]}
+    />
+  )
+}
+
 function All({ own }: { own: Own }) {
   const t = useWords(words)
   const query = useWhole<FxExposure>(PATH, own)
@@ -100,10 +116,16 @@ function All({ own }: { own: Own }) {
         <>
           <State of={of} />
           {of.data.length === 0 ? (
-            <Empty title={t.none} lead={t.noneLead} />
+            <>
+              <Panel title={t.weight} lead={t.weightLead}>
+                <Totals of={of} />
+              </Panel>
+              <Empty title={t.none} lead={t.noneLead} />
+            </>
           ) : (
             <>
-              <Panel flush title={t.weight} lead={t.weightLead}>
+              <Panel title={t.weight} lead={t.weightLead}>
+                <Totals of={of} />
                 <Table<FxExposureRow>
                   label={t.weight}
                   rows={of.data}
@@ -123,17 +145,6 @@ function All({ own }: { own: Own }) {
               ))}
             </>
           )}
-          <Panel title={t.whole}>
-            <Figures
-              figures={[
-                { name: t.totalSales, value: <Drill to={of.drilldown['total_sales']} label={t.totalSales} text={money(of.total_sales)} /> },
-                {
-                  name: t.totalPurchases,
-                  value: <Drill to={of.drilldown['total_purchases']} label={t.totalPurchases} text={money(of.total_purchases)} />,
-                },
-              ]}
-            />
-          </Panel>
           <Basis of={of} texts={t.formulas} />
         </>
       )}

@@ -49,12 +49,10 @@ function Indicator({ of }: { of: RiskIndicator }) {
   const most = SHARES.includes(key) ? MOST.share : INDEXES.includes(key) ? MOST.index : null
   const name = t.names[key]
   return (
-    <Panel
-      title={name}
-      actions={<Badge tone={!isKnown ? 'idle' : risky ? 'bad' : 'good'}>{!isKnown ? t.unknown : risky ? t.risky : t.fine}</Badge>}
-    >
+    <Panel title={name}>
       <span class={css.value}>
         <Drill to={drilldown['value']} label={name} text={say(value)} />
+        <Badge tone={!isKnown ? 'idle' : risky ? 'bad' : 'good'}>{!isKnown ? t.unknown : risky ? t.risky : t.fine}</Badge>
       </span>
       {most !== null && (
         <Gauge
