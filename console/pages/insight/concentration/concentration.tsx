@@ -150,7 +150,9 @@ function All({ own }: { own: Own }) {
               </Panel>
             )}
             <Rows rows={rows} />
-            <More list={list} />
+            <div class={css.bar}>
+              <More list={list} />
+            </div>
             <ByMonth
               which={t.party}
               series={first.direction}

@@ -12,6 +12,7 @@ import { Table } from '../../../parts/table.tsx'
 import { Basis, State } from '../figures/basis.tsx'
 import { ByMonth } from '../figures/by-month.tsx'
 import { Drill, pageOf, rate } from '../figures/drill.tsx'
+import css from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named, Share } from '../figures/share.tsx'
 import { Surface } from '../figures/surface.tsx'
@@ -168,7 +169,9 @@ function All({ own }: { own: Own }) {
               <Bars label={t.chart[direction]} bars={bars} />
             </Panel>
             <Rows rows={rows} level={level} />
-            <More list={list} />
+            <div class={css.bar}>
+              <More list={list} />
+            </div>
             <ByMonth
               which={t.level[level]}
               series={direction}

@@ -10,6 +10,7 @@ import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Basis, State } from '../figures/basis.tsx'
 import { Drill, rate } from '../figures/drill.tsx'
+import css from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
 import { Surface } from '../figures/surface.tsx'
@@ -18,6 +19,7 @@ import { Situation } from './situation.tsx'
 import { words } from './words.ts'
 
 const PATH = '/v1/analytics/efos-exposure'
+const STEPS = ['presunto_dof_at', 'definitivo_dof_at', 'resolved_at'] as const
 const SUMS = ['amount', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const
 
 function Head({ of }: { of: EfosExposure }) {
@@ -63,9 +65,16 @@ function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosEx
         columns={[
           { name: t.party, cell: ({ rfc, name }) => <Named name={name} code={rfc} /> },
           { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
-          { name: t.presunto, end: true, cell: ({ presunto_dof_at }) => day(presunto_dof_at) },
-          { name: t.definitivo, end: true, cell: ({ definitivo_dof_at }) => definitivo_dof_at && day(definitivo_dof_at) },
-          { name: t.resolved, end: true, cell: ({ resolved_at }) => resolved_at && day(resolved_at) },
+          {
+            name: t.published,
+            cell: (one) => (
+              <small>
+                {STEPS.filter((step) => one[step]).map((step) => (
+                  <div key={step}>{t.step[step](day(one[step]))}</div>
+                ))}
+              </small>
+            ),
+          },
           {
             name: t.deadline,
             cell: ({ correction_deadline, deadline_basis }) =>
@@ -113,7 +122,9 @@ function All({ own }: { own: Own }) {
               <>
                 <Sides rows={rows} />
                 <Rows rows={rows} direction={direction} />
-                <More list={list} />
+                <div class={css.bar}>
+                  <More list={list} />
+                </div>
               </>
             )}
             <Basis of={first} texts={t.formulas} />

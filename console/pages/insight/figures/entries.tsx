@@ -11,6 +11,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import css from './figures.module.css'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
 import { words } from './words.ts'
@@ -112,7 +113,9 @@ function List({ path, own }: { path: string; own: Own }) {
           )
         }
       </Loaded>
-      <More list={list} />
+      <div class={css.bar}>
+        <More list={list} />
+      </div>
       <Call call={`GET ${path}?${new URLSearchParams(own)}`} />
     </>
   )

@@ -11,6 +11,7 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Basis, State } from '../figures/basis.tsx'
+import figures from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
 import { type Change, Surface } from '../figures/surface.tsx'
@@ -103,7 +104,9 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
                 </Link>
                 <br />
                 <small>
-                  {t.direction[direction]} · {day(issued_at)}
+                  {t.direction[direction]}
+                  <br />
+                  {day(issued_at)}
                 </small>
               </>
             ),
@@ -147,7 +150,9 @@ function All({ own }: { own: Own }) {
             ) : (
               <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} />
             )}
-            <More list={list} />
+            <div class={figures.bar}>
+              <More list={list} />
+            </div>
             <Basis of={first} texts={t.formulas} />
           </>
         )
