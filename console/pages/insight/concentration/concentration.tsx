@@ -38,6 +38,7 @@ function Head({ of }: { of: Concentration }) {
       <Figures
         figures={[
           { name: t.total, value: <Drill to={of.drilldown['total']} label={t.total} text={money(of.total)} /> },
+          { name: t.ranked, value: money(of.concentration_total) },
           { name: t.parties[of.direction], value: count(of.counterparty_count) },
           { name: t.top(1), value: rate(of.top1_share) },
           { name: t.top(3), value: rate(of.top3_share) },

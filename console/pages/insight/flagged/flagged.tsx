@@ -1,3 +1,4 @@
+import { useId } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Risk, RiskRow } from '../../../api/routes.d.ts'
 import chart from '../../../charts/charts.module.css'
@@ -173,10 +174,12 @@ interface PickProps {
 function Pick({ name, label, own, change, choices }: PickProps) {
   const t = useWords(words)
   const value = own[name] ?? ''
+  const id = useId()
+  // A label around a list would be read with all that can be chosen.
   return (
-    <label>
-      {label}
-      <select value={value} onChange={({ currentTarget }) => change(name, currentTarget.value)}>
+    <span>
+      <label for={id}>{label}</label>{' '}
+      <select id={id} value={value} onChange={({ currentTarget }) => change(name, currentTarget.value)}>
         <option value="">{t.any}</option>
         {value && !choices[value] && <option value={value}>{value}</option>}
         {Object.entries(choices).map(([one, text]) => (
@@ -185,7 +188,7 @@ function Pick({ name, label, own, change, choices }: PickProps) {
           </option>
         ))}
       </select>
-    </label>
+    </span>
   )
 }
 
