@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, findings, openBrowser, settle } from '../../scripts/browser.ts'
+import { chromiumPath, findings, LOOKS, openBrowser, settle } from '../../scripts/browser.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
 
@@ -43,6 +43,14 @@ const amountsOf = (row: Record<string, unknown>): [string, string][] =>
       : [],
   )
 
+/** Every share, change and rate in percent. */
+const ratesOf = (row: Record<string, unknown>): string[] =>
+  Object.entries(row).flatMap(([key, value]) =>
+    typeof value === 'string' && /(share|_pct|cancelled_rate)$/.test(key) && !key.startsWith('share_of')
+      ? [`${new Intl.NumberFormat('es-MX', { minimumFractionDigits: 2 }).format(value as `${number}`)} %`]
+      : [],
+  )
+
 describe.skipIf(isMissing)(name, () => {
   let world: ConsoleWorld
   let browser: Browser
@@ -79,6 +87,8 @@ describe.skipIf(isMissing)(name, () => {
     // Amounts in another currency than MXN, and those of a document in its own.
     const inPesos = wanted.filter(([key]) => !/^(issued_amount|received_amount|total)$/.test(key) || path.startsWith('/cfdi/concentration'))
     expect(inPesos.filter(([, amount]) => !text.includes(plain(pesos(amount))))).toEqual([])
+    const rates = [answer as unknown as Record<string, unknown>, ...answer.data].flatMap(ratesOf)
+    expect(rates.filter((rate) => !text.includes(rate))).toEqual([])
     for (const sentence of [...Object.values(answer.basis.formulas), ...answer.basis.notes].filter((one) => ENGLISH.test(one)))
       expect(text).not.toContain(plain(sentence))
     expect(text).toContain(plain(`GET /v1${path}?`))
@@ -198,6 +208,20 @@ describe.skipIf(isMissing)(name, () => {
     await page.unroute('**/v1/cfdi/concentration?*')
     await page.getByRole('button', { name: 'Reintentar' }).click()
     await page.getByText('Sus ventas', { exact: true }).waitFor()
+  })
+
+  it('on a phone, with everything unfolded, nothing scrolls sideways and axe finds nothing', async () => {
+    const phone = await world.enter(browser, LOOKS.phone)
+    const wrong: string[] = []
+    for (const path of Object.keys(SURFACES)) {
+      await phone.page.goto(world.addressOf(path))
+      await settle(phone.page)
+      await phone.page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true })')
+      const isWide = await phone.page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+      wrong.push(...[...(await findings(phone.page)), ...(isWide ? ['scrolls sideways'] : [])].map((one) => `${path}: ${one}`))
+    }
+    await phone.context.close()
+    expect(wrong).toEqual([])
   })
 
   it('the menu names the page that is open, and no page above it', async () => {

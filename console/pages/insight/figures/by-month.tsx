@@ -5,6 +5,7 @@ import { useWords } from '../../../language.ts'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Drill, pageOf } from './drill.tsx'
+import css from './figures.module.css'
 import { words } from './words.ts'
 
 export interface Course {
@@ -34,7 +35,7 @@ export function ByMonth({ of, which, series }: { of: readonly Course[]; which: s
       title={t.byMonth}
       lead={one.name}
       actions={
-        <select aria-label={which} value={one.key} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <select class={css.pick} aria-label={which} value={one.key} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           {of.map(({ key, name }) => (
             <option key={key} value={key}>
               {name}
