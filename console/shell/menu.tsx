@@ -7,20 +7,25 @@ import { words } from './words.ts'
 
 const NARROW = '(max-width: 860px)'
 
-const isIn = (path: string, page: string): boolean => path === page || (page !== '/' && path.startsWith(`${page}/`))
+const SHOWN = PAGES.filter(({ icon }) => icon)
+
+/** The page of the menu that a page belongs to: of those whose path its own begins with, the longest. */
+function currentOf(path: string): string | undefined {
+  if (path === '/' || path.startsWith('/rfcs/')) return '/'
+  const above = SHOWN.map((page) => page.path).filter((one) => path === one || (one !== '/' && path.startsWith(`${one}/`)))
+  return above.sort((one, other) => other.length - one.length)[0]
+}
 
 /** Beside the page; on a phone it is a popover that the button at the top opens. */
 export function Menu() {
   const t = useWords(words)
   const [path] = useLocation()
-  const at = path === '/' || path.startsWith('/rfcs/') ? '/' : path
-  // A page can lie below another one that is in the menu too.
-  const current = PAGES.filter((page) => page.icon && isIn(at, page.path)).sort((one, other) => other.path.length - one.path.length)[0]
+  const current = currentOf(path)
   const close = () => matchMedia(NARROW).matches && document.getElementById('menu')?.hidePopover()
   return (
     <nav id="menu" class={css.menu} popover="auto" aria-label={t.menu}>
       {GROUPS.map((group) => {
-        const pages = PAGES.filter((page) => page.group === group && page.icon)
+        const pages = SHOWN.filter((page) => page.group === group)
         return (
           pages.length > 0 && (
             <section key={group}>
@@ -28,7 +33,7 @@ export function Menu() {
               <ul>
                 {pages.map(({ path: href, icon: Icon, name }) => (
                   <li key={href}>
-                    <Link href={href} aria-current={href === current?.path ? 'page' : undefined} onClick={close}>
+                    <Link href={href} aria-current={href === current ? 'page' : undefined} onClick={close}>
                       {Icon && <Icon size={17} aria-hidden="true" />}
                       <PageName name={name} />
                     </Link>

@@ -1,0 +1,162 @@
+import type { EfosExposure, EfosRow } from '../../../api/routes.d.ts'
+import { count, day, money } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { Badge } from '../../../parts/badge.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { More } from '../../../parts/more.tsx'
+import { type Figure, Figures, Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
+import { Switch } from '../../../parts/switch.tsx'
+import { Table } from '../../../parts/table.tsx'
+import { Basis, State } from '../figures/basis.tsx'
+import { Drill, rate } from '../figures/drill.tsx'
+import css from '../figures/figures.module.css'
+import { type Own, usePages } from '../figures/read.ts'
+import { Named } from '../figures/share.tsx'
+import { Surface } from '../figures/surface.tsx'
+import { Sides } from './sides.tsx'
+import { Situation } from './situation.tsx'
+import { words } from './words.ts'
+
+const PATH = '/v1/analytics/efos-exposure'
+const STEPS = ['presunto_dof_at', 'definitivo_dof_at', 'resolved_at'] as const
+const SUMS = ['amount', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const
+
+function Head({ of }: { of: EfosExposure }) {
+  const t = useWords(words)
+  const { direction, drilldown } = of
+  const whole = direction === 'received' ? ('total_purchases' as const) : ('total_sales' as const)
+  const share = direction === 'received' ? of.share_of_purchases : of.share_of_sales
+  const figures: Figure[] = [
+    { name: t.active, value: <Drill to={drilldown['active_amount']} label={t.active} text={money(of.active_amount)} /> },
+    { name: t.share[direction], value: rate(share) },
+    { name: t.whole[direction], value: <Drill to={drilldown[whole]} label={t.whole[direction]} text={money(of[whole])} /> },
+  ]
+  return (
+    <Panel title={t.head[direction]} lead={t.headLead}>
+      <Figures figures={figures} />
+      {of.by_situacion.length > 0 && (
+        <Table<EfosExposure['by_situacion'][number]>
+          label={t.bySituation}
+          rows={of.by_situacion}
+          keyOf={({ situacion }) => situacion}
+          columns={[
+            { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
+            { name: t.parties[direction], end: true, cell: ({ counterparty_count }) => count(counterparty_count) },
+            { name: t.invoices, end: true, cell: ({ invoice_count }) => count(invoice_count) },
+            { name: t.sum.amount, end: true, cell: ({ amount }) => money(amount) },
+            { name: t.sum.iva_acreditado, end: true, cell: ({ iva_acreditado }) => money(iva_acreditado) },
+            { name: t.isr, end: true, cell: ({ isr_effect }) => money(isr_effect) },
+          ]}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosExposure['direction'] }) {
+  const t = useWords(words)
+  return (
+    <Panel flush title={t.table[direction]} lead={t.tableLead}>
+      <Table<EfosRow>
+        label={t.table[direction]}
+        rows={rows}
+        keyOf={({ rfc }) => rfc}
+        columns={[
+          { name: t.party, cell: ({ rfc, name }) => <Named name={name} code={rfc} /> },
+          { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
+          {
+            name: t.published,
+            cell: (one) => (
+              <small>
+                {STEPS.filter((step) => one[step]).map((step) => (
+                  <div key={step}>{t.step[step](day(one[step]))}</div>
+                ))}
+              </small>
+            ),
+          },
+          {
+            name: t.deadline,
+            cell: ({ correction_deadline, deadline_basis }) =>
+              correction_deadline && (
+                <Badge tone={deadline_basis === 'estimated' ? 'wait' : 'bad'}>
+                  {deadline_basis === 'estimated' ? t.estimated(day(correction_deadline)) : day(correction_deadline)}
+                </Badge>
+              ),
+          },
+          {
+            name: t.invoices,
+            end: true,
+            cell: ({ rfc, invoice_count, drilldown }) => (
+              <Drill to={drilldown['invoice_count']} label={`${t.invoices}, ${rfc}`} text={count(invoice_count)} />
+            ),
+          },
+          ...SUMS.map((name) => ({
+            name: t.sum[name],
+            end: true,
+            cell: (one: EfosRow) => <Drill to={one.drilldown[name]} label={`${t.sum[name]}, ${one.rfc}`} text={money(one[name])} />,
+          })),
+          { name: t.isr, end: true, cell: ({ isr_effect }) => money(isr_effect) },
+        ]}
+      />
+    </Panel>
+  )
+}
+
+function All({ own }: { own: Own }) {
+  const t = useWords(words)
+  const list = usePages<EfosExposure>(PATH, own)
+  return (
+    <Loaded query={list} rows={8}>
+      {({ pages }) => {
+        const first = pages[0]!
+        const { direction } = first
+        const rows = pages.flatMap(({ data }) => data)
+        return (
+          <>
+            <State of={first} />
+            <Head of={first} />
+            {rows.length === 0 ? (
+              <Empty title={t.none[direction]} lead={t.noneLead} />
+            ) : (
+              <>
+                <Sides rows={rows} />
+                <Rows rows={rows} direction={direction} />
+                <div class={css.bar}>
+                  <More list={list} />
+                </div>
+              </>
+            )}
+            <Basis of={first} texts={t.formulas} />
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+export default function EfosPage() {
+  const t = useWords(words)
+  return (
+    <Surface
+      title={t.title}
+      lead={t.lead}
+      path={PATH}
+      names={['from', 'to', 'as_of', 'direction']}
+      otherwise={{ direction: 'received' }}
+      controls={(own, change) => (
+        <Switch
+          label={t.show}
+          value={own['direction']!}
+          choices={[
+            ['received', t.parties.received],
+            ['issued', t.parties.issued],
+          ]}
+          choose={(value) => change('direction', value)}
+        />
+      )}
+    >
+      {(own) => <All own={own} />}
+    </Surface>
+  )
+}

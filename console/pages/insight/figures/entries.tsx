@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/preact-query'
+import { Link, useLocation } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
+import type { Cfdi, InsightEntriesPage, InsightEntry } from '../../../api/routes.d.ts'
+import { day, decimal, money, month as monthName } from '../../../format.ts'
+import { useWords } from '../../../language.ts'
+import { ButtonLink } from '../../../parts/button.tsx'
+import { useEntity } from '../../../parts/entity.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import { More } from '../../../parts/more.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
+import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { Table } from '../../../parts/table.tsx'
+import css from './figures.module.css'
+import { type Own, usePages } from './read.ts'
+import { Named } from './share.tsx'
+import { words } from './words.ts'
+
+/** Each entry names two documents at most, and a search takes a hundred. */
+const PAGE = 50
+/** Of one figure, and not of the page that shows it. */
+const OF_FIGURE = ['figure', 'rfc', 'key', 'month', 'currency']
+/** In the currency of the row. The others are in MXN, but for those in the currency of each document. */
+const OWN_CURRENCY = ['issued_amount', 'received_amount', 'open_receivable', 'open_payable']
+const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted']
+
+/** What an address without a figure shows. */
+const FIRST: Record<string, Own> = {
+  '/cfdi/concentration': { direction: 'issued', figure: 'total' },
+  '/cfdi/risk': { figure: 'missing_rate' },
+  '/analytics/risk': { figure: 'foreign_exchange_share' },
+  '/analytics/concepts': { figure: 'total' },
+  '/analytics/efos-exposure': { figure: 'total_purchases' },
+  '/analytics/fx-exposure': { figure: 'total_sales' },
+}
+
+type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'currency' | 'counterparty'>
+
+/** The documents that a page of entries names. While they are not known, entries go by their UUID. */
+function useDocuments(fiscal_entity_id: string, uuids: readonly string[]): Map<string, Document> {
+  const asked = [...new Set(uuids)]
+  const { data } = useQuery({
+    queryKey: ['cfdi-of-entries', fiscal_entity_id, asked],
+    enabled: asked.length > 0,
+    queryFn: () =>
+      answer(
+        api.GET('/v1/cfdi', { params: { query: { fiscal_entity_id, uuid: asked.join(), limit: 100 } } }),
+      ) as Promise<unknown> as Promise<{ data: Document[] }>,
+  })
+  return new Map(data?.data.map((one) => [one.uuid, one]))
+}
+
+function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
+  const t = useWords(words)
+  const { fiscal_entity_id = '', figure = '', currency } = own
+  const documents = useDocuments(
+    fiscal_entity_id,
+    rows.flatMap(({ uuid, applies_to }) => (applies_to ? [uuid, applies_to] : [uuid])),
+  )
+  const linkOf = (uuid: string) => {
+    const { serie, folio } = documents.get(uuid) ?? {}
+    const name = [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
+    return (
+      <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(name)} title={uuid}>
+        {name}
+      </Link>
+    )
+  }
+  const shown = ({ uuid, amount }: InsightEntry): string => {
+    if (!LEFT_OUT.includes(figure)) return money(amount, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
+    const known = documents.get(uuid)
+    return known ? money(amount, known.currency) : decimal(amount)
+  }
+  return (
+    <Table<InsightEntry>
+      label={t.entries}
+      rows={rows}
+      keyOf={({ uuid, applies_to }) => `${uuid} ${applies_to}`}
+      columns={[
+        { name: t.document, cell: ({ uuid }) => linkOf(uuid) },
+        { name: t.date, cell: ({ uuid }) => day(documents.get(uuid)?.fecha) },
+        {
+          name: t.counterparty,
+          cell: ({ uuid }) => {
+            const known = documents.get(uuid)?.counterparty
+            return known?.rfc ? <Named name={known.nombre} code={known.rfc} /> : null
+          },
+        },
+        ...(rows.some(({ applies_to }) => applies_to)
+          ? [{ name: t.appliesTo, cell: ({ applies_to }: InsightEntry) => applies_to && linkOf(applies_to) }]
+          : []),
+        { name: t.amount, end: true, cell: (one) => shown(one) },
+      ]}
+    />
+  )
+}
+
+function List({ path, own }: { path: string; own: Own }) {
+  const t = useWords(words)
+  const list = usePages<InsightEntriesPage>(path, own, PAGE)
+  return (
+    <>
+      <Loaded query={list} rows={6}>
+        {({ pages }) =>
+          pages.every(({ data }) => data.length === 0) ? (
+            <Empty title={t.noEntries} lead={t.noEntriesLead} />
+          ) : (
+            pages.map(({ data }, n) => (
+              <Panel flush key={n}>
+                <Rows own={own} rows={data} />
+              </Panel>
+            ))
+          )
+        }
+      </Loaded>
+      <div class={css.bar}>
+        <More list={list} />
+      </div>
+      <Call call={`GET ${path}?${new URLSearchParams(own)}`} />
+    </>
+  )
+}
+
+/** The documents behind a figure of a surface: `/cfdi/concentration/entries` shows what `GET /v1/cfdi/concentration/entries` answers. */
+export default function Entries() {
+  const t = useWords(words)
+  const [path] = useLocation()
+  const { entity, entities, error, refetch, params } = useEntity()
+  if (error && !entities) return <Failed isPage error={error} retry={refetch} />
+  if (!entities) return <Skeleton rows={6} />
+  if (!entity) return <Empty isPage title={t.unknownRfc} action={{ label: t.connect, href: '/connect' }} />
+  const surface = path.replace(/\/entries$/, '')
+  const own: Own = {
+    ...(!params.has('figure') && FIRST[surface]),
+    ...Object.fromEntries(params),
+    fiscal_entity_id: entity.fiscal_entity_id,
+  }
+  const back = new URLSearchParams(Object.entries(own).filter(([name]) => !OF_FIGURE.includes(name)))
+  const { figure = '', rfc, key, month, currency } = own
+  const of = [t.figure[figure] ?? figure, rfc, key, currency, month && monthName(month, 'long')]
+  return (
+    <>
+      <Title text={t.figure[figure] ?? t.entries} lead={`${t.entriesLead} ${[entity.rfc, ...of.slice(1)].filter(Boolean).join(' · ')}`}>
+        <ButtonLink href={`${surface}?${back}`}>{t.back}</ButtonLink>
+      </Title>
+      <List path={`/v1${path}`} own={own} />
+    </>
+  )
+}
