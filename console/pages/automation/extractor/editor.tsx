@@ -67,7 +67,7 @@ export function Editor({ stored, runs = [] }: { stored?: Extractor; runs?: reado
         <Panel title={t.settings}>
           <Form onSubmit={save}>
             <fieldset class={css.stack} disabled={!mayWrite}>
-              <Fields draft={draft} set={(changed) => set((old) => ({ ...old, ...changed }))} error={saving.error ?? preview.error} />
+              <Fields draft={draft} set={(changed) => set((old) => ({ ...old, ...changed }))} error={preview.error ?? saving.error} />
             </fieldset>
             <Problem error={saving.error} />
             <Actions>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
+import { useRef } from 'preact/hooks'
 import { entitiesQuery } from '../../../api/queries.ts'
 import type { ExtractorPreview, PreviewedRfc, PreviewedSource } from '../../../api/routes.d.ts'
 import { Keys } from '../../../charts/bars.tsx'
@@ -136,12 +137,14 @@ interface Props {
 /** What saving would fetch. What was told last stays while a field is wrong. */
 export function Preview({ preview: { data, error, refetch }, mayAsk }: Props) {
   const t = useWords(words)
+  const told = useRef<ExtractorPreview>()
+  told.current = data ?? told.current
   if (!mayAsk)
     return (
       <Panel title={t.preview}>
         <p>{t.previewMember}</p>
       </Panel>
     )
-  if (data) return <Told preview={data} />
+  if (told.current) return <Told preview={told.current} />
   return error ? <Failed error={error} retry={refetch} /> : <Skeleton rows={3} />
 }

@@ -11,6 +11,10 @@ import { RfcChoice } from '../parts/rfcs.tsx'
 import { catalogQuery } from './catalog.ts'
 import { words } from './words.ts'
 
+/** What tells of downloads, which most listeners want. They stand first. */
+const ADVISED: EventKey[] = ['extraction.completed', 'extraction.failed']
+const placeOf = ({ key }: { key: EventKey }): number => (ADVISED.includes(key) ? 0 : 1)
+
 type Header = 'keep' | 'none' | 'set'
 
 /** What the form holds. A header that is kept is not sent. */
@@ -29,7 +33,7 @@ export const useDraft = (stored?: Webhook) =>
     ...{
       name: stored?.name ?? '',
       url: stored?.url ?? '',
-      event_keys: stored?.event_keys ?? ['extraction.completed', 'extraction.failed'],
+      event_keys: stored?.event_keys ?? ADVISED,
     },
     ...{ fiscal_entity_ids: stored?.fiscal_entity_ids ?? null, header: stored?.custom_header ? 'keep' : 'none' },
     ...{ header_name: stored?.custom_header?.name ?? '', header_value: '' },
@@ -75,11 +79,13 @@ export function Fields({ draft, set, error, stored }: Props) {
             chosen={draft.event_keys}
             set={(event_keys) => set({ ...draft, event_keys })}
             fault={faultOf(error, 'event_keys')}
-            choices={events.map(({ key, description, available }) => ({
-              value: key,
-              name: <code>{key}</code>,
-              note: available ? (t.eventWords[key] ?? description) : t.soon,
-            }))}
+            choices={events
+              .toSorted((one, other) => placeOf(one) - placeOf(other))
+              .map(({ key, description, available }) => ({
+                value: key,
+                name: <code>{key}</code>,
+                note: available ? (t.eventWords[key] ?? description) : t.soon,
+              }))}
           />
         )}
       </Loaded>
