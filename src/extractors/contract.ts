@@ -76,17 +76,27 @@ const checkedAcrossMembers = <S extends z.ZodObject>(schema: S): S =>
     { when: () => true },
   )
 
-export const ExtractorDraft = checkedAcrossMembers(
-  z.strictObject({
-    ...members,
-    schedule_kind: members.schedule_kind.default(null),
-    schedule_spec: ScheduleSpec.default({}),
-    scope_months: members.scope_months.default(null),
-    timezone: members.timezone.default('America/Mexico_City'),
-    is_enabled: members.is_enabled.default(true),
-  }),
-).meta({ id: 'ExtractorDraft' })
+const draft = {
+  ...members,
+  schedule_kind: members.schedule_kind.default(null),
+  schedule_spec: ScheduleSpec.default({}),
+  scope_months: members.scope_months.default(null),
+  timezone: members.timezone.default('America/Mexico_City'),
+  is_enabled: members.is_enabled.default(true),
+}
+
+export const ExtractorDraft = checkedAcrossMembers(z.strictObject(draft)).meta({ id: 'ExtractorDraft' })
 export type ExtractorDraft = z.infer<typeof ExtractorDraft>
+
+export const PreviewDraft = checkedAcrossMembers(
+  z.strictObject({
+    ...draft,
+    extractor_id: Id('ext')
+      .exactOptional()
+      .meta({ description: doc('The extractor that would be changed: a schedule that stays as it is goes on from its last run.') }),
+  }),
+).meta({ id: 'ExtractorPreviewDraft' })
+export type PreviewDraft = z.infer<typeof PreviewDraft>
 
 export const ExtractorChanges = checkedAcrossMembers(
   z.strictObject({

@@ -33,7 +33,7 @@ export const ExtractorPreview = z
   .strictObject({
     next_runs: z.array(Instant).meta({
       description: doc(
-        'The next five scheduled runs. Empty when the extractor is disabled or not scheduled: then the figures are those of a run now.',
+        'The scheduled runs of the next 92 days, and at least five. Empty when the extractor is disabled or not scheduled: then the figures are those of a run now.',
       ),
     }),
     rfc_count: z.int().meta({ description: doc('Active RFCs that the run would cover. The figures add up all of them.') }),

@@ -9,7 +9,9 @@ import { viewWindows } from '../../visibility/contract.ts'
 import { type Bounds, reachOf, type Window, windowsOf } from '../../visibility/window.ts'
 import { arm } from '../anchor.ts'
 import { nextRunAt } from '../cadence.ts'
-import type { ExtractorDraft } from '../contract.ts'
+import type { ExtractorDraft, PreviewDraft } from '../contract.ts'
+import { type ExtractorRow, requireExtractor } from '../extractors.ts'
+import { lastLocalDate } from '../store.ts'
 import type { ExtractorPreview, PreviewedRfc, PreviewedSource } from './preview-contract.ts'
 import { gapStart, monthsOf, rangeOf } from './scope.ts'
 import { isCfdiSource, sourcesFetched } from './selection.ts'
@@ -17,7 +19,9 @@ import { isCfdiSource, sourcesFetched } from './selection.ts'
 /** RFCs that are added up, and those of them that are listed. */
 const RFCS = 1_000
 const LISTED = 100
+/** Runs that are told: those of a quarter, and of a rare cadence this many. */
 const NEXT_RUNS = 5
+const NEXT_MS = 92 * 86_400_000
 
 /** The days of a month are dated in Mexican zones. */
 const ZONE = 'Etc/GMT+6'
@@ -26,11 +30,15 @@ const ZONE = 'Etc/GMT+6'
 const isReadable = ({ isEmpty, floor, ceiling }: Window, month: string): boolean =>
   !isEmpty && (floor === null || floor <= `${month}-01`) && (ceiling === null || localDayOf(new Date(ceiling), ZONE).slice(0, 7) >= month)
 
-function nextRuns(draft: ExtractorDraft, now: Date): Date[] {
+function nextRuns(draft: ExtractorDraft, now: Date, ranFor: string | null, stored?: ExtractorRow): Date[] {
   const settings = { ...draft, schedule_spec: draft.schedule_spec as Record<string, number> }
-  const armed = { ...settings, ...arm(settings, null, now) }
+  const armed = { ...settings, ...arm(settings, ranFor, now, stored) }
+  const until = now.getTime() + NEXT_MS
   const runs: Date[] = []
-  for (let at = nextRunAt(armed, now); at !== null && runs.length < NEXT_RUNS; at = nextRunAt(armed, at)) runs.push(at)
+  for (let at = nextRunAt(armed, now); at !== null; at = nextRunAt(armed, at)) {
+    if (runs.length >= NEXT_RUNS && at.getTime() > until) break
+    runs.push(at)
+  }
   return runs
 }
 
@@ -43,12 +51,14 @@ const earlier = (a: string | null, b: string): string => (a === null || b < a ? 
 
 /**
  * Says what the first run of an extractor would fetch if it were saved now, for the RFCs that are active now, and changes nothing. Reads one page
- * of connections and, with since_watermark, one statement of each ledger. Throws Failure 422 data_source.unknown.
+ * of connections and, with since_watermark, one statement of each ledger; of an extractor that would be changed, its row and last date.
+ * Throws Failure 404 extractor.not_found and 422 data_source.unknown.
  */
-export async function previewExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<ExtractorPreview> {
+export async function previewExtractor(ctx: Ctx, { extractor_id, ...draft }: PreviewDraft): Promise<ExtractorPreview> {
   const { db, now, organization } = ctx
   refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
-  const runs = nextRuns(draft, now)
+  const stored = extractor_id === undefined ? undefined : await requireExtractor(ctx, extractor_id)
+  const runs = nextRuns(draft, now, stored ? await lastLocalDate(db, stored.extractor_id) : null, stored)
   const at = runs[0] ?? now
   const read = await connectionsOfRun(db, { organization_id: organization.id, fiscal_entity_id: null }, '', RFCS + 1)
   const fetched = sourcesFetched(ctx, withMandatory(draft.data_source_keys))

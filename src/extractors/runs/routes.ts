@@ -4,7 +4,7 @@ import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
-import { ExtractorDraft, ExtractorPath } from '../contract.ts'
+import { ExtractorPath, PreviewDraft } from '../contract.ts'
 import { CancelledRun, ExtractionDraft, ExtractorRun, Run, RunPath, RunProgress, RunQuery } from './contract.ts'
 import { cancelRun, extractRange } from './extractions.ts'
 import { listRuns } from './history.ts'
@@ -25,14 +25,15 @@ export const runRoutes = new Hono<App>()
       TAG,
       doc('Preview what an extractor would fetch'),
       doc(
-        'Send what you would send to `POST /v1/extractors`. Nothing is saved and nothing is downloaded. The answer says when it would run, which ' +
+        'Send what you would send to `POST /v1/extractors`, with `extractor_id` when you would change one. Nothing is saved and nothing is downloaded. The answer says when it would run, which ' +
           'months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the ' +
           'visibility windows afterwards. The limit of extractors is not checked.',
       ),
     ),
     roles('owner', 'admin'),
-    body(ExtractorDraft),
+    body(PreviewDraft),
     returns(200, ExtractorPreview),
+    refuses(404, NOT_FOUND),
     async (c) => c.json(await previewExtractor(c.var.ctx, c.req.valid('json'))),
   )
   .post(

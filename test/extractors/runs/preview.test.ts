@@ -77,11 +77,27 @@ describe('the preview of an extractor', () => {
     })
   })
 
-  it('says the next five runs of a schedule, and none of one that is disabled', async () => {
+  it('says the runs of 92 days, at least five of a rare schedule, and none of one that is disabled', async () => {
     const of = await organization()
-    expect((await preview(of, scheduled)).next_runs).toEqual([21, 22, 23, 24, 25].map((day) => `2026-05-${day}T06:00:00.000Z`))
-    expect((await preview(of, monthly)).next_runs[0]).toBe('2026-06-01T06:00:00.000Z')
+    const daily = (await preview(of, scheduled)).next_runs
+    expect([daily.length, daily[0], daily.at(-1)]).toEqual([92, '2026-05-21T06:00:00.000Z', '2026-08-20T06:00:00.000Z'])
+    const rare = (await preview(of, monthly)).next_runs
+    expect([rare.length, rare[0]]).toEqual([5, '2026-06-01T06:00:00.000Z'])
     expect((await preview(of, { ...scheduled, is_enabled: false })).next_runs).toEqual([])
+  })
+
+  it('of an extractor that would be changed, the schedule goes on from where it is unless it changes', async () => {
+    const [of, other] = [await organization(), await organization()]
+    const every = (n: number) => ({ ...scheduled, schedule_kind: 'every_n_days', schedule_spec: { n } })
+    const { extractor_id, next_run_at } = await created(of, every(5))
+    at('2026-05-22T18:00:00Z')
+    const first = async (body: object) => (await preview(of, body)).next_runs[0]
+    expect(next_run_at).toBe('2026-05-25T06:00:00.000Z')
+    expect(await first({ ...every(5), extractor_id, scope: 'full_history', scope_months: null })).toBe(next_run_at)
+    expect(await first(every(5))).toBe('2026-05-27T06:00:00.000Z')
+    expect(await first({ ...every(4), extractor_id })).toBe('2026-05-26T06:00:00.000Z')
+    const foreign = await other.ask('POST', `${EXTRACTORS}/preview`, { ...every(5), extractor_id })
+    expect([foreign.status, foreign.body.code]).toEqual([404, 'extractor.not_found'])
   })
 
   it('changes nothing, and costs one read more for a page of RFCs', async () => {

@@ -1,0 +1,7 @@
+import type { Page } from '../../../pages.ts'
+
+export const page: Page = {
+  path: '/extractors/new',
+  name: { es: 'Nuevo extractor', en: 'New extractor' },
+  load: () => import('./new.tsx'),
+}

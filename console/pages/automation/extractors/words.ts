@@ -1,0 +1,56 @@
+const NTH = ['', 'primer', 'segundo', 'tercer', 'cuarto', 'quinto']
+const DAYS = ['lunes', 'martes', 'miércoles', 'jueves', 'viernes', 'sábado', 'domingo']
+const NTH_EN = ['', 'first', 'second', 'third', 'fourth', 'fifth']
+const DAYS_EN = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+const es = {
+  title: 'Extractores',
+  lead: 'Qué se descarga del SAT, cuándo y hasta dónde hacia atrás. También deciden qué puede leer.',
+  create: 'Nuevo extractor',
+  name: 'Nombre',
+  when: 'Cuándo',
+  scope: 'Alcance',
+  state: 'Estado',
+  enabled: 'Activo',
+  disabled: 'Pausado',
+  next: 'Próxima corrida',
+  last: 'Última corrida',
+  none: 'No hay extractores',
+  noneLead: 'Sin un extractor no se descarga nada por sí solo.',
+  onConnect: 'Al conectar un RFC',
+  onReturn: 'Al reactivar un RFC',
+  daily: 'Cada día',
+  every: (n: number) => (n === 1 ? 'Cada día' : `Cada ${n} días`),
+  monthly: (nth: number, weekday: number) => `El ${NTH[nth]} ${DAYS[weekday]} de cada mes`,
+  days: DAYS,
+  nths: NTH.slice(1),
+  full: 'Todo desde 2018',
+  months: (n: number) => (n === 1 ? 'El último mes' : `Los últimos ${n} meses`),
+  watermark: 'Lo nuevo desde la última descarga',
+}
+const en: typeof es = {
+  title: 'Extractors',
+  lead: 'What is downloaded from SAT, when, and how far back. They also decide what you can read.',
+  create: 'New extractor',
+  name: 'Name',
+  when: 'When',
+  scope: 'Scope',
+  state: 'State',
+  enabled: 'Active',
+  disabled: 'Paused',
+  next: 'Next run',
+  last: 'Last run',
+  none: 'There are no extractors',
+  noneLead: 'Without an extractor, nothing is downloaded by itself.',
+  onConnect: 'When an RFC is connected',
+  onReturn: 'When an RFC is active again',
+  daily: 'Every day',
+  every: (n) => (n === 1 ? 'Every day' : `Every ${n} days`),
+  monthly: (nth, weekday) => `The ${NTH_EN[nth]} ${DAYS_EN[weekday]} of each month`,
+  days: DAYS_EN,
+  nths: NTH_EN.slice(1),
+  full: 'Everything since 2018',
+  months: (n) => (n === 1 ? 'The last month' : `The last ${n} months`),
+  watermark: 'What is new since the last download',
+}
+export const words = { es, en }

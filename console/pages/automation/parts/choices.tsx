@@ -1,0 +1,56 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import css from './automation.module.css'
+
+export interface Choice {
+  value: string
+  name: ComponentChildren
+  note?: ComponentChildren
+  /** It cannot be chosen, or not be left out. */
+  isFixed?: boolean
+}
+
+interface Props {
+  legend: string
+  choices: readonly Choice[]
+  chosen: readonly string[]
+  set: (chosen: string[]) => void
+  fault?: string | undefined
+  hint?: string
+}
+
+/** Any of several things, under one heading. */
+export function Choices({ legend, choices, chosen, set, fault, hint }: Props) {
+  const id = useId()
+  const toggle = (value: string, isOn: boolean) =>
+    set(
+      isOn ? choices.map((one) => one.value).filter((one) => one === value || chosen.includes(one)) : chosen.filter((one) => one !== value),
+    )
+  return (
+    <fieldset class={css.choices} aria-describedby={fault ? id : undefined}>
+      <legend>{legend}</legend>
+      {hint && <small>{hint}</small>}
+      <div class={css.scroll}>
+        {choices.map(({ value, name, note, isFixed }) => (
+          <label key={value}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(value)}
+              disabled={isFixed}
+              onChange={({ currentTarget }) => toggle(value, currentTarget.checked)}
+            />
+            <span>
+              {name}
+              {note && <small>{note}</small>}
+            </span>
+          </label>
+        ))}
+      </div>
+      {fault && (
+        <p id={id} class={css.fault} role="alert">
+          {fault}
+        </p>
+      )}
+    </fieldset>
+  )
+}

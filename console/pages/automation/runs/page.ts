@@ -1,0 +1,10 @@
+import { History } from 'lucide-preact'
+import type { Page } from '../../../pages.ts'
+
+export const page: Page = {
+  path: '/runs',
+  name: { es: 'Corridas', en: 'Runs' },
+  icon: History,
+  order: 20,
+  load: () => import('./runs.tsx'),
+}

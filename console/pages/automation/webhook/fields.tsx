@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/preact-query'
+import { useId, useState } from 'preact/hooks'
+import { faultOf } from '../../../api/problems.ts'
+import type { EventKey, Webhook, WebhookDraft } from '../../../api/routes.d.ts'
+import { useWords } from '../../../language.ts'
+import { Field } from '../../../parts/field.tsx'
+import { Loaded } from '../../../parts/loaded.tsx'
+import css from '../parts/automation.module.css'
+import { Choices } from '../parts/choices.tsx'
+import { RfcChoice } from '../parts/rfcs.tsx'
+import { catalogQuery } from './catalog.ts'
+import { words } from './words.ts'
+
+/** What tells of downloads, which most listeners want. They stand first. */
+const ADVISED: EventKey[] = ['extraction.completed', 'extraction.failed']
+const placeOf = ({ key }: { key: EventKey }): number => (ADVISED.includes(key) ? 0 : 1)
+
+type Header = 'keep' | 'none' | 'set'
+
+/** What the form holds. A header that is kept is not sent. */
+export interface Draft {
+  name: string
+  url: string
+  event_keys: string[]
+  fiscal_entity_ids: string[] | null
+  header: Header
+  header_name: string
+  header_value: string
+}
+
+export const useDraft = (stored?: Webhook) =>
+  useState<Draft>(() => ({
+    ...{
+      name: stored?.name ?? '',
+      url: stored?.url ?? '',
+      event_keys: stored?.event_keys ?? ADVISED,
+    },
+    ...{ fiscal_entity_ids: stored?.fiscal_entity_ids ?? null, header: stored?.custom_header ? 'keep' : 'none' },
+    ...{ header_name: stored?.custom_header?.name ?? '', header_value: '' },
+  }))
+
+export const bodyOf = ({ header, header_name, header_value, event_keys, ...draft }: Draft): WebhookDraft => ({
+  ...draft,
+  event_keys: event_keys as EventKey[],
+  ...(header === 'none' && { custom_header: null }),
+  ...(header === 'set' && { custom_header: { name: header_name.trim(), value: header_value } }),
+})
+
+interface Props {
+  draft: Draft
+  set: (draft: Draft) => void
+  error: Error | null
+  /** The header that is stored. */
+  stored?: string | undefined
+}
+
+/** The fields of a webhook, each with what is wrong with it. */
+export function Fields({ draft, set, error, stored }: Props) {
+  const t = useWords(words)
+  const radio = useId()
+  const catalog = useQuery(catalogQuery)
+  const text = (name: 'name' | 'url' | 'header_name' | 'header_value') => ({
+    value: draft[name],
+    onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) => set({ ...draft, [name]: currentTarget.value }),
+  })
+  const headers: readonly (readonly [Header, string])[] = [
+    ...(stored ? [['keep', t.headers.keep(stored)] as const] : []),
+    ['none', t.headers.none],
+    ['set', t.headers.set],
+  ]
+  return (
+    <>
+      <Field label={t.name} {...text('name')} required maxLength={120} fault={faultOf(error, 'name')} />
+      <Field label={t.url} hint={t.urlHint} {...text('url')} type="url" placeholder="https://" required fault={faultOf(error, 'url')} />
+      <Loaded query={catalog}>
+        {(events) => (
+          <Choices
+            legend={t.events}
+            chosen={draft.event_keys}
+            set={(event_keys) => set({ ...draft, event_keys })}
+            fault={faultOf(error, 'event_keys')}
+            choices={events
+              .toSorted((one, other) => placeOf(one) - placeOf(other))
+              .map(({ key, description, available }) => ({
+                value: key,
+                name: <code>{key}</code>,
+                note: available ? (t.eventWords[key] ?? description) : t.soon,
+              }))}
+          />
+        )}
+      </Loaded>
+      <RfcChoice
+        chosen={draft.fiscal_entity_ids}
+        set={(fiscal_entity_ids) => set({ ...draft, fiscal_entity_ids })}
+        fault={faultOf(error, 'fiscal_entity_ids')}
+      />
+      <fieldset class={css.choices}>
+        <legend>{t.header}</legend>
+        <small>{t.headerHint}</small>
+        {headers.map(([value, name]) => (
+          <label key={value}>
+            <input type="radio" name={radio} checked={draft.header === value} onChange={() => set({ ...draft, header: value })} />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      {draft.header === 'set' && (
+        <>
+          <Field
+            {...{ label: t.headerName, placeholder: 'Authorization', fault: faultOf(error, 'custom_header.name') }}
+            {...text('header_name')}
+            required
+          />
+          <Field
+            {...{ label: t.headerValue, type: 'password', autocomplete: 'off', fault: faultOf(error, 'custom_header.value') }}
+            {...text('header_value')}
+            required
+          />
+        </>
+      )}
+    </>
+  )
+}
