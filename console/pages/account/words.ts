@@ -1,6 +1,7 @@
 /** What the pages of the account say alike. */
 const es = {
   role: 'Rol',
+  rolesTitle: 'Qué puede cada rol',
   roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
   may: {
     owner: 'Hace todo, también con otros propietarios.',
@@ -16,6 +17,7 @@ const es = {
 }
 const en: typeof es = {
   role: 'Role',
+  rolesTitle: 'What each role may do',
   roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
   may: {
     owner: 'Does everything, with other owners too.',

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/preact-query'
-import { Filter } from 'lucide-preact'
+import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { AuditEvent } from '../../../api/routes.d.ts'
 import { instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
-import { IconButton } from '../../../parts/button.tsx'
+import { Button } from '../../../parts/button.tsx'
 import { Chips } from '../../../parts/chips.tsx'
 import { Field, Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
@@ -128,7 +128,7 @@ function AuditFilters({ filters, set, clear }: FiltersProps) {
   )
 }
 
-function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }) {
+function Events({ filters }: { filters: Filters }) {
   const t = useWords(words)
   const zone = useZone()
   const { nameOf } = useActors()
@@ -139,11 +139,8 @@ function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }
       answer(api.GET('/v1/audit-events', { params: { query: { ...filters, limit: 50, ...(cursor && { cursor }) } } })),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
-  const only = (name: string, value: string, text: string) => (
-    <IconButton label={t.only(text)} onClick={() => set(name, value)}>
-      <Filter size={14} aria-hidden="true" />
-    </IconButton>
-  )
+  /** The same page with one more filter. */
+  const only = (name: keyof Filters, value: string) => `/audit-events?${new URLSearchParams({ ...filters, [name]: value })}`
   return (
     <>
       <Loaded query={list} rows={6}>
@@ -160,7 +157,7 @@ function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }
                   {
                     name: t.when,
                     cell: ({ created_at }) => (
-                      <time dateTime={created_at} title={created_at}>
+                      <time class={css.time} dateTime={created_at} title={created_at}>
                         {instant(created_at, zone)}
                       </time>
                     ),
@@ -168,10 +165,9 @@ function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }
                   {
                     name: t.who,
                     cell: ({ actor }) => (
-                      <span class={css.row}>
+                      <Link href={only('actor', actor)} title={t.only(nameOf(actor))}>
                         {nameOf(actor)}
-                        {!filters.actor && only('actor', actor, nameOf(actor))}
-                      </span>
+                      </Link>
                     ),
                   },
                   {
@@ -185,18 +181,25 @@ function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }
                   },
                   {
                     name: t.on,
-                    cell: ({ resource_id }) => {
+                    cell: ({ resource_id, request_id }) => {
                       const href = pageOf(resource_id)
-                      const id = <code>{resource_id}</code>
                       return (
-                        <span class={css.row}>
-                          {href ? <Link href={href}>{id}</Link> : id}
-                          {!filters.resource_id && only('resource_id', resource_id, resource_id)}
+                        <span class={css.two}>
+                          <span class={css.row}>
+                            <Link href={only('resource_id', resource_id)} title={t.only(resource_id)}>
+                              <code>{resource_id}</code>
+                            </Link>
+                            {href && (
+                              <Link href={href} aria-label={t.viewOf(resource_id)}>
+                                {t.view}
+                              </Link>
+                            )}
+                          </span>
+                          <small>{request_id}</small>
                         </span>
                       )
                     },
                   },
-                  { name: t.request, cell: ({ request_id }) => <code>{request_id}</code> },
                 ]}
               />
             </Panel>
@@ -204,7 +207,7 @@ function Events({ filters, set }: { filters: Filters; set: FiltersProps['set'] }
         }}
       </Loaded>
       <More list={list} />
-      <Call call={`GET /v1/audit-events?${new URLSearchParams(filters)}`} />
+      <Call call={`GET /v1/audit-events${Object.keys(filters).length > 0 ? `?${new URLSearchParams(filters)}` : ''}`} />
     </>
   )
 }
@@ -213,6 +216,7 @@ export default function Audit() {
   const t = useWords(words)
   const mayRead = useMayWrite()
   const [params, go] = useSearchParams()
+  const [isAsking, ask] = useState(false)
   const filters: Filters = {}
   for (const name of NAMES) {
     const value = params.get(name)
@@ -229,16 +233,18 @@ export default function Audit() {
     )
   return (
     <>
-      <Title text={t.title} lead={t.lead} />
+      <Title text={t.title} lead={t.lead}>
+        <Button onClick={() => ask(true)}>{t.prove}</Button>
+      </Title>
       {mayRead ? (
         <>
           <AuditFilters filters={filters} set={set} clear={() => go({})} />
-          <Events filters={filters} set={set} />
+          <Events filters={filters} />
         </>
       ) : (
         <Empty title={t.membersRead} lead={t.membersReadLead} />
       )}
-      <Known />
+      {isAsking && <Known close={() => ask(false)} />}
     </>
   )
 }

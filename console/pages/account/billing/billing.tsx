@@ -61,7 +61,7 @@ function Buy({ checkout }: { checkout: NonNullable<OfferedPlan['checkout']> }) {
   const mayBuy = useMayWrite()
   const label = t.buy[checkout.item](money(checkout.total, checkout.currency))
   return (
-    <span class={css.two}>
+    <span class={css.row}>
       {mayBuy ? (
         <a href={checkout.url} target="_blank" rel="noreferrer">
           {label}
@@ -116,11 +116,11 @@ export default function BillingPage() {
       <Loaded query={billing} rows={1}>
         {(data) => <Standing billing={data} name={nameOf(data.plan)} />}
       </Loaded>
-      <Seats />
-      <Usage />
       <Loaded query={plans} rows={3}>
         {({ data }) => <Plans plans={data} />}
       </Loaded>
+      <Seats />
+      <Usage />
       <Invoices />
       <Call call="GET /v1/billing" />
     </>

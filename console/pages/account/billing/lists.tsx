@@ -13,6 +13,7 @@ import { Panel } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import css from '../account.module.css'
 import { rowsOf } from '../lists.ts'
 import { words } from './words.ts'
 
@@ -119,20 +120,24 @@ export function Invoices() {
                 keyOf={({ invoice_id }) => invoice_id}
                 columns={[
                   { name: t.number, cell: ({ number }) => <b>{number}</b> },
-                  { name: t.period, cell: ({ period }) => month(period, 'long') },
+                  { name: t.period, cell: ({ period }) => <span class={css.time}>{month(period, 'long')}</span> },
                   { name: t.subtotal, end: true, cell: ({ subtotal, currency }) => money(subtotal, currency) },
                   { name: t.tax, end: true, cell: ({ tax, currency }) => money(tax, currency) },
                   { name: t.total, end: true, cell: ({ total, currency }) => money(total, currency) },
                   {
                     name: t.invoiceStatus,
-                    cell: ({ status, is_overdue }) => {
+                    cell: ({ status, is_overdue, paid_at, grace_until }) => {
                       const state = is_overdue ? 'overdue' : status
-                      return <Badge tone={STATES[state]}>{t.invoice[state]}</Badge>
+                      return (
+                        <span class={css.two}>
+                          <Badge tone={STATES[state]}>{t.invoice[state]}</Badge>
+                          {status === 'open' && <small>{t.grace(instant(grace_until, zone))}</small>}
+                          {paid_at && <small>{instant(paid_at, zone)}</small>}
+                        </span>
+                      )
                     },
                   },
                   { name: t.issued, cell: ({ issued_at }) => instant(issued_at, zone) },
-                  { name: t.grace, cell: ({ status, grace_until }) => status === 'open' && instant(grace_until, zone) },
-                  { name: t.paid, cell: ({ paid_at }) => paid_at && instant(paid_at, zone) },
                   {
                     name: t.pdf,
                     cell: ({ pdf_url }) =>

@@ -20,7 +20,7 @@ const es = {
   ofSeats: (all: string) => `de ${all}`,
   unlimited: 'sin límite',
   due: 'Por pagar',
-  open: (n: string) => `en ${n} facturas abiertas`,
+  open: (n: string) => `facturas abiertas: ${n}`,
   plans: 'Planes',
   plansLead: 'Precios sin IVA, al mes. El enlace de compra vale por hoy.',
   month: 'Al mes',
@@ -75,8 +75,7 @@ const es = {
   invoice: { open: 'Abierta', overdue: 'Vencida', paid: 'Pagada', void: 'Anulada' },
   invoiceStatus: 'Estado',
   issued: 'Emitida',
-  grace: 'Plazo',
-  paid: 'Pagada el',
+  grace: (until: string) => `Pagar antes del ${until}`,
   pdf: 'PDF',
 }
 const en: typeof es = {
@@ -101,7 +100,7 @@ const en: typeof es = {
   ofSeats: (all) => `of ${all}`,
   unlimited: 'without a limit',
   due: 'Due',
-  open: (n) => `in ${n} open invoices`,
+  open: (n) => `open invoices: ${n}`,
   plans: 'Plans',
   plansLead: 'Prices a month, before tax. A link to buy is good for today.',
   month: 'A month',
@@ -156,8 +155,7 @@ const en: typeof es = {
   invoice: { open: 'Open', overdue: 'Overdue', paid: 'Paid', void: 'Void' },
   invoiceStatus: 'Status',
   issued: 'Issued',
-  grace: 'Pay until',
-  paid: 'Paid on',
+  grace: (until) => `Pay before ${until}`,
   pdf: 'PDF',
 }
 export const words = { es, en }

@@ -6,7 +6,6 @@ import type { Organization, OrganizationChanges } from '../../../api/routes.d.ts
 import { count } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Button } from '../../../parts/button.tsx'
-import { Copy } from '../../../parts/copy.tsx'
 import { Actions, Field, Form, Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
@@ -114,13 +113,7 @@ export default function OrganizationPage() {
             <Panel>
               <Facts
                 facts={[
-                  [
-                    t.id,
-                    <span key="id" class={css.row}>
-                      <code>{organization.id}</code>
-                      <Copy text={organization.id} />
-                    </span>,
-                  ],
+                  [t.id, <code key="id">{organization.id}</code>],
                   [t.members, count(stats.data?.total_members)],
                   [t.rfcs, count(stats.data?.active_rfcs)],
                 ]}

@@ -171,7 +171,7 @@ export default function Team() {
       )}
       <Members ask={ask} />
       <Invitations ask={ask} />
-      <Panel title={c.role}>
+      <Panel title={c.rolesTitle}>
         <Facts facts={(['owner', 'admin', 'member'] as const).map((role) => [c.roles[role], c.may[role]])} />
       </Panel>
       <Call call="GET /v1/team/members" />
