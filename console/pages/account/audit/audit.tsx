@@ -68,11 +68,11 @@ function AuditFilters({ filters, set, clear }: FiltersProps) {
   const t = useWords(words)
   const zone = useZone()
   const { all, nameOf } = useActors()
-  const textOf = (name: string, value: string) =>
-    name === 'actor' ? nameOf(value) : name === 'action' ? t.action(value) : name === 'resource_id' ? value : instant(value, zone)
+  const whenOf = (value: string) => (dayIn(value, zone) ? instant(value, zone) : value)
+  const textOf = { actor: nameOf, action: t.action, since: whenOf, until: whenOf, resource_id: (id: string) => id }
   const chips = NAMES.flatMap((name) => {
     const value = filters[name]
-    return value ? [{ name, label: t.names[name]!, value: textOf(name, value) }] : []
+    return value ? [{ name, label: t.names[name]!, value: textOf[name](value) }] : []
   })
   const known = [...all.map(({ api_key }) => api_key), ...PROCESSES]
   return (

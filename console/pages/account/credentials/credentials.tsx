@@ -82,9 +82,9 @@ function Revoke({ one: { api_key, name }, isOwn, close }: { one: Credential; isO
       <div class={css.list}>
         <code>{api_key}</code>
         <p>{t.revokeLead}</p>
-        {isOwn && <Badge tone="wait">{t.revokeOwn}</Badge>}
+        {isOwn && <b>{t.revokeOwn}</b>}
+        <Problem error={send.error} />
       </div>
-      <Problem error={send.error} />
       <Actions>
         <Button kind="danger" isBusy={send.isPending} onClick={() => send.mutate(null, { onSuccess: close })}>
           {t.revoke}

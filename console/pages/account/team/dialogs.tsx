@@ -108,28 +108,30 @@ export function Remove({ member, close }: { member: Member; close: () => void })
   const revoked = all.filter(({ created_by }) => !keeps || created_by === null)
   return (
     <Dialog title={t.removeOf(name)} close={close}>
-      <p>{t.removeLead}</p>
-      {revoked.length > 0 && (
-        <div class={css.list}>
-          <p>{t.hisCredentials}</p>
-          <ul>
-            {revoked.map((one) => (
-              <li key={one.api_key}>
-                {one.name} <code>{one.api_key}</code>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {all.some(({ created_by }) => created_by !== null) && (
-        <p>
-          <label class={css.row}>
-            <input type="checkbox" checked={keeps} onChange={({ currentTarget }) => keep(currentTarget.checked)} />
-            {t.keep}
-          </label>
-        </p>
-      )}
-      <Problem error={send.error} />
+      <div class={css.list}>
+        <p>{t.removeLead}</p>
+        {revoked.length > 0 && (
+          <>
+            <p>{t.hisCredentials}</p>
+            <ul>
+              {revoked.map((one) => (
+                <li key={one.api_key}>
+                  {one.name} <code>{one.api_key}</code>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        {all.some(({ created_by }) => created_by !== null) && (
+          <p>
+            <label class={css.row}>
+              <input type="checkbox" checked={keeps} onChange={({ currentTarget }) => keep(currentTarget.checked)} />
+              {t.keep}
+            </label>
+          </p>
+        )}
+        <Problem error={send.error} />
+      </div>
       <Actions>
         <Button kind="danger" isBusy={send.isPending} onClick={() => send.mutate(keeps, { onSuccess: close })}>
           {t.remove}
@@ -150,8 +152,10 @@ export function Withdraw({ invitation, close }: { invitation: Invitation; close:
   )
   return (
     <Dialog title={t.withdrawOf(email)} close={close}>
-      <p>{t.withdrawLead}</p>
-      <Problem error={send.error} />
+      <div class={css.list}>
+        <p>{t.withdrawLead}</p>
+        <Problem error={send.error} />
+      </div>
       <Actions>
         <Button kind="danger" isBusy={send.isPending} onClick={() => send.mutate(null, { onSuccess: close })}>
           {t.withdraw}
