@@ -10,7 +10,7 @@ export function sentenceOf(error: Error): string {
   const said = (spanish && spanishOf(error.problem?.code ?? '')) || error.message || `HTTP ${error.status}`
   // What is wrong may have no field on the page, such as a filter of the address.
   const [first] = error.problem?.code === 'request.invalid' && spanish ? (error.problem.errors ?? []) : []
-  return first ? `${said} (${first.path})` : said
+  return first ? `${said.slice(0, -1)} (${first.path}).` : said
 }
 
 /** What is wrong with a member of what was sent: its first fault, for the field that shows it. */

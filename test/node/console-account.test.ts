@@ -191,7 +191,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     await page.goto(`${at('/audit-events')}?since=2199-12-31T00%3A00%3A00.000Z`)
     await page.getByText('Nada con esos filtros').waitFor()
     await page.goto(`${at('/audit-events')}?since=ayer`)
-    await page.getByText('Revise los datos marcados. (since)').waitFor()
+    await page.getByText('Revise los datos marcados (since).').waitFor()
     expect(complaints).toEqual([])
     await leave()
   }, 120_000)
