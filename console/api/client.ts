@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch'
 import type { Problem, paths } from './routes.d.ts'
+import { loadSentences } from './sentences.ts'
 
 /** Why a call has no answer: what the API refused, or status 0 when it could not be reached. */
 export class Refused extends Error {
@@ -30,11 +31,16 @@ export async function answer<T>(call: Promise<Call<T>>): Promise<T> {
   const { data, error, response } = await call.catch(() => {
     throw new Refused(0)
   })
-  if (!response.ok) throw new Refused(response.status, problemOf(error), response.headers.get('retry-after'))
+  if (!response.ok) throw await refused(response, error)
   return data as T
 }
 
 const problemOf = (body: unknown): Problem | null => (body && typeof body === 'object' && 'code' in body ? (body as Problem) : null)
+
+async function refused(response: Response, body: unknown): Promise<Refused> {
+  await loadSentences()
+  return new Refused(response.status, problemOf(body), response.headers.get('retry-after'))
+}
 
 export interface Session {
   api_key: string
@@ -52,6 +58,6 @@ export async function session(method: 'GET' | 'POST' | 'DELETE', body?: object):
   })
   if (response.status === 204) return null
   const json: unknown = await response.json().catch(() => null)
-  if (!response.ok) throw new Refused(response.status, problemOf(json), response.headers.get('retry-after'))
+  if (!response.ok) throw await refused(response, json)
   return json as Session
 }

@@ -20,8 +20,10 @@ const es = {
   keepLead: 'El secreto se muestra solo esta vez. Con él entra a la consola y usa la API.',
   both: 'Copiar clave y secreto',
   go: 'Ya la guardé: conectar mi primer RFC',
+  goIn: 'Ya la guardé: entrar',
   invited: 'Aceptar una invitación',
   invitedLead: 'Pegue el código que le dieron y elija cómo aparecerá su nombre.',
+  invitedByLink: 'Su enlace trae el código. Elija cómo aparecerá su nombre.',
   token: 'Código de la invitación',
   accept: 'Aceptar',
 }
@@ -47,8 +49,10 @@ const en: typeof es = {
   keepLead: 'The secret is shown only this once. With it you sign in here and use the API.',
   both: 'Copy key and secret',
   go: 'I kept it: connect my first RFC',
+  goIn: 'I kept it: go in',
   invited: 'Accept an invitation',
   invitedLead: 'Paste the code that you were given and choose how your name is shown.',
+  invitedByLink: 'Your link brings the code. Choose how your name is shown.',
   token: 'Code of the invitation',
   accept: 'Accept',
 }

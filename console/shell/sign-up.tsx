@@ -14,6 +14,13 @@ import { doorWords } from './door-words.ts'
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
+/** The code of an invitation, from what follows `#token=` in its link. It is taken from the address at once, so that it stays in no history. */
+function takeToken(): string {
+  const token = /^#token=([\w.-]+)$/.exec(location.hash)?.[1] ?? ''
+  if (token) history.replaceState(null, '', location.pathname)
+  return token
+}
+
 const join = (form: FormData, isInvited: boolean): Promise<Signup> => {
   const name = textOf(form, 'name')
   return isInvited
@@ -49,7 +56,7 @@ function Keep({ made }: { made: Signup }) {
       <Copy text={`${api_key}:${api_secret}`} label={t.both} />
       <Problem error={entering.error} />
       <Button kind="primary" isBusy={entering.isPending} onClick={() => entering.mutate(undefined)}>
-        {t.go}
+        {made.member.role === 'owner' ? t.go : t.goIn}
       </Button>
     </div>
   )
@@ -60,6 +67,7 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
   const [made, keep] = useState<Signup | null>(null)
   const [isBusy, work] = useState(false)
   const [error, fail] = useState<Error | null>(null)
+  const [token] = useState(takeToken)
   if (made) return <Keep made={made} />
   const submit = (form: FormData) => {
     work(true)
@@ -71,11 +79,19 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
   return (
     <div class={css.card}>
       <h1>{isInvited ? t.invited : t.signUp}</h1>
-      <p>{isInvited ? t.invitedLead : t.signUpLead}</p>
+      <p>{isInvited ? (token ? t.invitedByLink : t.invitedLead) : t.signUpLead}</p>
       <Problem error={error} />
       <Form onSubmit={submit}>
         {isInvited ? (
-          <Field label={t.token} name="token" required spellcheck={false} autocomplete="off" fault={faultOf(error, 'token')} />
+          <Field
+            label={t.token}
+            name="token"
+            defaultValue={token}
+            required
+            spellcheck={false}
+            autocomplete="off"
+            fault={faultOf(error, 'token')}
+          />
         ) : (
           <Field
             label={t.organization}

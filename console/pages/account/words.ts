@@ -1,0 +1,34 @@
+/** What the pages of the account say alike. */
+const es = {
+  role: 'Rol',
+  rolesTitle: 'Qué puede cada rol',
+  roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
+  may: {
+    owner: 'Hace todo, también con otros propietarios.',
+    admin: 'Conecta RFC, configura, invita y crea credenciales.',
+    member: 'Solo consulta: ve todo, exporta y descarga, y no cambia nada.',
+  },
+  actions: 'Acciones',
+  cancel: 'Cancelar',
+  save: 'Guardar',
+  never: 'Nunca',
+  onlyNow: 'Cópielo ahora: solo se muestra esta vez.',
+  kept: 'Ya lo guardé',
+}
+const en: typeof es = {
+  role: 'Role',
+  rolesTitle: 'What each role may do',
+  roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
+  may: {
+    owner: 'Does everything, with other owners too.',
+    admin: 'Connects RFCs, configures, invites and creates credentials.',
+    member: 'Only reads: sees everything, exports and downloads, and changes nothing.',
+  },
+  actions: 'Actions',
+  cancel: 'Cancel',
+  save: 'Save',
+  never: 'Never',
+  onlyNow: 'Copy it now: it is shown only this once.',
+  kept: 'I have kept it',
+}
+export const words = { es, en }
