@@ -10,12 +10,13 @@ const EVENTS = [
   'src/storage/tables.ts',
   'src/platform/receipts/tables.ts',
 ]
+const QUOTAS = 'src/plans/tables.ts'
 const GUARDS = 'src/platform/db/tables.ts'
 
 const SCHEMAS = {
   control: globSync('src/**/tables.ts').filter((file) => ![...LEDGER, REPORTS, ...EVENTS].includes(file)),
   ledger: [...LEDGER, REPORTS, 'src/outbox/tables.ts', GUARDS],
-  events: [...EVENTS, 'src/platform/audit/tables.ts', GUARDS],
+  events: [...EVENTS, QUOTAS, 'src/platform/audit/tables.ts', GUARDS],
 }
 
 const database = process.env['DATABASE'] as keyof typeof SCHEMAS

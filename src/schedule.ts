@@ -15,6 +15,7 @@ import { sweepRounds } from './repse/rounds.ts'
 import { sweepConnectors } from './storage/mirror/sweep.ts'
 import { DAILY, runTask, sendTasks, type TaskMessage } from './tasks.ts'
 import { tellAlerts } from './webhooks/alerts/tell-alerts.ts'
+import { tellQuotas } from './webhooks/alerts/tell-quotas.ts'
 import { sweepDeliveries } from './webhooks/deliveries/delivery.ts'
 
 type Verb = (system: System) => Promise<unknown>
@@ -33,6 +34,7 @@ export const CRONS: Readonly<Record<string, readonly Verb[]>> = {
     sweepVerifications,
     sweepMailboxes,
     tellAlerts,
+    tellQuotas,
     sweepDeliveries,
     sweepConnectors,
     sweepLookups,

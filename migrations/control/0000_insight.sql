@@ -146,6 +146,18 @@ CREATE TABLE `audit_events` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
+CREATE TABLE `quota_warnings` (
+	`organization_id` text NOT NULL,
+	`quota` text NOT NULL,
+	`period` text NOT NULL,
+	`used` integer NOT NULL,
+	`most` integer NOT NULL,
+	`marked_at` integer NOT NULL,
+	`told` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`organization_id`, `quota`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
 	`fact_id` text NOT NULL,

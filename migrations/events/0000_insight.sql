@@ -62,6 +62,18 @@ CREATE TABLE `relays` (
 	`known` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `quota_warnings` (
+	`organization_id` text NOT NULL,
+	`quota` text NOT NULL,
+	`period` text NOT NULL,
+	`used` integer NOT NULL,
+	`most` integer NOT NULL,
+	`marked_at` integer NOT NULL,
+	`told` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`organization_id`, `quota`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
 CREATE TABLE `alerts` (
 	`alert_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { QUOTAS, type Quota } from '../plans/quotas.ts'
+import { QUOTAS, type Quota, UNITS } from '../plans/quotas.ts'
 import { Instant } from '../platform/http/shapes.ts'
 import { Amount } from './invoices/contract.ts'
 import { BILLING_STATES } from './subscription/status.ts'
@@ -134,7 +134,7 @@ export const QuotaUsage = z
   .strictObject({
     used: z.int(),
     limit: Limit,
-    unit: z.enum(['items', 'bytes', 'documents']),
+    unit: z.enum(UNITS),
     resets_at: Instant.nullable().meta({
       description: doc('When a daily quota begins anew: the first moment of the next day in the organization’s time zone. Null otherwise.'),
     }),

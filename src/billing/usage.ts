@@ -4,7 +4,7 @@ import { credentialsUsed } from '../identity/credentials/credentials.ts'
 import { invitationsUsed } from '../identity/team/invitations.ts'
 import { importUsage } from '../imports/usage/usage.ts'
 import { limitsNow } from '../plans/place.ts'
-import { QUOTAS, type Quota } from '../plans/quotas.ts'
+import { QUOTAS, type Quota, unitOf } from '../plans/quotas.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
 import { type Fragment, join, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
@@ -14,9 +14,6 @@ import { webhooksUsed } from '../webhooks/endpoints/endpoints.ts'
 import type { BillingUsage, QuotaUsage } from './contract.ts'
 import { subscriptionStatus } from './subscription/status.ts'
 import { getSubscription } from './subscription/subscription.ts'
-
-const unitOf = (quota: Quota): QuotaUsage['unit'] =>
-  quota.startsWith('import_bytes') ? 'bytes' : quota.startsWith('import_documents') ? 'documents' : 'items'
 
 /** How many places of each quota are taken. Each number is a counter, or a count of no more rows than the quota allows. */
 async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {

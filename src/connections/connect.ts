@@ -109,7 +109,7 @@ async function commitConnection(
       ...(active?.planned.statements ?? []),
     ])
   if (active) await connected(seat)
-  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), (place) => connected([place]))
+  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), connected)
   if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
   return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
 }

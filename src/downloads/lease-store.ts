@@ -61,6 +61,19 @@ export async function takeLease(
   return { isCareful, isAwaited, jobs: due!.results.map(({ source, month, job_id }) => [source!, month!, job_id!]) }
 }
 
+/** Takes the lease when nobody has it, whether a job is due or not. Returns whether there are jobs and it was taken. */
+export const takeOver = async (
+  ledger: D1Database,
+  { entity, token, now, until }: { entity: number; token: string; now: number; until: number },
+): Promise<boolean> =>
+  (await ledger
+    .prepare(
+      `update sync_work set token = ?2, leased_at = ?3, lease_until = ?4
+       where entity = ?1 and (token is null or lease_until < ?3) returning entity`,
+    )
+    .bind(entity, token, now, until)
+    .first()) !== null
+
 export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
   ledger.prepare(`update sync_work set lease_until = ?3 where ${HELD}`).bind(entity, token, until)
 

@@ -33,6 +33,20 @@ const ASKERS = askersOf('sync_jobs')
 const KEY = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4'
 const keysOf = ({ entity, source, month, job_id }: Job) => [entity, source, month, job_id] as const
 
+const READ_JOB = `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, created_at,
+    attempts + (status = 'queued') as attempts, coalesce(started_at, ?6) as started_at, ?5 as token, is_continued,
+    created_count + updated_count + cancelled_count as ingested, rejected_count,
+    (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
+  from sync_jobs`
+
+/** Returns a job that is still open, as the holder of a lease would end it; null when it has ended. */
+export const readOpenJob = (
+  ledger: D1Database,
+  { entity, token, now }: { entity: number; token: string; now: number },
+  [source, month, job_id]: JobKey,
+): Promise<Job | null> =>
+  ledger.prepare(`${READ_JOB} where ${KEY} and open = 1`).bind(entity, source, month, job_id, token, now).first<Job>()
+
 /**
  * Returns a job of a lease that is still open and due, as it is now; null when it is not, or the lease is lost. A careful worker claims the
  * job, which counts the attempt before it begins; otherwise the end of the attempt counts it. The attempt reads every file that was rejected
@@ -45,13 +59,7 @@ export async function claimJob(
 ): Promise<Job | null> {
   const due = `${KEY} and open = 1 and not_before <= ?6 and exists (select 1 from sync_work where entity = ?1 and token = ?5)`
   const prepare = (sql: string) => ledger.prepare(`${sql} where ${due}`).bind(entity, source, month, job_id, token, now)
-  const read = () =>
-    prepare(
-      `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, created_at, attempts + (status = 'queued') as attempts,
-         coalesce(started_at, ?6) as started_at, ?5 as token, is_continued, created_count + updated_count + cancelled_count as ingested,
-         rejected_count, (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
-       from sync_jobs`,
-    )
+  const read = () => prepare(READ_JOB)
   const found = isCareful ? null : await read().first<Job & { rejected_count: number }>()
   if (!isCareful && !found?.rejected_count) return found
   const [, claimed] = await ledger.batch<Job>([

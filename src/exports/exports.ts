@@ -36,8 +36,8 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, f
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format },
     ...{ filters: JSON.stringify(filters), start: JSON.stringify(start), created_at: now.getTime() },
   }
-  await takePlace(ctx, 'exports', exportsUsed(organization.id, now), (guard) =>
-    change(ctx, { action: 'export.created', resource_id: export_id }, [guard, insertExport(db.$client, row)]),
+  await takePlace(ctx, 'exports', exportsUsed(organization.id, now), (place) =>
+    change(ctx, { action: 'export.created', resource_id: export_id }, [...place, insertExport(db.$client, row)]),
   )
   await wakeExports(ctx, [export_id])
   return getExport(ctx, export_id)

@@ -104,9 +104,9 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
   const { db, organization, now } = ctx
   refuseUnknownKeys(draft.data_source_keys, 'data_source_keys', activeKeys(ctx))
   const row = rowOf(organization.id, now, draft)
-  await takePlace(ctx, 'extractors', extractorsUsed(organization.id), (guard) =>
+  await takePlace(ctx, 'extractors', extractorsUsed(organization.id), (place) =>
     change(ctx, { action: 'extractor.created', resource_id: row.extractor_id, changed: Object.keys(draft) }, [
-      guard,
+      ...place,
       addToExtractorCount(db, organization.id, 1),
       insertExtractor(db, row),
       ...zoneOf(ctx, row),

@@ -157,6 +157,11 @@ const TOLD: Record<Quota, { code: string; things: string; taken: string; remedy:
 
 export const QUOTAS = Object.keys(TOLD) as Quota[]
 
+/** What a quota counts. */
+export const UNITS = ['items', 'bytes', 'documents'] as const
+export const unitOf = (quota: Quota): (typeof UNITS)[number] =>
+  quota.startsWith('import_bytes') ? 'bytes' : quota.startsWith('import_documents') ? 'documents' : 'items'
+
 /** The limits of a plan, by the list of a local day. Throws an Error when there is no such plan. */
 export function limitsOf(plan: string, day: Day): Limits & { rule_ref: string } {
   const { rule_ref, plans } = LISTS.find(({ from }) => from <= day) ?? LISTS[LISTS.length - 1]!

@@ -4,7 +4,7 @@ import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { PUBLIC_SOURCES, SITUACIONES } from '../blacklists/catalog.ts'
 import { CfdiUuid } from '../cfdi/contract.ts'
 import { PLAN_KEYS } from '../plans/plans.ts'
-import { GivenDay, GivenInstant, trimmedText } from '../platform/http/shapes.ts'
+import { GivenDay, GivenInstant, Id, trimmedText } from '../platform/http/shapes.ts'
 import { FiscalEntityId, Rfc } from '../taxpayers/contract.ts'
 
 export const OrganizationScenario = z
@@ -111,6 +111,19 @@ export const MailboxScenario = z
   .meta({ id: 'MailboxScenario' })
 export type MailboxScenario = z.infer<typeof MailboxScenario>
 
+const JOB_FAILURES = ['sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error'] as const
+
+export const JobFailureScenario = z
+  .strictObject({
+    fiscal_entity_id: FiscalEntityId,
+    error_class: z
+      .enum(JOB_FAILURES)
+      .default('sat_unavailable')
+      .meta({ description: doc('Why the download failed, as the job and its events tell it.') }),
+  })
+  .meta({ id: 'JobFailureScenario' })
+export type JobFailureScenario = z.infer<typeof JobFailureScenario>
+
 const DueDate = z.union([GivenDay, GivenInstant]).meta({
   description: doc(
     'The local day on which the invoice is due; today by default. An instant stands for its day in the organization’s time zone.',
@@ -135,4 +148,5 @@ export type InvoiceScenario = z.infer<typeof InvoiceScenario>
 
 export const Accepted = z.strictObject({ status: z.literal('accepted') }).meta({ id: 'Accepted' })
 
+export const JobPath = z.strictObject({ job_id: Id('job') })
 export const CfdiPath = z.strictObject({ uuid: CfdiUuid })

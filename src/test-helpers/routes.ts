@@ -10,6 +10,8 @@ import {
   CancellationScenario,
   CfdiPath,
   InvoiceScenario,
+  JobFailureScenario,
+  JobPath,
   MailboxScenario,
   OrganizationScenario,
   RepseScenario,
@@ -21,6 +23,7 @@ import {
   arrangePayment,
   cancelAtAuthority,
   expireLogin,
+  failSyncJob,
   publishAtRegistry,
   publishOnList,
   sendToMailbox,
@@ -95,6 +98,30 @@ export const testHelperRoutes = new Hono<App>()
     refuses(409, doc('No e.firma is stored for this fiscal entity.')),
     idempotent(),
     async (c) => c.json(await expireLogin(c.var.ctx, c.req.valid('param').fiscal_entity_id, 'efirma')),
+  )
+  .post(
+    '/sync-jobs/:job_id/fail',
+    operation(
+      'failSyncJob',
+      'Test helpers',
+      doc('Make a download job fail'),
+      doc(
+        'Ends a job that is queued or waiting as failed, as after its last attempt: `sync.failed` is sent, and `extraction.failed` once the other ' +
+          'jobs of its run have ended. With a CIEC such as `slow3600`, jobs wait for the sandbox authority for so many seconds, so that there is time to ' +
+          'fail them. The job fails for every organization of the sandbox that asked for it.',
+      ),
+    ),
+    params(JobPath),
+    roles('owner'),
+    body(JobFailureScenario),
+    returns(200, Accepted),
+    refuses(404, doc('The organization has no connection to this fiscal entity, or its runs did not ask for such a job.')),
+    refuses(
+      409,
+      doc('The job has ended (`sync_job.ended`), or a worker has the downloads of the fiscal entity at the moment (`sync_job.running`).'),
+    ),
+    idempotent(),
+    async (c) => c.json(await failSyncJob(c.var.ctx, c.req.valid('param').job_id, c.req.valid('json'))),
   )
   .post(
     '/repse',

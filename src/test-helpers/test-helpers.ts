@@ -5,6 +5,7 @@ import { CURRENCY, splitTotal } from '../billing/subscription/prices.ts'
 import { changeSubscription } from '../billing/subscription/subscription.ts'
 import { overrideListing } from '../blacklists/loading/override.ts'
 import { isReadableCfdi } from '../cfdi/detail/detail.ts'
+import { failJob, findJob, jobEnded } from '../downloads/ends/fail-job.ts'
 import { Failure, notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
 import { findOrganization } from '../identity/organization/organization.ts'
@@ -24,6 +25,7 @@ import type {
   BlacklistScenario,
   CancellationScenario,
   InvoiceScenario,
+  JobFailureScenario,
   MailboxScenario,
   OrganizationScenario,
   RepseScenario,
@@ -100,6 +102,22 @@ export async function expireLogin(ctx: Ctx, fiscal_entity_id: string, kind: Logi
   await change(ctx, { action: `test_helper.${kind}_expired`, resource_id: fiscal_entity_id }, [
     await refuseLogin(ctx.db, ctx.settings.ciecKeys, login),
   ])
+  return ACCEPTED
+}
+
+/**
+ * Ends a download job as failed. Throws Failure 404 fiscal_entity.not_found and sync_job.not_found, and 409 sync_job.ended and
+ * sync_job.running.
+ */
+export async function failSyncJob(ctx: Ctx, job_id: string, { fiscal_entity_id, error_class }: JobFailureScenario) {
+  const reader = await readerOf(ctx, ctx.organization.id, fiscal_entity_id)
+  if (!reader) throw notFound('fiscal_entity')
+  const { key, isEnded } = await findJob(ctx, reader.connection, job_id)
+  const isAgain = Boolean(ctx.claim?.begun)
+  if (isAgain && isEnded) return ACCEPTED
+  if (isEnded) throw jobEnded()
+  if (!isAgain) await change(ctx, { action: 'test_helper.sync_job_failed', resource_id: job_id, begins: true }, [])
+  await failJob(ctx, reader.connection, key, error_class)
   return ACCEPTED
 }
 

@@ -9,7 +9,7 @@ import { insertFanOuts } from './relay/fan-out-store.ts'
 
 /** A change in the events shard itself, which one organization is told. */
 type OwnEvent = EventPayload extends infer Payload
-  ? Payload extends { event: 'storage.failed' | 'alert.raised' | 'alert.resolved' }
+  ? Payload extends { event: 'storage.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' }
     ? Omit<Payload, 'event_id'>
     : never
   : never

@@ -1,5 +1,6 @@
 import { exports } from 'cloudflare:workers'
-import type * as z from 'zod'
+import * as z from 'zod'
+import { CfdiPage, ListedCfdi } from '../../src/cfdi/search/contract.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
 import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
@@ -55,6 +56,10 @@ const sorted = (value: unknown): unknown =>
 
 export const basic = ({ api_key, api_secret }: Caller): string => `Basic ${btoa(`${api_key}:${api_secret}`)}`
 
+/** A page of CFDIs of which the request names the members. The document has the type of whole ones, which typed clients use. */
+const CfdiPageOfFields = CfdiPage.extend({ data: z.array(ListedCfdi.partial()) })
+const isOfFields = (path: string): boolean => path.startsWith('/v1/cfdi?') && new URLSearchParams(path.split('?')[1]).has('fields')
+
 /** Statuses that any path can answer with and that no route declares for itself. */
 const EVERYWHERE = [404, 405]
 
@@ -75,7 +80,7 @@ export async function request(
     throw new Error(`${route.name} answered ${response.status}, which it does not declare: ${text.slice(0, 500)}`)
   if (!route && !EVERYWHERE.includes(response.status) && response.status !== 308)
     throw new Error(`${method} ${path} is no route and answered ${response.status}.`)
-  const schema = response.status >= 400 ? Problem : route?.replies.get(response.status)
+  const schema = response.status >= 400 ? Problem : isOfFields(path) ? CfdiPageOfFields : route?.replies.get(response.status)
   if (isJson && schema) {
     const told = schema.safeParse(body)
     if (!told.success)

@@ -43,9 +43,9 @@ async function requireList({ db, organization }: Ctx, source: string): Promise<L
 export async function createCustomList(ctx: Ctx, { slug, label }: CustomListDraft): Promise<CustomList> {
   const { db, organization, now } = ctx
   const source = sourceOf(slug)
-  await takePlace(ctx, 'blacklists', listsUsed(organization.id), (guard) =>
+  await takePlace(ctx, 'blacklists', listsUsed(organization.id), (place) =>
     change(ctx, { action: 'blacklist.created', resource_id: slug, changed: ['slug', 'label'] }, [
-      guard,
+      ...place,
       insertCustomList(db.$client, organization.id, source, label, now.getTime()),
     ]),
   ).catch((error: unknown) => {
@@ -90,9 +90,9 @@ async function attemptReplace(ctx: Ctx, slug: string, entries: ReturnType<typeof
   }
   // The last of the entries takes a place behind all others.
   const others = sql`${entries.length - 1} + (${entriesUsed(organization.id, source)})`
-  await takePlace(ctx, 'blacklist_entries', sql`select ${others}`, (guard) =>
+  await takePlace(ctx, 'blacklist_entries', sql`select ${others}`, (place) =>
     change(ctx, { action: 'blacklist.replaced', resource_id: slug, changed: ['entries'] }, [
-      guard,
+      ...place,
       ...loadStatements(db.$client, load, entries),
       forgetListed(db.$client, organization.id),
     ]),

@@ -1,25 +1,29 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
 
-/** Commits of a partition that are looked at. */
-const COMMITS = 3
-
 export interface StoredCommit {
   number: number
+  sequence: number
   committed_at: number
   /** As `readTouched` reads it. */
   touched: string
 }
 
-/** Reads the last commits of partitions. One call. */
-export const lastCommitsOf = async (d1: D1Database, numbers: readonly number[]): Promise<StoredCommit[]> =>
+/** A partition, and the commit before which others are asked for; null for its last ones. */
+export type CommitsBefore = readonly [number: number, before: number | null]
+
+/** Reads so many commits of each partition, the newest first. One call. */
+export const commitsBefore = async (d1: D1Database, asked: readonly CommitsBefore[], count: number): Promise<StoredCommit[]> =>
   (
     await d1
       .prepare(
-        `select j.value as number, c.committed_at, hex(c.touched) as touched from json_each(?1) j cross join cfdi_commits c
-         on c.entity = j.value and c.sequence > (
-           select sequence from cfdi_commits where entity = j.value order by sequence desc limit 1) - ${COMMITS}`,
+        `with asked as materialized (
+           select value->>0 as number, coalesce(value->>1, 1 + (
+             select sequence from cfdi_commits where entity = value->>0 order by sequence desc limit 1)) as before from json_each(?1))
+         select a.number, c.sequence, c.committed_at, hex(c.touched) as touched from asked a cross join cfdi_commits c
+           on c.entity = a.number and c.sequence < a.before and c.sequence >= a.before - ?2
+         order by a.number, c.sequence desc`,
       )
-      .bind(JSON.stringify(numbers))
+      .bind(JSON.stringify(asked), count)
       .all<StoredCommit>()
   ).results
 
@@ -33,40 +37,71 @@ export interface NamedDocument {
   issued_at: number
 }
 
-/** Documents of a direction between two seconds, both inclusive. */
-export interface ReachedRange {
+/** Finds named documents. One call, none without names. */
+export async function findRows(d1: D1Database, names: readonly NamedRow[]): Promise<NamedDocument[]> {
+  if (names.length === 0) return []
+  const results = await d1.batch<NamedDocument>(
+    jsonChunks(names).map((json) =>
+      d1
+        .prepare(
+          `select c.entity, c.uuid, c.direction, c.fecha, c.issued_at from json_each(?1) j
+           cross join cfdi c on c.entity = j.value->>0 and c.uuid = j.value->>1`,
+        )
+        .bind(json),
+    ),
+  )
+  return results.flatMap(({ results: rows }) => rows)
+}
+
+/** What the window of a direction shows: between two seconds and from a literal day on, all inclusive. */
+export interface ShownRange {
   /** Whose range it is. */
   n: number
   entity: number
   direction: 0 | 1
+  floor: string
   since: number
   until: number
 }
 
-/** Finds named documents, and the numbers of those with a document in one of their ranges. At most one call. */
-export async function findRows(
+/** What a run newly showed because it reached further back: a ShownRange up to a literal day, exclusive, since the run, in milliseconds. */
+export interface WidenedRange extends ShownRange {
+  before: string
+  at: number
+}
+
+/** The newest document of a range, vigente or cancelled. */
+export type NewestDocument = Pick<ShownRange, 'n' | 'direction'> & { fecha: string; issued_at: number }
+
+const IN_RANGE = `c.entity = j.value->>'entity' and c.direction = j.value->>'direction'
+  and c.issued_at between j.value->>'since' and j.value->>'until' and c.fecha >= j.value->>'floor'`
+
+/** Reads the newest documents of ranges, and which of the widened ones show any. One call, none without ranges. */
+export async function readReached(
   d1: D1Database,
-  names: readonly NamedRow[],
-  ranges: readonly ReachedRange[],
-): Promise<{ rows: NamedDocument[]; reached: Set<number> }> {
-  const lookUps = jsonChunks(names).map((json) =>
+  shown: readonly ShownRange[],
+  widened: readonly WidenedRange[],
+): Promise<{ newest: NewestDocument[]; widened: { n: number; at: number }[] }> {
+  if (shown.length === 0) return { newest: [], widened: [] }
+  const isAny = (cancelled: 0 | 1) => `exists (
+    select 1 from cfdi c indexed by cfdi_dirc where ${IN_RANGE} and c.cancelled = ${cancelled} and c.fecha < j.value->>'before')`
+  const looked = jsonChunks(shown).map((json) =>
     d1
       .prepare(
-        `select c.entity, c.uuid, c.direction, c.fecha, c.issued_at from json_each(?1) j
-         cross join cfdi c on c.entity = j.value->>0 and c.uuid = j.value->>1`,
+        `select j.value->>'n' as n, d.direction, d.fecha, d.issued_at from json_each(?1) j cross join json_each('[0, 1]') k
+         cross join cfdi d on d.entity = j.value->>'entity' and d.uuid = (
+           select c.uuid from cfdi c indexed by cfdi_dirc where ${IN_RANGE} and c.cancelled = k.value order by c.issued_at desc limit 1)`,
       )
       .bind(json),
   )
-  const inRange = (cancelled: 0 | 1) => `exists (select 1 from cfdi c indexed by cfdi_dirc where c.entity = j.value->>'entity'
-    and c.direction = j.value->>'direction' and c.cancelled = ${cancelled} and c.issued_at between j.value->>'since' and j.value->>'until')`
-  const looked = jsonChunks(ranges).map((json) =>
-    d1.prepare(`select j.value->>'n' as n from json_each(?1) j where ${inRange(0)} or ${inRange(1)}`).bind(json),
+  const wider = jsonChunks(widened).map((json) =>
+    d1
+      .prepare(
+        `select j.value->>'n' as n, max(j.value->>'at') as at from json_each(?1) j where ${isAny(0)} or ${isAny(1)} group by j.value->>'n'`,
+      )
+      .bind(json),
   )
-  const statements = [...lookUps, ...looked]
-  if (statements.length === 0) return { rows: [], reached: new Set() }
-  const results = await d1.batch(statements)
-  return {
-    rows: results.slice(0, lookUps.length).flatMap(({ results: rows }) => rows as NamedDocument[]),
-    reached: new Set(results.slice(lookUps.length).flatMap(({ results: rows }) => (rows as { n: number }[]).map(({ n }) => n))),
-  }
+  const results = await d1.batch([...looked, ...wider])
+  const rows = (from: number, to?: number) => results.slice(from, to).flatMap(({ results: list }) => list)
+  return { newest: rows(0, looked.length) as NewestDocument[], widened: rows(looked.length) as { n: number; at: number }[] }
 }

@@ -1,17 +1,42 @@
 import type { Ctx } from '../../platform/context.ts'
 import type { Connection } from '../../platform/tenant.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
+import type { Reach } from '../../visibility/reaches.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { EARLIEST_DAY, earliestOf, shows } from '../../visibility/window.ts'
-import { readTouched, type Touched } from '../commits/touched.ts'
-import { findRows, lastCommitsOf, type NamedDocument, type NamedRow, type ReachedRange, type StoredCommit } from './latest-store.ts'
-
-/** Documents that are looked at of a commit: some from all over it. */
-const LOOKED_AT = 10
+import { earliestOf, latestOf, shows } from '../../visibility/window.ts'
+import { readTouched } from '../commits/touched.ts'
+import {
+  commitsBefore,
+  findRows,
+  type NamedDocument,
+  type NewestDocument,
+  readReached,
+  type ShownRange,
+  type StoredCommit,
+  type WidenedRange,
+} from './latest-store.ts'
 
 /**
- * Returns when something last changed that the organization is shown of RFCs, in milliseconds, by the number of the connection, as far as the
- * last commits and runs tell. What only others are shown is not looked at, so that nothing is told of their downloads. Two calls for each ledger.
+ * How many commits of each RFC the rounds read, and how many documents they look at. Most RFCs are done after the first one, because their last
+ * commit changed something that is shown.
+ */
+const ROUNDS = [
+  { commits: 3, names: 30 },
+  { commits: 30, names: 300 },
+  { commits: 300, names: 3_000 },
+  { commits: 1_000, names: 20_000 },
+] as const
+/** Documents that a round looks at of all RFCs together. */
+const MOST_NAMES = 40_000
+/** Documents of a commit that are looked at first: some from all over it. */
+const FIRST = 10
+/** Runs that reached further back than those before, the last ones, that are looked at. */
+const WIDENINGS = 10
+
+/**
+ * Returns when something last changed that the organization is shown of RFCs, in milliseconds, by the number of the connection. What only others
+ * are shown is gone through and not told, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
+ * the rounds in which some RFC is not done.
  */
 export async function latestChanges(ctx: Ctx, connections: readonly Connection[]): Promise<Map<number, number>> {
   const latest = new Map<number, number>()
@@ -31,53 +56,96 @@ interface Opened {
 }
 
 async function latestIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<number, number>> {
-  const commits = await lastCommitsOf(
-    d1,
-    opened.flatMap(({ ledger: { entity, importPartition } }) => (importPartition === null ? [entity] : [entity, importPartition])),
+  const walks = opened.flatMap(({ ledger }, n) => [
+    ...(ledger.window.isEmpty ? [] : [new Walk(n, ledger, ledger.entity)]),
+    ...(ledger.importPartition === null ? [] : [new Walk(n, ledger, ledger.importPartition)]),
+  ])
+  const [, reached] = await Promise.all([walkAll(d1, walks), reachedIn(d1, opened)])
+  return new Map(
+    opened.flatMap(({ connection }, n) => {
+      const instants = [...walks.flatMap((walk) => (walk.n === n ? (walk.found ?? []) : [])), ...(reached.get(n) ?? [])]
+      return instants.length === 0 ? [] : [[connection.connection, Math.max(...instants)] as const]
+    }),
   )
-  const ofPartition = Map.groupBy(commits, ({ number }) => number)
-  const names = opened.flatMap(({ ledger: { entity } }) =>
-    (ofPartition.get(entity) ?? []).flatMap((commit) => namesIn(commit).map(([uuid]): NamedRow => [entity, uuid])),
-  )
-  const ranges = opened.flatMap(({ ledger }, n) => rangesOf(ledger, n))
-  const { rows, reached } = await findRows(d1, names, ranges)
-  const rowOf = new Map(rows.map((row) => [`${row.entity}|${row.uuid}`, row]))
-  const latest = new Map<number, number>()
-  for (const [n, { connection, ledger }] of opened.entries()) {
-    const isShown = (uuid: string, from: number | null): boolean => showsRow(ledger, rowOf.get(`${ledger.entity}|${uuid}`), from)
-    const instants = [
-      ...(ofPartition.get(ledger.entity) ?? [])
-        .filter((commit) => !ledger.window.isEmpty && hasShown(commit, ledger, isShown))
-        .map(({ committed_at }) => committed_at),
-      ...(ledger.importPartition === null ? [] : (ofPartition.get(ledger.importPartition) ?? []).map(({ committed_at }) => committed_at)),
-      // What a run's ceiling newly shows is seen from the run on.
-      ...(reached.has(n) ? [Math.max(ledger.windows.issued.ceiling ?? 0, ledger.windows.received.ceiling ?? 0)] : []),
-    ]
-    if (instants.length > 0) latest.set(connection.connection, Math.max(...instants))
+}
+
+/** A document that a commit names, with the ceiling from which on it changes for a reader; without a UUID, something that is shown. */
+type Name = readonly [at: number, uuid: string | null, from: number | null]
+
+/** Goes through the commits of a partition, the last one first, until one changed something that is shown. */
+class Walk {
+  readonly n: number
+  readonly ledger: ScopedLedger
+  readonly number: number
+  /** When the last change that is shown was committed. */
+  found: number | null = null
+  /** The commit before which others are to be read; null before the first. */
+  before: number | null = null
+  isRead = false
+  names: Name[] = []
+
+  constructor(n: number, ledger: ScopedLedger, number: number) {
+    this.n = n
+    this.ledger = ledger
+    this.number = number
   }
-  return latest
+
+  get isDone(): boolean {
+    return this.found !== null || (this.isRead && this.names.length === 0)
+  }
+
+  add(commits: readonly StoredCommit[]): void {
+    this.before = commits.at(-1)?.sequence ?? this.before
+    this.isRead = commits.length === 0 || this.before === 1
+    this.names.push(...commits.flatMap((commit) => namesIn(commit, this.ledger, this.number)))
+  }
+
+  /** Looks at the next names, of which these are the documents. */
+  look(names: readonly Name[], rowOf: ReadonlyMap<string, NamedDocument>): void {
+    this.names = this.names.slice(names.length)
+    const shown = names.find(([, uuid, from]) => uuid === null || showsRow(this.ledger, rowOf.get(keyOf(this.number, uuid)), from))
+    this.found = shown?.[0] ?? null
+  }
 }
 
-const touchedIn = ({ touched }: StoredCommit): Touched => readTouched(touched)
+const keyOf = (number: number, uuid: string): string => `${number}|${uuid}`
 
-/** Some of the documents that a commit names, each with the ceiling from which on it changes for a reader. */
-function namesIn(commit: StoredCommit): (readonly [uuid: string, from: number | null])[] {
-  const { stored = [], cancelled = [], substituted = [], balances = [] } = touchedIn(commit)
+async function walkAll(d1: D1Database, walks: readonly Walk[]): Promise<void> {
+  for (const { commits, names } of ROUNDS) {
+    const left = walks.filter(({ isDone }) => !isDone)
+    if (left.length === 0) return
+    const unread = left.filter((walk) => !walk.isRead && walk.names.length < names)
+    if (unread.length > 0) {
+      const read = await commitsBefore(
+        d1,
+        unread.map(({ number, before }) => [number, before]),
+        commits,
+      )
+      const of = Map.groupBy(read, ({ number }) => number)
+      for (const walk of unread) walk.add(of.get(walk.number) ?? [])
+    }
+    const count = Math.min(names, Math.ceil(MOST_NAMES / left.length))
+    const looked = left.map((walk) => walk.names.slice(0, count))
+    const rows = await findRows(
+      d1,
+      left.flatMap(({ number }, i) => looked[i]!.flatMap(([, uuid]) => (uuid === null ? [] : [[number, uuid] as const]))),
+    )
+    const rowOf = new Map(rows.map((row) => [keyOf(row.entity, row.uuid), row]))
+    for (const [i, walk] of left.entries()) walk.look(looked[i]!, rowOf)
+  }
+}
+
+/** What a commit changed: some documents from all over it, and then all. Everything that concerns the organization's imports is shown. */
+function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, entity }: ScopedLedger, number: number): Name[] {
+  const { stored = [], cancelled = [], substituted = [], balances = [], checked = [], isCut } = readTouched(touched)
+  if (number !== entity || isCut || checked.some(([, asker]) => asker === fiscal_entity_id)) return [[committed_at, null, null]]
   const names = [
-    ...[...stored, ...cancelled].map((uuid) => [uuid, null] as const),
-    ...[...substituted, ...balances].map(([uuid, from]) => [uuid, from] as const),
+    ...[...stored, ...cancelled].map((uuid): Name => [committed_at, uuid, null]),
+    ...[...substituted, ...balances].map(([uuid, from]): Name => [committed_at, uuid, from]),
   ]
-  const step = Math.max(1, names.length / LOOKED_AT)
-  return Array.from({ length: Math.min(names.length, LOOKED_AT) }, (_, n) => names[Math.floor(n * step)]!)
+  if (names.length <= FIRST) return names
+  return [...Array.from({ length: FIRST }, (_, n) => names[Math.floor((n * names.length) / FIRST)]!), ...names]
 }
-
-const hasShown = (
-  commit: StoredCommit,
-  { fiscal_entity_id }: ScopedLedger,
-  isShown: (uuid: string, from: number | null) => boolean,
-): boolean =>
-  namesIn(commit).some(([uuid, from]) => isShown(uuid, from)) ||
-  (touchedIn(commit).checked ?? []).some(([, asker]) => asker === fiscal_entity_id)
 
 function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, from: number | null): boolean {
   if (row === undefined) return false
@@ -85,14 +153,45 @@ function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, fro
   return shows(window, row) && (from === null || window.ceiling === null || from * 1_000 <= window.ceiling)
 }
 
-/** What the last run of each source newly reached, in seconds: what was issued since the run before, or everything when it reached further back. */
-function rangesOf(ledger: ScopedLedger, n: number): ReachedRange[] {
-  return ([0, 1] as const).flatMap((direction): ReachedRange[] => {
+/** When runs last made something visible that was stored before, by the number of the ledger. One call. */
+async function reachedIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<number, number[]>> {
+  const ranges = opened.flatMap(({ ledger }, n) => rangesOf(ledger, n))
+  const { newest, widened } = await readReached(
+    d1,
+    ranges.map(({ shown }) => shown),
+    ranges.flatMap((range) => range.widened),
+  )
+  const instants = [
+    ...newest.map((document) => ({ n: document.n, at: shownSince(opened[document.n]!.ledger.reachesOf(document.direction), document) })),
+    ...widened,
+  ]
+  return new Map([...Map.groupBy(instants, ({ n }) => n)].map(([n, list]) => [n, list.flatMap(({ at }) => at ?? [])]))
+}
+
+/** Since which run a document is shown, in milliseconds. No later one newly reached anything with its ceiling, if it is the newest document. */
+function shownSince(reaches: readonly Reach[], { fecha, issued_at }: NewestDocument): number | undefined {
+  let floor: string | null = null
+  for (const reach of reaches) {
+    if (floor === null || reach.floor < floor) floor = reach.floor
+    if (reach.at >= issued_at * 1_000 && floor <= fecha) return reach.at
+  }
+  return undefined
+}
+
+/** What the windows of an RFC show, and what runs newly showed that reached further back than those before. */
+function rangesOf(ledger: ScopedLedger, n: number): { shown: ShownRange; widened: WidenedRange[] }[] {
+  return ([0, 1] as const).flatMap((direction) => {
     const { isEmpty, floor, ceiling } = direction === 0 ? ledger.windows.issued : ledger.windows.received
-    if (isEmpty || ceiling === null) return []
-    const before = ledger.reachesOf(direction).filter(({ at }) => at < ceiling)
-    const isWider = before.every((reach) => floor === null || reach.floor > floor)
-    const since = isWider ? earliestOf(floor ?? EARLIEST_DAY) : Math.floor(Math.max(...before.map(({ at }) => at)) / 1_000) + 1
-    return [{ n, entity: ledger.entity, direction, since, until: Math.floor(ceiling / 1_000) }]
+    if (isEmpty || ceiling === null || floor === null) return []
+    const of = { n, entity: ledger.entity, direction }
+    const widened: WidenedRange[] = []
+    let before: string | null = null
+    for (const reach of ledger.reachesOf(direction)) {
+      if (before !== null && reach.floor < before)
+        widened.push({ ...of, floor: reach.floor, before, since: earliestOf(reach.floor), until: latestOf(before), at: reach.at })
+      if (before === null || reach.floor < before) before = reach.floor
+    }
+    const shown = { ...of, floor, since: earliestOf(floor), until: Math.floor(ceiling / 1_000) }
+    return [{ shown, widened: widened.slice(-WIDENINGS) }]
   })
 }

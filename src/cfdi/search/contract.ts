@@ -96,7 +96,10 @@ export const CfdiSearch = z
         ),
       }),
     fields: list(z.enum(MEMBERS), MEMBERS.length, {
-      description: doc('Members of the documents to return, separated by commas, such as `uuid,total`. All by default.'),
+      description: doc(
+        'Members of the documents to return, separated by commas, such as `uuid,total`: the answer has these and leaves out all others, also those ' +
+          'that it has otherwise. All by default.',
+      ),
     }),
     direction: Direction.optional(),
     estatus: Estatus.optional(),
@@ -192,14 +195,9 @@ export const CfdiFilters = z
   .meta({ id: 'CfdiFilters' })
 export type CfdiFilters = z.infer<typeof CfdiFilters>
 
-/** Some members of a document. */
-const CfdiFields = ListedCfdi.partial().meta({ id: 'CfdiFields', description: doc('The members of a CFDI that `fields` asks for.') })
-/** In the code a document is whole, because only answers leave members out. */
-const CfdiRow = z.union([ListedCfdi, CfdiFields]) as unknown as typeof ListedCfdi
-
 export const CfdiPage = z
   .strictObject({
-    data: z.array(CfdiRow),
+    data: z.array(ListedCfdi).meta({ description: doc('Whole documents, unless `fields` names the members that they have.') }),
     has_more: z.boolean(),
     next_cursor: z.string().nullable(),
     scanned_through: z.iso

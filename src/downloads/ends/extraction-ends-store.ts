@@ -1,5 +1,12 @@
 import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
 
+/** An extraction whose downloads were all withdrawn, by its number in the question. Times are milliseconds. */
+export interface WithdrawnExtraction {
+  n: number
+  instant: number
+  source: null
+}
+
 /** A job of an extraction, by the number of the extraction in the question. Times are milliseconds. */
 export interface EndedJob {
   n: number
@@ -19,21 +26,26 @@ interface MonthOfSource {
 }
 
 const JOBS = 'cross join json_each(f.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m'
+/** The same, with one row for an extraction without jobs. */
+const JOBS_OR_NONE = JOBS.replaceAll('cross join', 'left join')
 const named = (name: string): string => `json_each(?1) a cross join extractions ${name}
   on ${name}.organization_id = a.value->>1 and ${name}.entity = a.value->>0 and ${name}.run_id = a.value->>2`
 
-/** Reads the jobs of extractions, and the months of those of the same instant before them. A job that is forgotten has succeeded. */
+/**
+ * Reads the jobs of extractions, with one row for an extraction that has none left, and the months of those of the same instant before them. A
+ * job that is forgotten has succeeded.
+ */
 export async function readEndedExtractions(
   ledger: D1Database,
   asked: readonly { entity: number; organization_id: string; run_id: string }[],
-): Promise<{ jobs: EndedJob[]; earlier: MonthOfSource[] }> {
+): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: MonthOfSource[] }> {
   const json = JSON.stringify(asked.map(({ entity, organization_id, run_id }) => [entity, organization_id, run_id]))
   const [jobs, earlier] = await ledger.batch([
     ledger
       .prepare(
         `select a.key as n, f.instant, x.key as source, m.value as month, j.key as job_id, coalesce(s.status, 'succeeded') as status, s.error_class,
            max(coalesce(s.finished_at, 0), f.requested_at) as ended_at
-         from ${named('f')} ${JOBS}
+         from ${named('f')} ${JOBS_OR_NONE}
          left join sync_jobs s on s.entity = f.entity and s.source = x.key and s.month = m.value and s.job_id = j.key`,
       )
       .bind(json),
@@ -49,7 +61,7 @@ export async function readEndedExtractions(
       )
       .bind(json),
   ])
-  return { jobs: jobs!.results as EndedJob[], earlier: earlier!.results as MonthOfSource[] }
+  return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as MonthOfSource[] }
 }
 
 /** Documents of a month that stretches show, by the number of their question. */

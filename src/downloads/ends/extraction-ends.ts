@@ -15,6 +15,8 @@ export interface AskedExtraction {
   entity: number
   organization_id: string
   run_id: string
+  /** When the last of its downloads was withdrawn, if none is left, in milliseconds. */
+  withdrawn_at: number
   windowsOf(instant: number): readonly [before: Windows, after: Windows]
 }
 
@@ -45,13 +47,15 @@ const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
  */
 export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
   if (asked.length === 0) return []
-  const { jobs, earlier } = await readEndedExtractions(ledger, asked)
+  const { jobs: read, earlier } = await readEndedExtractions(ledger, asked)
+  const jobs = read.filter((job) => job.source !== null)
   const since = await failingSince(
     ledger,
     asked.filter((_, n) => jobs.some((job) => job.n === n && job.status === 'failed')),
   )
   const jobsOf = Map.groupBy(jobs, ({ n }) => n)
-  const windows = asked.map((one, n) => one.windowsOf(jobsOf.get(n)?.[0]?.instant ?? 0))
+  const known = new Map(read.map((one) => [one.n, one]))
+  const windows = asked.map((one, n) => one.windowsOf(known.get(n)?.instant ?? 0))
   const own = asked.flatMap(({ entity, organization_id }, n) =>
     (jobsOf.get(n) ?? []).map(({ source, month, job_id }) => ({
       extraction: n,
@@ -71,12 +75,14 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
   const isOther = new Set(earlier.map(({ n, source, month }) => `${n}|${source}|${month}`))
   return asked.map((one, n) => {
     const { run_id } = one
-    const ended = jobsOf.get(n)
-    if (ended === undefined) return null
+    const found = known.get(n)
+    if (found === undefined) return null
+    // All of its downloads may be withdrawn. What its windows newly show stays readable.
+    const ended = jobsOf.get(n) ?? []
     const isOwn = new Set(ended.map(({ source, month }) => `${n}|${source}|${month}`))
     const newly = shown.filter((one) => {
       const key = `${n}|${SOURCES[one.direction]}|${one.month}`
-      return one.n === n && isOwn.has(key) && !isOther.has(key)
+      return one.n === n && (ended.length === 0 || isOwn.has(key)) && !isOther.has(key)
     })
     const brought = counts.filter(({ of }) => of.extraction === n)
     const sum = (list: readonly { count: number }[]) => list.reduce((total, { count }) => total + count, 0)
@@ -92,7 +98,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
       updated_count: total('updated_count', true),
       cancelled_count: total('cancelled_count', true),
       failing_since: since.get(one) ?? null,
-      completed_at: Math.max(...ended.map(({ ended_at }) => ended_at)),
+      completed_at: ended.length === 0 ? one.withdrawn_at : Math.max(...ended.map(({ ended_at }) => ended_at)),
     }
   })
 }

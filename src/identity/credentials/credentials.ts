@@ -97,8 +97,8 @@ export async function createCredential(ctx: Ctx, draft: CredentialDraft): Promis
   const made = { name, role, member_id: maker.member_id, created_by: maker.api_key, expires_at }
   const { row, shown } = await mintCredential(ctx, ctx.organization.id, made)
   const what = { action: 'credential.created', resource_id: row.api_key, changed: ['name', 'role', 'expires_at'] }
-  await takePlace(ctx, 'credentials', credentialsUsed(ctx.organization.id), (guard) =>
-    changeAsMaker(ctx, what, [guard, insertCredential(ctx.db, row)]),
+  await takePlace(ctx, 'credentials', credentialsUsed(ctx.organization.id), (place) =>
+    changeAsMaker(ctx, what, [...place, insertCredential(ctx.db, row)]),
   )
   return shown
 }

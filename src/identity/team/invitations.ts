@@ -70,12 +70,12 @@ export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<Ne
   }
   try {
     // The place of an invitation that is replaced is free again.
-    await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (guard) =>
+    await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (place) =>
       changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
         assertNotMember(db, organization.id, draft.email),
         closeExpired(db, organization.id, now),
         replacePending(db, organization.id, draft.email, isOwner(ctx), now),
-        guard,
+        ...place,
         insertInvitation(db, row),
       ]),
     )
@@ -147,10 +147,10 @@ export async function acceptInvitation(system: System, { token, name }: Acceptan
     findOrganization(db, organization_id),
   ])
   try {
-    await takePlace({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (guard) =>
+    await takePlace({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (place) =>
       commit(db.$client, [
         assertInvitationOpen(db, invitation.invitation_id, now),
-        guard,
+        ...place,
         markAccepted(db, invitation.invitation_id),
         insertMember(db, member),
         insertCredential(db, row),

@@ -1,8 +1,10 @@
 import type { Failure } from '../../failures.ts'
 import { limitsNow } from '../../plans/place.ts'
 import { explainLimit, type Limits, limitReached, type Quota } from '../../plans/quotas.ts'
+import { warnStatements } from '../../plans/warnings.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
+import { raw, sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { findTotals, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
@@ -39,7 +41,7 @@ export async function takeUploadRoom(
   const usage = { ...upload, organization_id: organization.id, created_at: Date.now() }
   const room = { limit: limits.import_bytes, daily: limits.import_bytes_per_day, day: todayOf(importer) }
   try {
-    await commitWith(takeBytes(db.$client, usage, room))
+    await commitWith([...takeBytes(db.$client, usage, room), ...warnOfTotals(importer, ['bytes', 'day_bytes'])])
   } catch (error) {
     const quota = isGuardViolation(error, 'import.bytes')
       ? 'import_bytes'
@@ -49,6 +51,23 @@ export async function takeUploadRoom(
     throw quota === null ? error : await refused(importer, quota, limits)
   }
 }
+
+const QUOTA_OF = {
+  bytes: 'import_bytes',
+  day_bytes: 'import_bytes_per_day',
+  documents: 'import_documents',
+  day_documents: 'import_documents_per_day',
+} as const
+
+const warnOfTotals = (importer: Importer, totals: readonly (keyof typeof QUOTA_OF)[]) =>
+  warnStatements(
+    importer.db.$client,
+    importer,
+    totals.map((total) => [
+      QUOTA_OF[total],
+      sql`select ${raw(total)} from import_totals where organization_id = ${importer.organization.id}`,
+    ]),
+  )
 
 const refused = async (importer: Importer, quota: ImportQuota, limits: Limits): Promise<Failure> =>
   limitReached(importer.organization.plan, quota, limits[quota] ?? 0, (await importUsage(importer))[quota])
@@ -66,10 +85,10 @@ export async function takeDocumentRoom(
   const { db, organization } = importer
   const limits = limitsNow(importer)
   const room = { limit: limits.import_documents, daily: limits.import_documents_per_day, day: todayOf(importer) }
-  const results = await commit<{ documents: number }>(
-    db.$client,
-    takeDocuments(db.$client, { import_id, organization_id: organization.id }, has + more, room),
-  )
+  const results = await commit<{ documents: number }>(db.$client, [
+    ...takeDocuments(db.$client, { import_id, organization_id: organization.id }, has + more, room),
+    ...warnOfTotals(importer, ['documents', 'day_documents']),
+  ])
   // Without a row the import is deleted, and its next commit is refused.
   const granted = Math.max(0, (results[1]!.results[0]?.documents ?? has + more) - has)
   if (granted >= more) return { granted: more, detail: '' }

@@ -205,8 +205,7 @@ export const returnsTable = <Answer>(
 ) => {
   const data = schema.shape['data']
   const item = data instanceof z.ZodArray ? (data.element as z.ZodType) : schema
-  // Of alternatives the first one has all members.
-  const columns = tableOf ? [] : columnsOf(item instanceof z.ZodUnion ? (item.options[0] as z.ZodType) : item)
+  const columns = tableOf ? [] : columnsOf(item)
   const output = {
     status: 200,
     description: doc('OK'),

@@ -150,13 +150,14 @@ export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid
     deleted_at: null,
   } satisfies Omit<ConnectorRow, 'connector'>
   const db = eventsOf(ctx)
-  const [, inserted] = await takePlace({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (guard) =>
+  const results = await takePlace({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (place) =>
     changeEvents(ctx, { action: 'storage_connector.created', resource_id: identity.connector_id, changed: Object.keys(draft) }, [
-      guard,
+      ...place,
       insertConnector(db, row),
     ]),
   )
-  const connector = inserted!.meta.last_row_id
+  // Its audit row comes last.
+  const connector = results.at(-2)!.meta.last_row_id
   await wake(ctx, connector)
   return view({ ...row, connector, pending: 0 })
 }

@@ -37,11 +37,14 @@ export const DESCRIPTIONS: Record<EventKey, string> = {
     'list: a public one or your own. Sent once for each change and fiscal entity. The first load of a public list sends nothing.',
   'extraction.completed':
     'All downloads that a run asked for of one RFC ended successfully. Sent once for each RFC and run, with what became readable for you: what ' +
-    'was downloaded, and what another organization had downloaded and the run made visible.',
+    'was downloaded, and what another organization had downloaded and the run made visible. A run whose downloads were all withdrawn has it too.',
   'extraction.failed':
     'All downloads that a run asked for of one RFC ended, and at least one of them failed. Sent in the place of extraction.completed.',
   'alert.raised': 'An alert was raised, or a warning became critical (`GET /v1/alerts`). Sent once for each.',
   'alert.resolved': 'The cause of an alert ended, so that nobody has to act on it any more. Sent once for each alert.',
+  'quota.warning':
+    'At least 80 % of a limit of the plan is used (`quotas` of `GET /v1/billing/usage`). Sent once for each limit and period, when something is ' +
+    'made that counts: the period is the day of a daily limit, and the month of any other. What would exceed the limit is refused with 409.',
 }
 
 interface CatalogEntry {

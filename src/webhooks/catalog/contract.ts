@@ -19,6 +19,7 @@ export const EVENT_KEYS = [
   'extraction.failed',
   'alert.raised',
   'alert.resolved',
+  'quota.warning',
 ] as const
 
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */

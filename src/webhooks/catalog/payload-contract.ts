@@ -5,6 +5,7 @@ import { SENSES } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
+import { QUOTAS, UNITS } from '../../plans/quotas.ts'
 import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
@@ -119,7 +120,9 @@ const SyncFailed = z
   .meta({ id: 'SyncFailedEvent' })
 const extraction = {
   run_id: z.string().meta({ description: 'The run (`GET /v1/runs/{run_id}`). Other RFCs of the run have events of their own.' }),
-  data_source_keys: z.array(z.string()).meta({ description: 'The data sources that were downloaded.' }),
+  data_source_keys: z
+    .array(z.string())
+    .meta({ description: 'The data sources that were downloaded. Empty when all downloads were withdrawn.' }),
   succeeded_jobs: z.int().meta({ description: 'Number of downloads, each of a source and month, that succeeded.' }),
   failed_jobs: z.int().meta({ description: 'Number of downloads that failed.' }),
   readable_count: z.int().meta({
@@ -132,7 +135,7 @@ const extraction = {
   cancelled_count: z
     .int()
     .meta({ description: 'Number of CFDIs that you could read before and that have been found cancelled since then.' }),
-  completed_at: Instant.meta({ description: 'When the last of the downloads ended.' }),
+  completed_at: Instant.meta({ description: 'When the last of the downloads ended, or was withdrawn.' }),
 }
 const ExtractionCompleted = z
   .strictObject({ ...head('extraction.completed'), ...fiscalEntity, ...extraction })
@@ -164,6 +167,18 @@ const AlertResolved = z
     resolved_at: Instant.meta({ description: 'When the cause ended.' }),
   })
   .meta({ id: 'AlertResolvedEvent' })
+const QuotaWarning = z
+  .strictObject({
+    ...head('quota.warning'),
+    quota: z.enum(QUOTAS).meta({ description: 'The limit, as `quotas` of `GET /v1/billing/usage` names it.' }),
+    period: z
+      .string()
+      .meta({ description: 'The local day, `YYYY-MM-DD`, of a daily limit, and the local month, `YYYY-MM`, of any other.' }),
+    used: z.int().meta({ description: 'How much was used when the service recorded it.' }),
+    limit: z.int().meta({ description: 'How much the plan allows.' }),
+    unit: z.enum(UNITS).meta({ description: 'What is counted.' }),
+  })
+  .meta({ id: 'QuotaWarningEvent' })
 const CiecInvalid = z
   .strictObject({
     ...head('connection.ciec_invalid'),
@@ -296,6 +311,7 @@ export const PAYLOADS = {
   'extraction.failed': ExtractionFailed,
   'alert.raised': AlertRaised,
   'alert.resolved': AlertResolved,
+  'quota.warning': QuotaWarning,
   [TEST_KEY]: Test,
 } as const
 

@@ -109,6 +109,10 @@ export const SAMPLES = {
   },
   'alert.raised': { event: 'alert.raised', ...alert },
   'alert.resolved': { event: 'alert.resolved', ...alert, resolved_at: '2026-11-20T18:00:05.000Z' },
+  'quota.warning': {
+    ...{ event: 'quota.warning', event_id: event.event_id, occurred_at: event.occurred_at },
+    ...{ quota: 'import_documents_per_day', period: '2026-11-20', used: 812_406, limit: 1_000_000, unit: 'documents' },
+  },
   'storage.failed': {
     event: 'storage.failed',
     event_id: event.event_id,

@@ -117,9 +117,9 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
     deleted_at: null,
   }
   const db = eventsOf(ctx)
-  await takePlace({ ...ctx, db }, 'webhooks', webhooksUsed(ctx.organization.id), (guard) =>
+  await takePlace({ ...ctx, db }, 'webhooks', webhooksUsed(ctx.organization.id), (place) =>
     changeEvents(ctx, { action: 'webhook.created', resource_id: identity.webhook_id, changed: Object.keys(draft) }, [
-      guard,
+      ...place,
       insertWebhook(db, row),
     ]),
   )

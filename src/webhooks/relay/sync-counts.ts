@@ -41,6 +41,7 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
       ledger,
       asked.map(({ event, row }) => ({
         ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
+        withdrawn_at: event.created_at,
         windowsOf: (instant) => windowsAround(event, row, instant),
       })),
     )

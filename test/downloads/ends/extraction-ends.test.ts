@@ -4,7 +4,7 @@ import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { pagesOf } from '../../webhooks/support/feed.ts'
-import { breakingAt, callOf, cfdiOf, ISSUED, later, losingMessages, subscriber, work } from '../support/downloads.ts'
+import { breakingAt, callOf, cfdiOf, ISSUED, later, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
 beforeEach(() => {
   later(0)
@@ -182,10 +182,26 @@ describe('a range of one RFC', () => {
     expect((await ended(one)).map((it) => [it.event, it.succeeded_jobs])).toEqual([['extraction.completed', 3]])
     // A run that is withdrawn whole leaves nothing to do.
     later(700)
-    const alone = await subscriber(freshRfc(), ISSUED)
+    const free = freshRfc()
+    const alone = { ...(await subscriber(free, ISSUED)), rfc: free }
     const { run_id: whole } = await alone.run()
     expect((await alone.ask('POST', `/v1/runs/${whole}/cancel`)).body).toMatchObject({ withdrawn_jobs: 3, outcome: 'nothing' })
     expect(await alone.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
+    // Whoever waits for the end of the run is told of it, once.
+    await relay(alone.rfc)
+    await relay(alone.rfc)
+    expect(await ended(alone)).toEqual([
+      expect.objectContaining({
+        ...{ event: 'extraction.completed', run_id: whole, data_source_keys: [], succeeded_jobs: 0, failed_jobs: 0 },
+        ...{
+          readable_count: 0,
+          document_count: 0,
+          updated_count: 0,
+          cancelled_count: 0,
+          completed_at: new Date(Date.parse(NOW) + 700_000).toISOString(),
+        },
+      }),
+    ])
     // The next run asks for it again.
     later(1_400)
     await alone.run()

@@ -57,6 +57,7 @@ const ACTIONS: Record<string, string | null> = {
   'POST /v1/test-helpers/repse': 'test_helper.repse_published',
   'POST /v1/test-helpers/blacklists': 'test_helper.blacklist_published',
   'POST /v1/test-helpers/mailbox': 'test_helper.notification_sent',
+  'POST /v1/test-helpers/sync-jobs/:job_id/fail': 'test_helper.sync_job_failed',
   'POST /v1/blacklists/lookup': null,
   'POST /v1/blacklists/custom': 'blacklist.created',
   'PUT /v1/blacklists/custom/:slug': 'blacklist.replaced',

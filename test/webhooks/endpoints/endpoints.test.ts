@@ -307,6 +307,7 @@ describe('the catalog', () => {
       ['extraction.failed', true],
       ['alert.raised', true],
       ['alert.resolved', true],
+      ['quota.warning', true],
     ])
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),

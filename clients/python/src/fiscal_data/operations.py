@@ -570,6 +570,10 @@ class Operations(Transport):
         """Make the sandbox authority refuse the stored e.firma."""
         return cast(types.Accepted, self._request('POST', f'/v1/test-helpers/fiscal-entities/{_quoted(fiscal_entity_id)}/expire-efirma', {}, idempotency_key=idempotency_key).json())
 
+    def fail_sync_job(self, *, job_id: str, body: types.JobFailureScenario, idempotency_key: str | None = None) -> types.Accepted:
+        """Make a download job fail."""
+        return cast(types.Accepted, self._request('POST', f'/v1/test-helpers/sync-jobs/{_quoted(job_id)}/fail', {}, json=body, idempotency_key=idempotency_key).json())
+
     def publish_at_registry(self, *, body: types.RepseScenario, idempotency_key: str | None = None) -> types.Accepted:
         """Set the record of an RFC in the sandbox REPSE registry."""
         return cast(types.Accepted, self._request('POST', '/v1/test-helpers/repse', {}, json=body, idempotency_key=idempotency_key).json())

@@ -322,7 +322,7 @@ class Alert(TypedDict):
     read_at: str | None
 
 
-EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved']
+EventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning']
 
 
 class RotatedSecret(TypedDict):
@@ -1061,6 +1061,12 @@ StorageProvider: TypeAlias = Literal['s3', 'azure_blob', 'google_drive', 'onedri
 BlacklistChangedEventChange: TypeAlias = Literal['listed', 'situacion_changed', 'removed']
 
 
+QuotaWarningEventQuota: TypeAlias = Literal['extractors', 'webhooks', 'storage_connectors', 'exports', 'blacklists', 'blacklist_entries', 'drafts', 'credentials', 'invitations', 'import_bytes_per_day', 'import_bytes', 'import_documents_per_day', 'import_documents']
+
+
+QuotaWarningEventUnit: TypeAlias = Literal['items', 'bytes', 'documents']
+
+
 StorageConnectorConnectorStatus: TypeAlias = Literal['active', 'paused', 'error']
 
 
@@ -1217,9 +1223,6 @@ class OfferedPlanCheckout(TypedDict):
 class BillingUsageSeats(TypedDict):
     used: int
     limit: int | None
-
-
-QuotaUsageUnit: TypeAlias = Literal['items', 'bytes', 'documents']
 
 
 InvoiceStatus: TypeAlias = Literal['open', 'paid', 'void']
@@ -1653,6 +1656,9 @@ class BlacklistItemErrorRfcInvalid(TypedDict):
 KnownCancellationReason: TypeAlias = Literal['01', '02', '03', '04']
 
 
+JobFailureScenarioErrorClass: TypeAlias = Literal['sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error']
+
+
 class RepseScenarioActividade(TypedDict):
     descripcion: str
     folio: str
@@ -1721,7 +1727,7 @@ class AlertPage(TypedDict):
     next_cursor: str | None
 
 
-ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'webhook.test']
+ListDeliveriesEventKey: TypeAlias = Literal['cfdi.cancelled', 'cfdi.cancelled_after_payment', 'sync.completed', 'sync.failed', 'connection.ciec_invalid', 'cfdi.issued', 'document.csf.updated', 'document.opinion_32d.changed', 'obligation.due_soon', 'storage.failed', 'mailbox.notification_received', 'blacklist.changed', 'extraction.completed', 'extraction.failed', 'alert.raised', 'alert.resolved', 'quota.warning', 'webhook.test']
 
 
 class StorageRefusedDocumentPage(TypedDict):
@@ -2434,6 +2440,17 @@ class ExtractionFailedEvent(TypedDict):
     last_code: str
 
 
+class QuotaWarningEvent(TypedDict):
+    event: Literal['quota.warning']
+    event_id: str
+    occurred_at: str
+    quota: QuotaWarningEventQuota
+    period: str
+    used: int
+    limit: int
+    unit: QuotaWarningEventUnit
+
+
 class StorageBackfill(TypedDict):
     """
     The latest backfill.
@@ -2498,7 +2515,7 @@ class OfferedPlan(TypedDict):
 class QuotaUsage(TypedDict):
     used: int
     limit: int | None
-    unit: QuotaUsageUnit
+    unit: QuotaWarningEventUnit
     resets_at: str | None
 
 
@@ -2931,76 +2948,6 @@ class ListedCfdi(TypedDict):
     relacionados: NotRequired[list[ListedCfdiRelacionado]]
 
 
-class CfdiFields(TypedDict):
-    """
-    The members of a CFDI that `fields` asks for.
-    """
-
-    uuid: NotRequired[str]
-    fiscal_entity_id: NotRequired[str]
-    direction: NotRequired[Direction]
-    kind: NotRequired[CfdiKind]
-    version: NotRequired[str | None]
-    tipo_comprobante: NotRequired[str | None]
-    serie: NotRequired[str | None]
-    folio: NotRequired[str | None]
-    issued_at: NotRequired[str]
-    fecha: NotRequired[str]
-    certified_at: NotRequired[str | None]
-    pac_rfc: NotRequired[str | None]
-    emisor_rfc: NotRequired[str]
-    emisor_nombre: NotRequired[str | None]
-    emisor_regimen_fiscal: NotRequired[str | None]
-    receptor_rfc: NotRequired[str]
-    receptor_nombre: NotRequired[str | None]
-    receptor_regimen_fiscal: NotRequired[str | None]
-    receptor_domicilio_fiscal: NotRequired[str | None]
-    counterparty: NotRequired[ListedCfdiCounterparty]
-    uso_cfdi: NotRequired[str | None]
-    tipo_relacion: NotRequired[str | None]
-    metodo_pago: NotRequired[str | None]
-    forma_pago: NotRequired[str | None]
-    condiciones_pago: NotRequired[str | None]
-    currency: NotRequired[str | None]
-    moneda: NotRequired[str | None]
-    tipo_cambio: NotRequired[str | None]
-    subtotal: NotRequired[str | None]
-    descuento: NotRequired[str | None]
-    total: NotRequired[str | None]
-    total_mxn: NotRequired[str | None]
-    iva_trasladado: NotRequired[str | None]
-    iva_retenido: NotRequired[str | None]
-    isr_retenido: NotRequired[str | None]
-    ieps_trasladado: NotRequired[str | None]
-    exportacion: NotRequired[str | None]
-    lugar_expedicion: NotRequired[str | None]
-    estatus: NotRequired[Estatus]
-    cancelled_at: NotRequired[str | None]
-    cancellation_reason: NotRequired[str | None]
-    folio_sustitucion: NotRequired[str | None]
-    status_answer: NotRequired[StatusAnswer | None]
-    es_cancelable: NotRequired[EsCancelable | None]
-    estatus_cancelacion: NotRequired[EstatusCancelacion | None]
-    status_checked_at: NotRequired[str | None]
-    is_substituted: NotRequired[bool]
-    substituted_not_cancelled: NotRequired[bool]
-    payment_status: NotRequired[PaymentStatus]
-    paid_amount: NotRequired[str | None]
-    credited_amount: NotRequired[str | None]
-    balance: NotRequired[str | None]
-    balance_mxn: NotRequired[str | None]
-    due_date: NotRequired[str | None]
-    last_payment_at: NotRequired[str | None]
-    fully_paid_at: NotRequired[str | None]
-    has_xml: NotRequired[bool]
-    has_pdf: NotRequired[bool]
-    origin: NotRequired[CfdiOrigin]
-    updated_at: NotRequired[str]
-    conceptos: NotRequired[list[ListedCfdiConcepto]]
-    pagos: NotRequired[list[ListedCfdiPago]]
-    relacionados: NotRequired[list[ListedCfdiRelacionado]]
-
-
 class CfdiMonth(TypedDict):
     month: str
     direction: Direction
@@ -3188,6 +3135,11 @@ class CancellationScenario(TypedDict):
     cancelled_at: NotRequired[str]
 
 
+class JobFailureScenario(TypedDict):
+    fiscal_entity_id: str
+    error_class: NotRequired[JobFailureScenarioErrorClass]
+
+
 class RepseScenario(TypedDict):
     rfc: str
     is_registered: bool
@@ -3276,7 +3228,7 @@ class WebhookDeliveryPage(TypedDict):
     next_cursor: str | None
 
 
-Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | WebhookTestEvent
+Event: TypeAlias = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | WebhookTestEvent
 
 
 class EventPage(TypedDict):
@@ -3707,7 +3659,7 @@ class Import(TypedDict):
 
 
 class CfdiPage(TypedDict):
-    data: list[ListedCfdi | CfdiFields]
+    data: list[ListedCfdi]
     has_more: bool
     next_cursor: str | None
     scanned_through: str | None

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnWebhookTestWebhookRequest;
+export type Webhooks = OnCfdiCancelledWebhookRequest | OnCfdiCancelledAfterPaymentWebhookRequest | OnSyncCompletedWebhookRequest | OnSyncFailedWebhookRequest | OnConnectionCiecInvalidWebhookRequest | OnObligationDueSoonWebhookRequest | OnStorageFailedWebhookRequest | OnMailboxNotificationReceivedWebhookRequest | OnBlacklistChangedWebhookRequest | OnExtractionCompletedWebhookRequest | OnExtractionFailedWebhookRequest | OnAlertRaisedWebhookRequest | OnAlertResolvedWebhookRequest | OnQuotaWarningWebhookRequest | OnWebhookTestWebhookRequest;
 
 export type Health = {
     /**
@@ -3251,7 +3251,7 @@ export type EventCatalogItem = {
 /**
  * A key of the event catalog (`GET /v1/webhooks/event-catalog`).
  */
-export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved';
+export type EventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning';
 
 export type Webhook = {
     /**
@@ -4158,7 +4158,7 @@ export type ExtractionCompletedEvent = {
      */
     run_id: string;
     /**
-     * The data sources that were downloaded.
+     * The data sources that were downloaded. Empty when all downloads were withdrawn.
      */
     data_source_keys: Array<string>;
     /**
@@ -4186,7 +4186,7 @@ export type ExtractionCompletedEvent = {
      */
     cancelled_count: number;
     /**
-     * When the last of the downloads ended.
+     * When the last of the downloads ended, or was withdrawn.
      */
     completed_at: string;
 };
@@ -4217,7 +4217,7 @@ export type ExtractionFailedEvent = {
      */
     run_id: string;
     /**
-     * The data sources that were downloaded.
+     * The data sources that were downloaded. Empty when all downloads were withdrawn.
      */
     data_source_keys: Array<string>;
     /**
@@ -4245,7 +4245,7 @@ export type ExtractionFailedEvent = {
      */
     cancelled_count: number;
     /**
-     * When the last of the downloads ended.
+     * When the last of the downloads ended, or was withdrawn.
      */
     completed_at: string;
     /**
@@ -4338,6 +4338,41 @@ export type AlertResolvedEvent = {
      * When the cause ended.
      */
     resolved_at: string;
+};
+
+export type QuotaWarningEvent = {
+    /**
+     * The event key, as in the header Service-Event.
+     */
+    event: 'quota.warning';
+    /**
+     * The event’s identifier, as in the header Service-Delivery-Id. It is the same on every attempt and redelivery: store it to recognize duplicates.
+     */
+    event_id: string;
+    /**
+     * When the service recorded the change, in UTC.
+     */
+    occurred_at: string;
+    /**
+     * The limit, as `quotas` of `GET /v1/billing/usage` names it.
+     */
+    quota: QuotaWarningEventQuota;
+    /**
+     * The local day, `YYYY-MM-DD`, of a daily limit, and the local month, `YYYY-MM`, of any other.
+     */
+    period: string;
+    /**
+     * How much was used when the service recorded it.
+     */
+    used: number;
+    /**
+     * How much the plan allows.
+     */
+    limit: number;
+    /**
+     * What is counted.
+     */
+    unit: QuotaWarningEventUnit;
 };
 
 export type WebhookTestEvent = {
@@ -4931,7 +4966,7 @@ export type QuotaUsage = {
     /**
      * What is counted.
      */
-    unit: QuotaUsageUnit;
+    unit: QuotaWarningEventUnit;
     /**
      * When a daily quota begins anew: the first moment of the next day in the organization’s time zone. Null otherwise.
      */
@@ -6629,9 +6664,9 @@ export type RepseQueued = {
 
 export type CfdiPage = {
     /**
-     * The items.
+     * Whole documents, unless `fields` names the members that they have.
      */
-    data: Array<ListedCfdi | CfdiFields>;
+    data: Array<ListedCfdi>;
     /**
      * Whether more items follow. Continue with next_cursor while this is true.
      */
@@ -6891,264 +6926,6 @@ export type ListedCfdi = {
      * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
      */
     updated_at: string;
-    /**
-     * Only with `include`. Empty while only metadata is known.
-     */
-    conceptos?: Array<ListedCfdiConcepto>;
-    /**
-     * Only with `include`. Empty while only metadata is known.
-     */
-    pagos?: Array<ListedCfdiPago>;
-    /**
-     * Only with `include`. Empty while only metadata is known.
-     */
-    relacionados?: Array<ListedCfdiRelacionado>;
-};
-
-/**
- * The members of a CFDI that `fields` asks for.
- */
-export type CfdiFields = {
-    /**
-     * In upper case.
-     */
-    uuid?: string;
-    /**
-     * The identifier of the fiscal entity: your connection to an RFC.
-     */
-    fiscal_entity_id?: string;
-    /**
-     * Whether the fiscal entity issued or received the document.
-     */
-    direction?: Direction;
-    /**
-     * `cfdi` for a Comprobante, `retenciones` for a CFDI de retenciones.
-     */
-    kind?: CfdiKind;
-    /**
-     * Null while only metadata is known. Then everything that only the XML states is null too.
-     */
-    version?: string | null;
-    /**
-     * I, E, P, N or T. Null for retenciones.
-     */
-    tipo_comprobante?: string | null;
-    /**
-     * The series.
-     */
-    serie?: string | null;
-    /**
-     * The folio.
-     */
-    folio?: string | null;
-    /**
-     * `fecha` with the UTC offset of the place of issue; while only metadata is known, which does not state the place, that of Mexico City.
-     */
-    issued_at?: string;
-    /**
-     * Local time, as the document states it. The day and month of the document are those of this time.
-     */
-    fecha?: string;
-    /**
-     * FechaTimbrado: local time, as the stamp states it.
-     */
-    certified_at?: string | null;
-    /**
-     * RFC of the provider that certified the document (PAC).
-     */
-    pac_rfc?: string | null;
-    /**
-     * The RFC of the issuer.
-     */
-    emisor_rfc?: string;
-    /**
-     * The name of the issuer.
-     */
-    emisor_nombre?: string | null;
-    /**
-     * The tax regime of the issuer (c_RegimenFiscal).
-     */
-    emisor_regimen_fiscal?: string | null;
-    /**
-     * The RFC of the receiver.
-     */
-    receptor_rfc?: string;
-    /**
-     * The name of the receiver.
-     */
-    receptor_nombre?: string | null;
-    /**
-     * The tax regime of the receiver (c_RegimenFiscal).
-     */
-    receptor_regimen_fiscal?: string | null;
-    /**
-     * The postal code of the receiver’s fiscal address.
-     */
-    receptor_domicilio_fiscal?: string | null;
-    /**
-     * The receiver of an issued document, the issuer of a received one.
-     */
-    counterparty?: ListedCfdiCounterparty;
-    /**
-     * What the receiver uses it for (c_UsoCFDI).
-     */
-    uso_cfdi?: string | null;
-    /**
-     * TipoRelacion of its related documents, such as `01`; several are separated by commas.
-     */
-    tipo_relacion?: string | null;
-    /**
-     * PUE (paid at once) or PPD (paid in parts or later).
-     */
-    metodo_pago?: string | null;
-    /**
-     * How it is paid (c_FormaPago).
-     */
-    forma_pago?: string | null;
-    /**
-     * The terms of payment, as the issuer wrote them.
-     */
-    condiciones_pago?: string | null;
-    /**
-     * The currency as an ISO 4217 code, such as MXN.
-     */
-    currency?: string | null;
-    /**
-     * The same as `currency`.
-     */
-    moneda?: string | null;
-    /**
-     * The exchange rate to MXN.
-     */
-    tipo_cambio?: string | null;
-    /**
-     * Decimal, as the document states it.
-     */
-    subtotal?: string | null;
-    /**
-     * Decimal, as the document states it.
-     */
-    descuento?: string | null;
-    /**
-     * Decimal, as the document states it.
-     */
-    total?: string | null;
-    /**
-     * Decimal, in MXN. Null when the exchange rate is not known, and with more than 18 digits before the point.
-     */
-    total_mxn?: string | null;
-    /**
-     * Decimal, in `currency`.
-     */
-    iva_trasladado?: string | null;
-    /**
-     * Decimal, in `currency`.
-     */
-    iva_retenido?: string | null;
-    /**
-     * Decimal, in `currency`. For payroll (N), the ISR that its Nómina withholds.
-     */
-    isr_retenido?: string | null;
-    /**
-     * Decimal, in `currency`.
-     */
-    ieps_trasladado?: string | null;
-    /**
-     * Whether it is an export (c_Exportacion).
-     */
-    exportacion?: string | null;
-    /**
-     * The postal code of the place of issue.
-     */
-    lugar_expedicion?: string | null;
-    /**
-     * Whether the CFDI is valid (vigente) or cancelled (cancelado).
-     */
-    estatus?: Estatus;
-    /**
-     * When it was cancelled; null when it was not.
-     */
-    cancelled_at?: string | null;
-    /**
-     * 01 to 04. Null while the document is vigente, and when the authority states no reason.
-     */
-    cancellation_reason?: string | null;
-    /**
-     * UUID of the document that replaces this one.
-     */
-    folio_sustitucion?: string | null;
-    /**
-     * What the authority’s status service last answered when you asked about the document; null before, and with `as_of` of a past day. `no_encontrado`: the authority does not know it, or not yet. `unknown`: it gave no answer that can be understood. Neither changes `estatus`, and `vigente` does not change the `estatus` of a cancelled document.
-     */
-    status_answer?: StatusAnswer | null;
-    /**
-     * Whether the issuer can cancel the document, as that answer says; null when it does not.
-     */
-    es_cancelable?: EsCancelable | null;
-    /**
-     * How far a cancellation of the document is, as that answer says; null when there is none.
-     */
-    estatus_cancelacion?: EstatusCancelacion | null;
-    /**
-     * When the authority gave that answer.
-     */
-    status_checked_at?: string | null;
-    /**
-     * Whether another vigente document with the same issuer and receiver substitutes this vigente one (relation 04). Then this document counts in no sum and in no balance. In a chain only the last document counts, in a cycle the newest.
-     */
-    is_substituted?: boolean;
-    /**
-     * Whether this document and one that it substitutes, or that substitutes it, are both vigente.
-     */
-    substituted_not_cancelled?: boolean;
-    /**
-     * What was paid of an invoice (I). Its own cancellation does not change it, nor the balance: they say what was paid and owed of a cancelled invoice, so look at `estatus` too. `not_applicable` for other types and without metodo_pago, which metadata does not state.
-     */
-    payment_status?: PaymentStatus;
-    /**
-     * PPD: sum of the payment complements that count, in `currency`, also of those whose FechaPago is still to come. PUE: the total. Null unless tipo_comprobante is I and the XML is known.
-     */
-    paid_amount?: string | null;
-    /**
-     * PPD: sum of the credit notes (relations 01 and 03) that count, in `currency`. PUE: 0.00. Null like paid_amount.
-     */
-    credited_amount?: string | null;
-    /**
-     * total − paid_amount − credited_amount, never below zero. Null like paid_amount.
-     */
-    balance?: string | null;
-    /**
-     * balance in MXN, at the exchange rate that the invoice states. Null like paid_amount, without a rate, and with more than 18 digits before the point.
-     */
-    balance_mxn?: string | null;
-    /**
-     * The day on which an invoice (I) is due: the day of `fecha` and the days that its condiciones_pago state. Null when they state none.
-     */
-    due_date?: string | null;
-    /**
-     * Local time of the last payment, as its complement states it.
-     */
-    last_payment_at?: string | null;
-    /**
-     * Local time of the payment or credit note that brought the balance to zero.
-     */
-    fully_paid_at?: string | null;
-    /**
-     * Whether the XML is stored.
-     */
-    has_xml?: boolean;
-    /**
-     * Always false, because no PDFs are stored yet.
-     */
-    has_pdf?: boolean;
-    /**
-     * `authority`: the tax authority delivered the document. `import`: your organization imported it; no other organization sees it.
-     */
-    origin?: CfdiOrigin;
-    /**
-     * When the document itself last changed: it was stored, got its XML, was cancelled, or became what another of your imports says of it because one was deleted. A deletion after which a document reads as before need not change it. A change from before your own run first reached the document is told as of that run. Payments and credit notes change the balance of an invoice, and a substitution changes is_substituted; neither changes updated_at.
-     */
-    updated_at?: string;
     /**
      * Only with `include`. Empty while only metadata is known.
      */
@@ -8348,6 +8125,17 @@ export type Accepted = {
     status: 'accepted';
 };
 
+export type JobFailureScenario = {
+    /**
+     * An identifier with the prefix `fe_`, or its UUID form.
+     */
+    fiscal_entity_id: string;
+    /**
+     * Why the download failed, as the job and its events tell it.
+     */
+    error_class?: JobFailureScenarioErrorClass;
+};
+
 export type RepseScenario = {
     /**
      * 12 or 13 characters. Lower case, spaces and hyphens are accepted.
@@ -9027,6 +8815,10 @@ export type StorageProvider = 's3' | 'azure_blob' | 'google_drive' | 'onedrive';
 
 export type BlacklistChangedEventChange = 'listed' | 'situacion_changed' | 'removed';
 
+export type QuotaWarningEventQuota = 'extractors' | 'webhooks' | 'storage_connectors' | 'exports' | 'blacklists' | 'blacklist_entries' | 'drafts' | 'credentials' | 'invitations' | 'import_bytes_per_day' | 'import_bytes' | 'import_documents_per_day' | 'import_documents';
+
+export type QuotaWarningEventUnit = 'items' | 'bytes' | 'documents';
+
 export type StorageConnectorConnectorStatus = 'active' | 'paused' | 'error';
 
 export type Config = S3Config | AzureBlobConfig | GoogleDriveConfig | OneDriveConfig;
@@ -9477,8 +9269,6 @@ export type BillingUsageQuotas = {
      */
     import_documents: QuotaUsage;
 };
-
-export type QuotaUsageUnit = 'items' | 'bytes' | 'documents';
 
 export type InvoiceStatus = 'open' | 'paid' | 'void';
 
@@ -10537,6 +10327,8 @@ export type BlacklistItemErrorRfcInvalid = {
 
 export type KnownCancellationReason = '01' | '02' | '03' | '04';
 
+export type JobFailureScenarioErrorClass = 'sat_unavailable' | 'rate_limited' | 'request_exhausted' | 'range_too_large' | 'internal_error';
+
 export type RepseScenarioActividade = {
     /**
      * The description.
@@ -10685,7 +10477,7 @@ export type WebhookPage = {
     next_cursor: string | null;
 };
 
-export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'webhook.test';
+export type ListDeliveriesEventKey = 'cfdi.cancelled' | 'cfdi.cancelled_after_payment' | 'sync.completed' | 'sync.failed' | 'connection.ciec_invalid' | 'cfdi.issued' | 'document.csf.updated' | 'document.opinion_32d.changed' | 'obligation.due_soon' | 'storage.failed' | 'mailbox.notification_received' | 'blacklist.changed' | 'extraction.completed' | 'extraction.failed' | 'alert.raised' | 'alert.resolved' | 'quota.warning' | 'webhook.test';
 
 export type WebhookDeliveryPage = {
     /**
@@ -10702,7 +10494,7 @@ export type WebhookDeliveryPage = {
     next_cursor: string | null;
 };
 
-export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | WebhookTestEvent;
+export type Event = CfdiCancelledEvent | CfdiCancelledAfterPaymentEvent | SyncCompletedEvent | SyncFailedEvent | ConnectionCiecInvalidEvent | DocumentCsfUpdatedEvent | DocumentOpinion32dChangedEvent | ObligationDueSoonEvent | StorageFailedEvent | MailboxNotificationReceivedEvent | BlacklistChangedEvent | ExtractionCompletedEvent | ExtractionFailedEvent | AlertRaisedEvent | AlertResolvedEvent | QuotaWarningEvent | WebhookTestEvent;
 
 export type EventPage = {
     /**
@@ -15855,7 +15647,7 @@ export type SearchCfdiData = {
          */
         sort?: SearchCfdiSort;
         /**
-         * Members of the documents to return, separated by commas, such as `uuid,total`. All by default.
+         * Members of the documents to return, separated by commas, such as `uuid,total`: the answer has these and leaves out all others, also those that it has otherwise. All by default.
          */
         fields?: string;
         /**
@@ -19166,6 +18958,71 @@ export type ExpireEfirmaResponses = {
 
 export type ExpireEfirmaResponse = ExpireEfirmaResponses[keyof ExpireEfirmaResponses];
 
+export type FailSyncJobData = {
+    body: JobFailureScenario;
+    headers?: {
+        /**
+         * A key that makes it safe to send the request again. For 24 hours, requests of your organization with the same key, method, path and body are carried out once and get the same answer, which carries the request_id of the first request. Another request with the key is refused with 422, and a repetition while the first request is being carried out with 409. The answer is repeated only to the credential that got it. Some answers are not kept, so that the request can be carried out later with the same key: refusals by shape, role, payment (402) or rate (429), refusals that ask to try again, and errors of the service (5xx). Use a new value for each request, such as a UUID.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        job_id: string;
+    };
+    query?: never;
+    url: '/v1/test-helpers/sync-jobs/{job_id}/fail';
+};
+
+export type FailSyncJobErrors = {
+    /**
+     * The body is not JSON, or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The role of the credential does not permit this.
+     */
+    403: Problem;
+    /**
+     * The organization has no connection to this fiscal entity, or its runs did not ask for such a job.
+     */
+    404: Problem;
+    /**
+     * The job has ended (`sync_job.ended`), or a worker has the downloads of the fiscal entity at the moment (`sync_job.running`). A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case `resource_id` names the resource that it made or changed.
+     */
+    409: Problem;
+    /**
+     * The body is too large.
+     */
+    413: Problem;
+    /**
+     * The content type of the body is not accepted.
+     */
+    415: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type FailSyncJobError = FailSyncJobErrors[keyof FailSyncJobErrors];
+
+export type FailSyncJobResponses = {
+    /**
+     * OK
+     */
+    200: Accepted;
+};
+
+export type FailSyncJobResponse = FailSyncJobResponses[keyof FailSyncJobResponses];
+
 export type PublishAtRegistryData = {
     body: RepseScenario;
     headers?: {
@@ -19579,6 +19436,15 @@ export type OnAlertResolvedWebhookPayload = AlertResolvedEvent;
 export type OnAlertResolvedWebhookRequest = {
     body: OnAlertResolvedWebhookPayload;
     key: 'alert.resolved';
+    path?: never;
+    query?: never;
+};
+
+export type OnQuotaWarningWebhookPayload = QuotaWarningEvent;
+
+export type OnQuotaWarningWebhookRequest = {
+    body: OnQuotaWarningWebhookPayload;
+    key: 'quota.warning';
     path?: never;
     query?: never;
 };

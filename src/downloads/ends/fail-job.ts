@@ -1,0 +1,65 @@
+import { Failure, notFound } from '../../failures.ts'
+import { wakeRelay } from '../../outbox/outbox.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import type { Connection } from '../../platform/tenant.ts'
+import { shownJobId } from '../../visibility/job-id.ts'
+import { announce } from '../downloads.ts'
+import { handOverStatements, type JobKey, releaseLease, takeOver } from '../lease-store.ts'
+import { jobsOfOrganization } from '../progress-store.ts'
+import { commitJob, finishJobStatements, readOpenJob } from '../store.ts'
+
+/** More jobs than an organization is shown of an RFC. */
+const JOBS = 10_000
+const LEASE_MS = 30_000
+/** How often it is tried again while a worker has the jobs of the RFC, and the time between. */
+const TRIES = 20
+const BETWEEN_MS = 100
+
+/** Returns the job that a connection knows by an identifier, and whether it has ended. Throws Failure 404 sync_job.not_found. */
+export async function findJob(
+  { settings, organization }: Ctx,
+  connection: Connection,
+  job_id: string,
+): Promise<{ key: JobKey; isEnded: boolean }> {
+  const { shard, entity, fiscal_entity_id } = connection
+  const page = { after: null, status: null, isActive: true, limit: JOBS }
+  for (const job of await jobsOfOrganization(settings.ledgers[shard]!, organization.id, entity, page))
+    if ((await shownJobId(fiscal_entity_id, job.source, job.month, job.known_as)) === job_id)
+      return { key: [job.source, job.month, job.job_id], isEnded: job.open === 0 }
+  throw notFound('sync_job')
+}
+
+/**
+ * Ends a job as failed, for all who asked for it, as a worker would after its last attempt. Throws Failure 409 sync_job.ended when it has ended,
+ * and sync_job.running while a worker has the jobs of the RFC.
+ */
+export async function failJob(
+  system: System,
+  { shard, entity }: Pick<Connection, 'shard' | 'entity'>,
+  key: JobKey,
+  error_class: string,
+): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const token = crypto.randomUUID()
+  const isFree = () => takeOver(ledger, { entity, token, now: Date.now(), until: Date.now() + LEASE_MS })
+  let isTaken = await isFree()
+  for (let n = 0; n < TRIES && !isTaken; n++) {
+    await scheduler.wait(BETWEEN_MS)
+    isTaken = await isFree()
+  }
+  const now = Date.now()
+  if (!isTaken)
+    throw new Failure('conflict', 'sync_job.running', 'A worker has the downloads of this fiscal entity at the moment. Try again.')
+  try {
+    const job = await readOpenJob(ledger, { entity, token, now }, key)
+    if (!job) throw jobEnded()
+    await commitJob(ledger, job, [...finishJobStatements(ledger, job, error_class, now), ...handOverStatements(ledger, entity, token, now)])
+  } finally {
+    const { isMore } = await releaseLease(ledger, entity, token, Date.now())
+    await wakeRelay(system, shard)
+    if (isMore) await announce(system, [{ shard, entity }], true)
+  }
+}
+
+export const jobEnded = (): Failure =>
+  new Failure('conflict', 'sync_job.ended', 'The download has ended. Run an extractor, and fail a job that is queued or waiting.')
