@@ -138,7 +138,7 @@ class Operations(Transport):
         """Delete an extractor."""
         return self._request('DELETE', f'/v1/extractors/{_quoted(extractor_id)}', {})
 
-    def preview_extractor(self, *, body: types.ExtractorDraft, idempotency_key: str | None = None) -> types.ExtractorPreview:
+    def preview_extractor(self, *, body: types.ExtractorPreviewDraft, idempotency_key: str | None = None) -> types.ExtractorPreview:
         """Preview what an extractor would fetch."""
         return cast(types.ExtractorPreview, self._request('POST', '/v1/extractors/preview', {}, json=body, idempotency_key=idempotency_key).json())
 

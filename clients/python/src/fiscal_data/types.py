@@ -2586,6 +2586,19 @@ class ExtractorChanges(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class ExtractorPreviewDraft(TypedDict):
+    name: str
+    trigger_kind: TriggerKind
+    scope: Scope
+    data_source_keys: list[str]
+    schedule_kind: NotRequired[ScheduleKind | None]
+    schedule_spec: NotRequired[ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | None]
+    scope_months: NotRequired[int | None]
+    timezone: NotRequired[str]
+    is_enabled: NotRequired[bool]
+    extractor_id: NotRequired[str]
+
+
 class PreviewedSource(TypedDict):
     data_source_key: ExtractorDataSourceKey
     months: int
