@@ -14,8 +14,6 @@ export function Menu() {
   const t = useWords(words)
   const [path] = useLocation()
   const at = path === '/' || path.startsWith('/rfcs/') ? '/' : path
-  // A page can lie below another one that is in the menu too.
-  const current = PAGES.filter((page) => page.icon && isIn(at, page.path)).sort((one, other) => other.path.length - one.path.length)[0]
   const close = () => matchMedia(NARROW).matches && document.getElementById('menu')?.hidePopover()
   return (
     <nav id="menu" class={css.menu} popover="auto" aria-label={t.menu}>
@@ -28,7 +26,7 @@ export function Menu() {
               <ul>
                 {pages.map(({ path: href, icon: Icon, name }) => (
                   <li key={href}>
-                    <Link href={href} aria-current={href === current?.path ? 'page' : undefined} onClick={close}>
+                    <Link href={href} aria-current={isIn(at, href) ? 'page' : undefined} onClick={close}>
                       {Icon && <Icon size={17} aria-hidden="true" />}
                       <PageName name={name} />
                     </Link>
