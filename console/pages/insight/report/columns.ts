@@ -106,7 +106,6 @@ export const SHAPES: Record<ReportKey, readonly Shape[]> = {
       by: 'period',
       columns: [
         ...of('party', 'rfc'),
-        ...of('month', 'period'),
         ...of('word', 'tipo_tercero', 'tipo_operacion'),
         ...of('money', ...RATES),
         ...of('partial', 'is_partial'),

@@ -186,14 +186,14 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
               />
             </Panel>
             <Incomplete of={data.data_quality} />
-            {rows.length === 0 ? (
+            {isByPeriod && hasNextPage && !isError ? (
+              <Skeleton rows={6} />
+            ) : rows.length === 0 ? (
               <Empty title={t.none} lead={t.noneLead} />
             ) : (
               SHAPES[report].map((shape) => <Kind key={shape.kind} shape={shape} rows={rows} />)
             )}
-            <div class={css.bar}>
-              <More list={list} />
-            </div>
+            <div class={css.bar}>{(!isByPeriod || isError) && <More list={list} />}</div>
             <Basis of={{ ...data, as_of: source_watermark }} />
           </>
         )
