@@ -97,11 +97,11 @@ function Rows({ rows, level }: { rows: readonly ConceptRow[]; level: Concepts['l
               avg_unit_price === null ? (
                 NOTHING
               ) : (
-                <>
+                <span>
                   {money(avg_unit_price)}
                   <br />
                   <small>{t.between(money(min_unit_price), money(max_unit_price))}</small>
-                </>
+                </span>
               ),
           },
           { name: t.change, end: true, cell: ({ price_change_pct }) => rate(price_change_pct) },

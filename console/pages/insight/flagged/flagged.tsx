@@ -99,7 +99,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
           {
             name: t.document,
             cell: ({ uuid, direction, issued_at }) => (
-              <>
+              <span>
                 <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(uuid.slice(0, 8))} title={uuid}>
                   {uuid.slice(0, 8)}
                 </Link>
@@ -109,7 +109,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
                   <br />
                   {day(issued_at)}
                 </small>
-              </>
+              </span>
             ),
           },
           { name: t.party, cell: ({ counterparty_rfc, counterparty_name }) => <Named name={counterparty_name} code={counterparty_rfc} /> },
