@@ -565,7 +565,7 @@ export class Operations extends HeyApiClient {
     /**
      * Preview what an extractor would fetch
      *
-     * Send what you would send to `POST /v1/extractors`. Nothing is saved and nothing is downloaded. The answer says when it would run, which months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the visibility windows afterwards. The limit of extractors is not checked.
+     * Send what you would send to `POST /v1/extractors`, with `extractor_id` when you would change one. Nothing is saved and nothing is downloaded. The answer says when it would run, which months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the visibility windows afterwards. The limit of extractors is not checked.
      *
      * Needs the role owner or admin.
      */

@@ -5179,9 +5179,52 @@ export type ExtractorChanges = {
     is_enabled?: boolean;
 };
 
+export type ExtractorPreviewDraft = {
+    /**
+     * A name, which people read.
+     */
+    name: string;
+    /**
+     * What starts the extractor.
+     */
+    trigger_kind: TriggerKind;
+    /**
+     * How far back it downloads.
+     */
+    scope: Scope;
+    /**
+     * The data sources that are downloaded.
+     */
+    data_source_keys: Array<string>;
+    /**
+     * Required with the trigger `schedule`; null with any other trigger.
+     */
+    schedule_kind?: ScheduleKind | null;
+    /**
+     * `{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.
+     */
+    schedule_spec?: ExtractorDraftScheduleSpec | ExtractorDraftScheduleSpec2 | ExtractorDraftScheduleSpec3 | null;
+    /**
+     * Required with the scope `last_n_months`; null with any other scope. A month is 30 days.
+     */
+    scope_months?: number | null;
+    /**
+     * The exact name of an IANA time zone or of a link to one.
+     */
+    timezone?: string;
+    /**
+     * Whether it runs.
+     */
+    is_enabled?: boolean;
+    /**
+     * The extractor that would be changed: a schedule that stays as it is goes on from its last run.
+     */
+    extractor_id?: string;
+};
+
 export type ExtractorPreview = {
     /**
-     * The next five scheduled runs. Empty when the extractor is disabled or not scheduled: then the figures are those of a run now.
+     * The scheduled runs of the next 92 days, and at least five. Empty when the extractor is disabled or not scheduled: then the figures are those of a run now.
      */
     next_runs: Array<string>;
     /**
@@ -12693,7 +12736,7 @@ export type UpdateExtractorResponses = {
 export type UpdateExtractorResponse = UpdateExtractorResponses[keyof UpdateExtractorResponses];
 
 export type PreviewExtractorData = {
-    body: ExtractorDraft;
+    body: ExtractorPreviewDraft;
     path?: never;
     query?: never;
     url: '/v1/extractors/preview';
@@ -12712,6 +12755,10 @@ export type PreviewExtractorErrors = {
      * The role of the credential does not permit this.
      */
     403: Problem;
+    /**
+     * The organization has no extractor with this identifier.
+     */
+    404: Problem;
     /**
      * The body is too large.
      */
