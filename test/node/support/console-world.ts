@@ -34,6 +34,10 @@ async function idsOf(customer: Customer, fiscal_entity_id: string): Promise<Ids>
     url: 'https://hooks.example.com/fiscal',
     event_keys: ['sync.completed'],
   })
+  const connector = await customer.ask<{ connector_id: string }>('POST', '/v1/storage-connectors', {
+    ...{ name: 'Archivo', provider: 's3', config: { bucket: 'archivo-fiscal' } },
+    credentials: { access_key_id: 'AKIA0', secret_access_key: 'none' },
+  })
   const { data: invoices } = await customer.ask<{ data: { uuid: string; payment_status: string | null }[] }>(
     'GET',
     `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&metodo_pago=PPD&limit=20`,
@@ -43,6 +47,8 @@ async function idsOf(customer: Customer, fiscal_entity_id: string): Promise<Ids>
     uuid: (invoices.find((one) => one.payment_status !== 'unpaid') ?? invoices[0])!.uuid,
     webhook_id: webhook.webhook_id,
     ...(await first('/v1/extractors', 'extractor_id')),
+    ...(await first(`/v1/fiscal-entities/${fiscal_entity_id}/runs`, 'run_id')),
+    connector_id: connector.connector_id,
     ...(await first(`/v1/fiscal-entities/${fiscal_entity_id}/documents?limit=1`, 'document_id')),
     ...(await first('/v1/credentials', 'api_key')),
     ...(await first('/v1/team/members', 'member_id')),
@@ -63,8 +69,8 @@ export class ConsoleWorld {
     this.ids = ids
   }
 
-  static async start(): Promise<ConsoleWorld> {
-    const service = await Started.start(freshState(), await freePort())
+  static async start(environment: Record<string, string> = {}): Promise<ConsoleWorld> {
+    const service = await new Started(freshState(), await freePort(), environment).ready()
     const customer = await Customer.signUp(service.url, 'Despacho de Prueba')
     const id = await customer.connect('DEM050101AB9')
     for (let done = false; !done; await sleep(300)) {

@@ -6,7 +6,7 @@ export interface Choice {
   value: string
   name: ComponentChildren
   note?: ComponentChildren
-  /** It cannot be chosen, or not be left out. */
+  /** It is chosen always. */
   isFixed?: boolean
 }
 
@@ -35,7 +35,7 @@ export function Choices({ legend, choices, chosen, set, fault, hint }: Props) {
           <label key={value}>
             <input
               type="checkbox"
-              checked={chosen.includes(value)}
+              checked={isFixed || chosen.includes(value)}
               disabled={isFixed}
               onChange={({ currentTarget }) => toggle(value, currentTarget.checked)}
             />
