@@ -42,7 +42,7 @@ async function furnish(url: string): Promise<{ customer: Customer; invoice: stri
   const finished: string[] = []
   for (const rfc of FINISHED) finished.push(await connect({ rfc, ciec: 'secreta1' }))
   for (const id of [refused, ...finished]) await until('A download', async () => isDone(await customer.sync(id)))
-  await connect(WAITING)
+  const waiting = await connect(WAITING)
   await customer.ask('POST', `/v1/test-helpers/fiscal-entities/${refused}/expire-ciec`)
   const [extractor] = await customer.ask<{ extractor_id: string }[]>('GET', '/v1/extractors')
   await customer.ask('POST', `/v1/extractors/${extractor!.extractor_id}/run`)
@@ -50,6 +50,11 @@ async function furnish(url: string): Promise<{ customer: Customer; invoice: stri
     const { status } = await customer.ask<{ status: string }>('GET', `/v1/fiscal-entities/${refused}`)
     return status === 'invalid_ciec'
   })
+  // As long as some of them run, the others are not said to wait.
+  await until(
+    'The end of what runs',
+    async () => (await customer.sync(waiting)).jobs.running + (await customer.sync(waiting)).jobs.queued === 0,
+  )
   const moving = await connect(MOVING)
   await until('The beginning of a download', async () => (await customer.sync(moving)).percent >= 30)
   const query = `fiscal_entity_id=${finished[0]}&direction=issued&tipo_comprobante=I&payment_status=partially_paid&limit=1`
