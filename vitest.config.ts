@@ -195,6 +195,7 @@ const JOURNEYS = [
     'test/identity/team/team.test.ts',
     'test/cfdi/search/{search,search-cost,pages}.test.ts',
     'test/cfdi/changes/histories.test.ts',
+    'test/exports/{filters,measure}.test.ts',
   ],
   ...['test/status/{doubts,status-check}.test.ts', 'test/taxpayers/{verification,reaches}.test.ts', 'test/watch/watch.test.ts'],
   ...[

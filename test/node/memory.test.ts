@@ -36,6 +36,8 @@ let service: Started
 let customer: Customer
 let memory: Memory
 let rfc: string
+/** A taxpayer of whom months of many documents are downloaded. */
+let busy: string
 let path: string
 
 beforeAll(async () => {
@@ -188,6 +190,22 @@ describe('the memory of either Worker stays within its limit', { timeout: WITHIN
       const { jobs } = await customer.sync(fiscal_entity_id)
       expect(jobs).toMatchObject({ failed: 0, succeeded: jobs.total })
       expect(jobs.total).toBeGreaterThanOrEqual(6)
+      busy = fiscal_entity_id
+    })
+  })
+
+  it.each([
+    ['cfdi', 'xlsx'],
+    ['conceptos', 'csv'],
+    ['xml', 'zip'],
+  ])('with exports of all that it has, two at once: %s as %s', async (kind, format) => {
+    await memory.measured(async () => {
+      const begin = () => customer.ask<{ export_id: string }>('POST', '/v1/exports', { fiscal_entity_id: busy, kind, format })
+      for (const { export_id } of await Promise.all([begin(), begin()])) {
+        const look = () => customer.ask<{ status: string; documents: number }>('GET', `/v1/exports/${export_id}`)
+        await until('the export is ready', WITHIN, async () => (await look()).status === 'ready', 500)
+        expect((await look()).documents).toBeGreaterThan(isLong ? 100_000 : 6_000)
+      }
     })
   })
 })
