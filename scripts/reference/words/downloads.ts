@@ -22,7 +22,7 @@ export const DOWNLOADS: Record<string, string> = {
   run_id: 'The identifier of the run.',
   trigger: 'What started the run.',
   connections: 'How many RFCs the run is for.',
-  dispatched: 'How many jobs the run made or joined.',
+  dispatched: 'For how many RFCs the run queued at least one new download.',
   started_at: 'When it began; null while it has not.',
   finished_at: 'When it ended; null while it has not.',
   last_success_at: 'When a download last succeeded; null when none has.',

@@ -47,7 +47,9 @@ const EfosRow = z
     ...{ presunto_dof_at: day, definitivo_dof_at: day, resolved_at: day },
     invoice_count: z.int(),
     amount: money,
-    iva_acreditado: money.meta({ description: doc('IVA of what was paid; of customers the IVA that was collected.') }),
+    iva_acreditado: money.meta({
+      description: doc('IVA of what was paid of the documents of the range; of customers the IVA that was collected.'),
+    }),
     isr_effect: effect,
     ...{ paid_amount: money, unpaid_amount: money, before_listing_amount: money, after_listing_amount: money },
     correction_deadline: day.meta({ description: doc('Business days after the definitive publication in the DOF. Only of definitivo.') }),

@@ -32,7 +32,7 @@ const MONTHS = 120
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
     amount: 'Σ (subtotal − descuento) of I − Σ of E, in MXN',
-    iva_acreditado: 'IVA of the cash events up to as_of',
+    iva_acreditado: 'IVA of the cash events, up to as_of, of the documents of the range',
     isr_effect: 'Σ isr.company of each year × amount of purchases of the year, when the RFC is a company’s',
     paid_amount: 'Σ total of I − Σ of E, in MXN, − unpaid_amount',
     unpaid_amount: 'Σ balances as of as_of, at the rate of each invoice',

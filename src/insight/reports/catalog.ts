@@ -75,7 +75,11 @@ export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
     description: 'Facturas PPD por contraparte: lo pagado, días de pago, puntualidad, parcialidades y saldos abiertos.',
     kinds: ['payments'],
     formulas: {
-      ...{ paid: 'Σ ImpPagado of complements that count, at the rate of the invoice', on_time_rate: 'paid until due ÷ paid' },
+      ...{
+        paid: 'Σ ImpPagado of complements that count, with a FechaPago up to today, at the rate of the invoice',
+        invoice_count: 'PPD invoices whose rate is known',
+        on_time_rate: 'paid until due ÷ paid',
+      },
       weighted_days_to_pay: 'Σ paid × days from Fecha to FechaPago ÷ paid',
       ...{ average_installments: 'payment_count ÷ invoices with a payment', overdue: 'outstanding that was due before today' },
     },

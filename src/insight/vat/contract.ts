@@ -71,7 +71,9 @@ export const VatMonth = z
       .meta({ description: doc('IVA of what was issued and received in the month, whenever it is paid.') }),
     no_deducible_excluded: money.meta({ description: doc('IVA of `pagado` that the law does not let you credit.') }),
     at_risk_69b: money.meta({
-      description: doc('IVA of `pagado` of suppliers that are presumed under article 69-B today. It is not excluded.'),
+      description: doc(
+        'IVA of `pagado` of suppliers that are presumed under article 69-B today, but for what is in `no_deducible_excluded` already. It is not excluded.',
+      ),
     }),
     at_risk_repse: money.meta({
       description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
@@ -81,14 +83,14 @@ export const VatMonth = z
       .nullable()
       .meta({
         description: doc(
-          'The taxed part of what was collected, with six places; 1 without exempt sales. Null when nothing is known of what was issued.',
+          'The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.',
         ),
       }),
     acreditable: money.nullable().meta({ description: doc('Null as `saldo` is.') }),
     saldo: money.nullable().meta({
       description: doc(
-        'IVA to be paid; below zero, in favour of the taxpayer. Null when a direction of the month has the data_status `missing` and nothing of it ' +
-          'is known.',
+        'IVA to be paid; below zero, in favour of the taxpayer. Null when nothing of a direction of the month is known ' +
+          'yet: its data_status is `missing` or `downloading`.',
       ),
     }),
     resultado: z
