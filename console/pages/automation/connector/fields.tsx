@@ -75,7 +75,7 @@ export function Credentials({ provider, group, choose, error }: CredentialsProps
   )
 }
 
-export interface Scope {
+interface Scope {
   fiscal_entity_ids: string[] | null
   kinds: Kind[]
 }

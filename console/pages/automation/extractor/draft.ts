@@ -1,7 +1,7 @@
 import type { Extractor, ExtractorDraft, Scope } from '../../../api/routes.d.ts'
 
 export const WHENS = ['daily', 'every_n_days', 'nth_weekday_monthly', 'connection_created', 'connection_reactivated'] as const
-export type When = (typeof WHENS)[number]
+type When = (typeof WHENS)[number]
 export const SCOPES = ['last_n_months', 'since_watermark', 'full_history'] as const satisfies readonly Scope[]
 
 /** What the form holds: numbers are texts until they are sent. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import css from './automation.module.css'
 
-export interface Choice {
+interface Choice {
   value: string
   name: ComponentChildren
   note?: ComponentChildren

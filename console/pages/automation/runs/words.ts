@@ -30,7 +30,6 @@ const es = {
   sources: 'Qué se descarga',
   start: 'Descargar',
   cancel: 'Cancelar',
-  missing: 'Corrida',
   runOf: (when: string) => `Corrida del ${when}`,
   summary: 'De qué fue',
   rfc: 'RFC',
@@ -59,7 +58,6 @@ const es = {
   stopTitle: 'Cancelar la corrida',
   stopLead: 'Se retiran las descargas que no han comenzado y que nadie más pidió. Las que ya comenzaron siguen.',
   withdrawn: (jobs: string) => `Descargas retiradas: ${jobs}.`,
-  seeRfc: 'Ver sus meses',
   list: 'Corridas',
 }
 const en: typeof es = {
@@ -94,7 +92,6 @@ const en: typeof es = {
   sources: 'What is downloaded',
   start: 'Download',
   cancel: 'Cancel',
-  missing: 'Run',
   runOf: (when) => `Run of ${when}`,
   summary: 'What it was about',
   rfc: 'RFC',
@@ -123,7 +120,6 @@ const en: typeof es = {
   stopTitle: 'Cancel the run',
   stopLead: 'Downloads that have not begun and that nobody else asked for are withdrawn. Those that have begun go on.',
   withdrawn: (jobs) => `Withdrawn downloads: ${jobs}.`,
-  seeRfc: 'See its months',
   list: 'Runs',
 }
 export const words = { es, en }

@@ -18,7 +18,7 @@ const placeOf = ({ key }: { key: EventKey }): number => (ADVISED.includes(key) ?
 type Header = 'keep' | 'none' | 'set'
 
 /** What the form holds. A header that is kept is not sent. */
-export interface Draft {
+interface Draft {
   name: string
   url: string
   event_keys: string[]

@@ -76,7 +76,6 @@ const es = {
   again: (n: number) => `Reenvío ${n}`,
   ticks: (said: string) => `Intentos: ${said}`,
   noTicks: 'Sin intentos todavía',
-  left: (n: number) => `faltan hasta ${n}`,
   noAnswer: 'sin respuesta',
   next: (when: string) => `Próximo intento: ${when}`,
   attempts: 'Intentos',
@@ -102,7 +101,6 @@ const es = {
   code: 'Comprobar la firma',
   codeLead: 'Calcule la firma sobre los bytes tal como llegan, antes de interpretarlos.',
   language: 'Lenguaje',
-  missing: 'Webhook',
 }
 const en: typeof es = {
   title: 'Webhooks',
@@ -167,7 +165,6 @@ const en: typeof es = {
   again: (n) => `Redelivery ${n}`,
   ticks: (said) => `Attempts: ${said}`,
   noTicks: 'No attempts yet',
-  left: (n) => `up to ${n} to come`,
   noAnswer: 'no answer',
   next: (when) => `Next attempt: ${when}`,
   attempts: 'Attempts',
@@ -193,6 +190,5 @@ const en: typeof es = {
   code: 'Verify the signature',
   codeLead: 'Compute the signature over the bytes as they arrive, before anything parses them.',
   language: 'Language',
-  missing: 'Webhook',
 }
 export const words = { es, en }
