@@ -73,11 +73,11 @@ export async function* filesOf(
 
 /** Ingests files, slice by slice. */
 export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: StatusLookup): Outcomes {
-  let waiting: UnopenedFile[] = []
+  const waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
     const outcome = await slices.hold(bytesOf(waiting), () => commitSlice(target, slice))
-    waiting = waiting.slice(slice.taken())
+    for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
   for await (const file of files) {
