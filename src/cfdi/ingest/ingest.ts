@@ -80,11 +80,16 @@ export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<Un
     for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
-  for await (const file of files) {
-    while (isFull(waiting, file)) yield await commit()
-    waiting.push(file)
+  try {
+    for await (const file of files) {
+      while (isFull(waiting, file)) yield await commit()
+      waiting.push(file)
+    }
+    while (waiting.length > 0) yield await commit()
+  } finally {
+    // Of an invocation whose budget has ended: the next one reads them again.
+    for (const file of waiting) file.release()
   }
-  while (waiting.length > 0) yield await commit()
 }
 
 const bytesOf = (files: readonly UnopenedFile[]): number => files.reduce((sum, { weight }) => sum + weight, 0)

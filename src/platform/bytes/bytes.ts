@@ -5,6 +5,8 @@ export interface Bytes {
   read(offset: number, length: number): Promise<Uint8Array>
   /** Frees what was read and is not needed any more, if it is memory of its own. */
   release(part: Uint8Array): void
+  /** Frees what it keeps for the next read. It can be read again. */
+  rest(): void
 }
 
 /** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */
@@ -16,6 +18,7 @@ export const bytesInMemory = (bytes: Uint8Array): Bytes => ({
   size: bytes.length,
   read: async (offset, length) => bytes.subarray(offset, offset + length),
   release: () => {},
+  rest: () => {},
 })
 
 /** What a read takes in advance, since neighbours are read one after the other: less while a reader jumps ahead. */
@@ -31,6 +34,10 @@ export function bytesOfObject(files: R2Bucket, key: string, size: number): Bytes
     if (found === null) throw new Error(`There is no object ${key}.`)
     return found.bytes()
   }
+  const keep = (next: typeof window) => {
+    free(window.bytes)
+    window = next
+  }
   return {
     size,
     async read(offset, length) {
@@ -42,13 +49,13 @@ export function bytesOfObject(files: R2Bucket, key: string, size: number): Bytes
         const skipped = offset - window.offset - window.bytes.length
         ahead = skipped > AHEAD ? Math.max(LEAST_AHEAD, ahead / 2) : skipped < 0 ? AHEAD : Math.min(AHEAD, ahead * 2)
         const bytes = await get(offset, Math.min(Math.max(length, ahead), size - offset))
-        free(window.bytes)
-        window = { offset, bytes }
+        keep({ offset, bytes })
       }
       // A copy, because the window is freed.
       return window.bytes.slice(offset - window.offset, end - window.offset)
     },
     release: free,
+    rest: () => keep({ offset: 0, bytes: new Uint8Array(0) }),
   }
 }
 
