@@ -42,9 +42,6 @@ export interface UnopenedFile {
   release(): void
 }
 
-/** In bytes: smaller contents are left to the engine, which collects them at little cost. */
-const LEAST_FREED = 16 * 1024
-
 /** The limit of the compressed bytes of a document: the least compressible one is hardly larger than itself. */
 const MAX_PACKED_BYTES = MAX_XML_BYTES + 64 * 1024
 
@@ -68,7 +65,7 @@ export async function fileOfEntry(file: Bytes, entry: ZipEntry, month: string | 
       try {
         return read(content)
       } finally {
-        if (content !== packed && content.length >= LEAST_FREED) free(content)
+        if (content !== packed) free(content)
       }
     },
     release: () => file.release(packed),

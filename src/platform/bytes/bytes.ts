@@ -9,9 +9,12 @@ export interface Bytes {
   rest(): void
 }
 
+/** In bytes: smaller buffers are left to the engine, which collects them at less cost. */
+const LEAST_FREED = 16 * 1024
+
 /** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */
 export function free({ buffer }: Uint8Array): void {
-  if (!(buffer as ArrayBuffer).detached) (buffer as ArrayBuffer).transfer(0)
+  if (buffer.byteLength >= LEAST_FREED) (buffer as ArrayBuffer).transfer(0)
 }
 
 export const bytesInMemory = (bytes: Uint8Array): Bytes => ({
