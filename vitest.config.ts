@@ -185,7 +185,7 @@ const JOURNEYS = [
   ],
   ...[
     'test/downloads/{lease,progress,drain-survival}.test.ts',
-    'test/downloads/conversation/{conversation,days,kills}.test.ts',
+    'test/downloads/conversation/{conversation,days,kills,packages}.test.ts',
     'test/downloads/counts/own-counts.test.ts',
   ],
   ...['test/webhooks/deliveries/delivery-faults.test.ts', 'test/storage/drivers/drives.test.ts'],

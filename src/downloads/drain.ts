@@ -247,6 +247,8 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   let rejected: readonly Rejection[] = []
   const oneByOneFrom = Math.max(job.as_of, until.getTime() - COUNTED_ONE_BY_ONE_MS)
   let boundaries: readonly number[] | undefined
+  // One slice at least is committed, however long it took to read what is there already.
+  let isBegun = false
   const withRejected = (more: readonly Rejection[]) => [...rejected, ...more].slice(0, MOST_LISTED)
   const target: IngestTarget = {
     ledger,
@@ -255,7 +257,11 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     rfc: login.rfc,
     now: new Date(),
     provenance: 'authority',
-    beforeSlice: () => system.budget.require(SLICE_STATEMENTS),
+    beforeSlice: async () => {
+      if (isBegun) system.budget.require(SLICE_STATEMENTS)
+      else system.budget.requireStatements(SLICE_STATEMENTS)
+      await worker.extend()
+    },
     // Also when the attempt before ended without a word.
     passesOverStored: job.is_continued > 0 || isChanged,
     sideStatements: async (outcome) => {
@@ -277,6 +283,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   const metadata = new MonthMetadata()
   const ingest = async (outcomes: Outcomes, isXml: boolean) => {
     for await (const { entries } of outcomes) {
+      isBegun = true
       rejected = withRejected(rejectedOf(entries))
       if (isXml) metadata.deliver(entries)
       await worker.extend()
@@ -290,6 +297,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   let isShared = false
   const add = async ({ kind, bytes, shared }: Package) => {
     isShared ||= shared !== undefined
+    await worker.extend()
     try {
       if (kind === 'metadata') await metadata.add(bytes, shared && { month, ...shared })
       else await ingest(ingestXmlPackage(target, bytes, metadata.statuses, shared && { month, ...shared }), true)

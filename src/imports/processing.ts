@@ -161,7 +161,8 @@ async function ingest(
       extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
     ],
   }
-  return ingestUpload(target, bytesOfObject(importer.env.FILES, row.object, size), progress)
+  const bytes = bytesOfObject(importer.env.FILES, row.object, size)
+  return ingestUpload(target, bytes, progress).finally(() => bytes.rest())
 }
 
 /**

@@ -58,6 +58,12 @@ const SECRETS = [
   ...['FETCHER_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
 ]
 
+/** What FETCHER_SOURCES may name: the data sources of the catalog, which a test compares with these. CFDIs are fetched in any case. */
+export const FETCHER_SOURCES: readonly string[] = [
+  ...['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual'],
+  ...['sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug'],
+]
+
 export const secretsOf = (env: Env): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => SECRETS.includes(name)))
 
@@ -123,8 +129,8 @@ function readSettings(env: Env): Settings {
   )
     faults.push('CLOSED_DATABASES must name ledgers and events shards that are bound, and not all of either kind.')
 
-  if (list('FETCHER_SOURCES').some((key) => !/^sat_[a-z0-9_]+$/.test(key)))
-    faults.push('FETCHER_SOURCES must be empty, or keys of data sources such as sat_csf, separated by commas.')
+  if (list('FETCHER_SOURCES').some((key) => !FETCHER_SOURCES.includes(key)))
+    faults.push(`FETCHER_SOURCES must be empty, or some of these, separated by commas: ${FETCHER_SOURCES.join(', ')}.`)
 
   const waitFactor = read(() => {
     const value = text('AUTHORITY_WAIT_FACTOR') || '1'

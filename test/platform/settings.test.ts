@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
 import { settingsOf, UnusableSettings } from '../../src/platform/settings.ts'
 
 const KEYRING = `2:${'b'.repeat(42)}A=,1:${'a'.repeat(42)}A=`
@@ -73,6 +74,12 @@ const VARIABLES: [name: string, must: string, wrong: unknown[], right: unknown[]
     'must be a number above 0.',
     ['0', '0.0', '-1', 'x', '1e3', '.5', 'Infinity', '1,5'],
     [undefined, '', '1', '0.001', ' 2.5 '],
+  ],
+  [
+    'FETCHER_SOURCES',
+    `must be empty, or some of these, separated by commas: ${DATA_SOURCE_KEYS.join(', ')}.`,
+    ['sat_cfs', 'csf', 'SAT_CSF', 'sat_csf sat_rug', 'sat_csf;sat_rug', 'sat_csf,sat_opinion', 'toString'],
+    [undefined, '', ' ', 'sat_csf', ' sat_rug , sat_csf,', 'sat_cfdi_issued', DATA_SOURCE_KEYS.join(',')],
   ],
   ['REPSE_REGISTRY', 'must be sandbox or live.', [undefined, '', 'none'], ['sandbox', 'live']],
   ['REPSE_REGISTRY_URL', 'must be an http or https URL.', [undefined, '', 'repse', 'ftp://repse.example'], ['http://127.0.0.1:1/']],

@@ -28,15 +28,37 @@ export async function exchange<T>(
   }
 }
 
+/** In bytes: what of an answer is in memory. */
+const CHUNK = 65_536
+
+/** Reads a body into one buffer again and again: a chunk is good until the next one is read. What is no stream of bytes comes as it is. */
+function readerOf(body: ReadableStream<Uint8Array>) {
+  let reader: ReadableStreamBYOBReader
+  try {
+    reader = body.getReader({ mode: 'byob' })
+  } catch {
+    return body.getReader()
+  }
+  let buffer = new ArrayBuffer(CHUNK)
+  return {
+    async read() {
+      const { done, value } = await reader.read(new Uint8Array(buffer))
+      if (value) buffer = value.buffer as ArrayBuffer
+      return { done, value }
+    },
+    cancel: () => reader.cancel(),
+  }
+}
+
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   if (body === null) return
-  const reader = body.getReader()
+  const reader = readerOf(body)
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((error: unknown) => {
         throw interrupted(error, 'truncated', 'The answer of the tax authority ends too early.')
       })
-      if (done) return
+      if (done || value === undefined) return
       yield value
     }
   } finally {

@@ -2,46 +2,60 @@ import { type SatAnswer, statusOf } from './answers.ts'
 import { Base64Decoder } from './base64.ts'
 import { meaningForPackage } from './meanings.ts'
 import { envelopeOf, find } from './soap.ts'
-import { unexpected } from './unanswered.ts'
+import { Unanswered, unexpected } from './unanswered.ts'
 
 /** The opening tag of the element that contains the package; without a package it is empty. */
 const OPENING = /<(?:[\w.-]+:)?Paquete(?:\s[^<>]*)?>/
+/** What ends the package. */
+const LESS_THAN = 0x3c
 /** In characters: the most that stands around a package. */
 const MAX_AROUND = 65_536
+/** In bytes: the largest answer, which has a package of about 1.1 GB. Nothing else would end one that goes on and on. */
+const MAX_ANSWER = 1_500_000_000
 
 /**
  * Reads the answer to a request for a package as it comes. It gives the bytes of the package to `write`, part after part, and waits for each:
- * it never holds more than one part. Throws Unanswered, also after bytes were written: only when it returns, they are the whole package.
+ * it never holds more than one part, and a part is good until the next one. Throws Unanswered, also after bytes were written: only when it returns, they are the whole package.
+ * `most` is the limit of the answer in bytes.
  */
-export async function readPackage(body: AsyncIterable<Uint8Array>, write: (bytes: Uint8Array) => Promise<void>): Promise<SatAnswer> {
+export async function readPackage(
+  body: AsyncIterable<Uint8Array>,
+  write: (bytes: Uint8Array) => Promise<void>,
+  most = MAX_ANSWER,
+): Promise<SatAnswer> {
   const utf8 = new TextDecoder()
   const base64 = new Base64Decoder()
   let place: 'before' | 'inside' | 'after' = 'before'
   let around = ''
   let isEmpty = true
+  let size = 0
   for await (const chunk of body) {
-    let text = utf8.decode(chunk, { stream: true })
-    if (place === 'before' && text.includes('>')) {
-      const opening = OPENING.exec(around + text)
+    size += chunk.length
+    if (size > most) throw new Unanswered('too_large', 'The tax authority sent more than a package may have.')
+    let rest = chunk
+    if (place === 'before') {
+      const text = utf8.decode(rest, { stream: true })
+      const opening = text.includes('>') ? OPENING.exec(around + text) : null
+      around += text
       if (opening) {
         const end = opening.index + opening[0].length
-        text = (around + text).slice(end)
-        around = opening.input.slice(0, end)
+        rest = new TextEncoder().encode(around.slice(end) + utf8.decode())
+        around = around.slice(0, end)
         place = opening[0].endsWith('/>') ? 'after' : 'inside'
       }
     }
     if (place === 'inside') {
-      const end = text.indexOf('<')
-      for (const bytes of base64.decode(end < 0 ? text : text.slice(0, end))) {
+      const end = rest.indexOf(LESS_THAN)
+      for (const bytes of base64.decode(end < 0 ? rest : rest.subarray(0, end))) {
         isEmpty = false
         await write(bytes)
       }
       if (end < 0) continue
       base64.end()
-      text = text.slice(end)
+      rest = rest.subarray(end)
       place = 'after'
     }
-    around += text
+    if (place === 'after') around += utf8.decode(rest, { stream: true })
     if (around.length > MAX_AROUND) break
   }
   return answerOf(around, isEmpty)

@@ -104,7 +104,9 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
       keep(keyOf(signer, family), token, life, from)
       return token
     } catch (error) {
-      if (error instanceof Unanswered && error.fault === 'InvalidSecurity') throw new CertificateRefused(error.fault, error.message)
+      if (!(error instanceof Unanswered)) throw error
+      if (error.fault === 'InvalidSecurity') throw new CertificateRefused(error.fault, error.message)
+      error.isOfLogin = true
       throw error
     }
   }

@@ -1,8 +1,8 @@
 /**
- * Why a request has no answer: a page instead of SOAP, a SOAP fault, an answer that ends too early, one that is none, no answer in time, or no
- * connection.
+ * Why a request has no answer: a page instead of SOAP, a SOAP fault, an answer that ends too early, one that is none, one that is larger than a
+ * package may be, no answer in time, or no connection.
  */
-export type UnansweredKind = 'html' | 'fault' | 'truncated' | 'malformed' | 'timed_out' | 'unreachable'
+export type UnansweredKind = 'html' | 'fault' | 'truncated' | 'malformed' | 'too_large' | 'timed_out' | 'unreachable'
 
 /** Why a request has no answer, in words. */
 export const UNANSWERED_IN_WORDS: Readonly<Record<UnansweredKind, string>> = {
@@ -10,6 +10,7 @@ export const UNANSWERED_IN_WORDS: Readonly<Record<UnansweredKind, string>> = {
   fault: 'The tax authority answered with a fault. It is asked again later.',
   truncated: 'The answer of the tax authority ended too early. It is asked again later.',
   malformed: 'The tax authority answered something that is no answer. It is asked again later.',
+  too_large: 'The tax authority sent more than a package may have. It is asked for the halves of the period.',
   timed_out: 'The tax authority did not answer in time. It is asked again later.',
   unreachable: 'The tax authority could not be reached. It is asked again later.',
 }
@@ -21,6 +22,8 @@ export class Unanswered extends Error {
   readonly fault: string | null
   /** The status of HTTP; null before it is known. */
   status: number | null = null
+  /** Whether it was the login, so that what it was for was not asked. */
+  isOfLogin = false
 
   constructor(kind: UnansweredKind, message: string, fault: string | null = null) {
     super(message)

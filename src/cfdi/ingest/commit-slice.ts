@@ -23,7 +23,7 @@ export interface IngestTarget {
   /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
   sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
   /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
-  beforeSlice?: () => void
+  beforeSlice?: () => void | Promise<void>
   /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
   passesOverStored?: boolean
   /**
@@ -81,7 +81,7 @@ export const importPrefix = (import_id: string): string => `xml/${import_id}/`
  * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
  */
 export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
-  target.beforeSlice?.()
+  await target.beforeSlice?.()
   const storedObjects = new Set<string>()
   return retryFenced(() => tryCommit(target, slice, storedObjects))
 }

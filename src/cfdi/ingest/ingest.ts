@@ -1,14 +1,14 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
-import { type CentralEntry, type Directory, entriesOf, type IsWanted, readDirectory, type ZipEntry } from '../package/directory.ts'
+import { type Directory, entriesOf, type IsWanted, readDirectory, type ZipEntry } from '../package/directory.ts'
 import type { ListedRow } from '../package/metadata.ts'
 import { uuidOfName } from '../package/package.ts'
 import type { StatusLookup } from '../package/reported.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
 import { fileOfEntry, metadataSlice, type UnopenedFile, xmlSlice } from './read-entries.ts'
-import { type KnownCfdi, readStored } from './reads.ts'
+import { type ContentKey, type KnownCfdi, readStored, readUnstored } from './reads.ts'
 import { tellsOf } from './row.ts'
 
 export type { CancelledCfdi } from './apply-changes.ts'
@@ -73,18 +73,23 @@ export async function* filesOf(
 
 /** Ingests files, slice by slice. */
 export async function* ingestFiles(target: IngestTarget, files: AsyncIterable<UnopenedFile>, reported: StatusLookup): Outcomes {
-  let waiting: UnopenedFile[] = []
+  const waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
     const outcome = await slices.hold(bytesOf(waiting), () => commitSlice(target, slice))
-    waiting = waiting.slice(slice.taken())
+    for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
-  for await (const file of files) {
-    while (isFull(waiting, file)) yield await commit()
-    waiting.push(file)
+  try {
+    for await (const file of files) {
+      while (isFull(waiting, file)) yield await commit()
+      waiting.push(file)
+    }
+    while (waiting.length > 0) yield await commit()
+  } finally {
+    // Of an invocation whose budget has ended: the next one reads them again.
+    for (const file of waiting) file.release()
   }
-  while (waiting.length > 0) yield await commit()
 }
 
 const bytesOf = (files: readonly UnopenedFile[]): number => files.reduce((sum, { weight }) => sum + weight, 0)
@@ -128,10 +133,13 @@ type Few<T> = AsyncIterable<readonly T[]> | Iterable<readonly T[]>
 
 /** Has a 1 at the places of the wanted entries whose documents are not stored with these bytes: of the others nothing is read again. */
 async function unstoredEntries(target: IngestTarget, directory: Directory, isWanted: IsWanted): Promise<Uint8Array> {
-  const isStored = ({ crc32, size }: CentralEntry, stored: KnownCfdi) => stored.xml_crc === crc32 && stored.xml_size === size
   const places = new Uint8Array(directory.length)
-  for await (const group of groupsOf(wantedIn(directory, isWanted)))
-    for (const { n } of await unstored(target, group, isStored)) places[n] = 1
+  for await (const group of groupsOf(wantedIn(directory, isWanted))) {
+    await target.beforeSlice?.()
+    const named = group.flatMap(({ n, uuid, crc32, size }): ContentKey[] => (uuid === null ? [] : [[n, uuid, crc32, size]]))
+    for (const n of await readUnstored(target.ledger, target.entity, named)) places[n] = 1
+    for (const { n, uuid } of group) if (uuid === null) places[n] = 1
+  }
   return places
 }
 
@@ -165,7 +173,7 @@ async function unstored<T extends { uuid: string | null }>(
   group: readonly T[],
   isStored: (item: T, stored: KnownCfdi) => boolean,
 ): Promise<T[]> {
-  beforeSlice?.()
+  await beforeSlice?.()
   const uuids = group.flatMap(({ uuid }) => uuid ?? [])
   const stored = await readStored(ledger, entity, uuids)
   return group.filter((item) => {

@@ -1,5 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib'
-import type { Bytes } from '../../platform/bytes/bytes.ts'
+import { type Bytes, free } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
 import { contentText } from '../chunks/content.ts'
 import { EntryRejected, type ZipEntry } from '../package/directory.ts'
@@ -36,8 +36,10 @@ export interface UnopenedFile {
   weight: number
   /** The month in which a document must be to be taken; null for any. A file of another month is passed over, and one that is none. */
   month: string | null
-  /** Throws EntryRejected. */
-  content(): Uint8Array
+  /** Gives its content to `read`, for as long as that takes. Throws EntryRejected. */
+  open<T>(read: (content: Uint8Array) => T): T
+  /** Frees its compressed bytes. */
+  release(): void
 }
 
 /** The limit of the compressed bytes of a document: the least compressible one is hardly larger than itself. */
@@ -58,7 +60,15 @@ export async function fileOfEntry(file: Bytes, entry: ZipEntry, month: string | 
     packed,
     weight: isUnopened ? 0 : Math.max(entry.size, entry.compressed_size),
     month,
-    content: () => inflate(packed, entry, MAX_XML_BYTES),
+    open(read) {
+      const content = inflate(packed, entry, MAX_XML_BYTES)
+      try {
+        return read(content)
+      } finally {
+        if (content !== packed) free(content)
+      }
+    },
+    release: () => file.release(packed),
   }
 }
 
@@ -74,7 +84,8 @@ export const singleFile = (name: string, bytes: Uint8Array): UnopenedFile => ({
   packed: new Uint8Array(deflateRawSync(bytes)),
   weight: bytes.length,
   month: null,
-  content: () => bytes,
+  open: (read) => read(bytes),
+  release: () => {},
 })
 
 /** In a file up to this size, nothing can be too long to be stored. */
@@ -155,32 +166,43 @@ export function xmlSlice(target: IngestTarget, files: readonly UnopenedFile[], r
   }
 }
 
-function readFile({ rfc, now, provenance }: IngestTarget, file: UnopenedFile, reported: StatusLookup): ReadFile {
+function readFile(target: IngestTarget, file: UnopenedFile, reported: StatusLookup): ReadFile {
   const { n, name } = file
-  let uuid = file.uuid
+  const known = { uuid: file.uuid }
   try {
-    const content = file.content()
-    // An empty file is listed as one, whatever its name: something is missing in it.
-    const kind = file.isXml || content.length === 0 ? 'xml' : kindOf(name, content)
-    if (kind !== 'xml') {
-      // The authority packs other files with the CFDIs, but an upload reports each file that is not one. A metadata file gets here only
-      // when it could not be recognised.
-      const isReported = kind !== 'terceros' && provenance === 'import'
-      return {
-        document: null,
-        entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
-      }
-    }
-    const lines = new Lines()
-    const parsed = parseCfdi(content, lines)
-    uuid = parsed.uuid
-    const { packed } = file
-    const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
-    return { document: { ...documentOf(parsed, lines, rfc, statusOf(reported.get(uuid ?? '')), now.getTime(), bytes), packed } }
+    return file.open((content) => readContent(target, file, content, reported, known))
   } catch (error) {
     if (!(error instanceof CfdiRejected || error instanceof EntryRejected || error instanceof RowRejected)) throw error
-    return { document: null, entry: { n, name, uuid, code: error.code, detail: error.message } }
+    return { document: null, entry: { n, name, uuid: known.uuid, code: error.code, detail: error.message } }
   }
+}
+
+/** Reads a file's content. Sets the UUID in `known` as soon as the content reveals it. */
+function readContent(
+  { rfc, now, provenance }: IngestTarget,
+  file: UnopenedFile,
+  content: Uint8Array,
+  reported: StatusLookup,
+  known: { uuid: string | null },
+): ReadFile {
+  const { n, name } = file
+  // An empty file is listed as one, whatever its name: something is missing in it.
+  const kind = file.isXml || content.length === 0 ? 'xml' : kindOf(name, content)
+  if (kind !== 'xml') {
+    // The authority packs other files with the CFDIs, but an upload reports each file that is not one. A metadata file gets here only
+    // when it could not be recognised.
+    const isReported = kind !== 'terceros' && provenance === 'import'
+    return {
+      document: null,
+      entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,
+    }
+  }
+  const lines = new Lines()
+  const parsed = parseCfdi(content, lines)
+  known.uuid = parsed.uuid
+  const { packed } = file
+  const bytes = { xml_length: packed.length, xml_method: file.method, xml_size: file.size, xml_crc: file.crc }
+  return { document: { ...documentOf(parsed, lines, rfc, statusOf(reported.get(parsed.uuid ?? '')), now.getTime(), bytes), packed } }
 }
 
 /** What cannot be read is missed where its document is announced. */

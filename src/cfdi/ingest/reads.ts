@@ -109,6 +109,19 @@ export async function readStored(ledger: D1Database, entity: number, uuids: read
   return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
 }
 
+/** A document by its UUID and what its bytes are known by, with a number of the caller's. */
+export type ContentKey = readonly [n: number, uuid: string, crc: number, size: number]
+
+const SELECT_UNSTORED = `select j.value->>0 as n from json_each(?2) j where not exists
+  (select 1 from cfdi c where c.entity = ?1 and c.uuid = j.value->>1 and c.xml_crc = j.value->>2 and c.xml_size = j.value->>3)`
+
+/** The numbers of the documents that the partition does not hold with these bytes. One call: of the others, nothing is read into memory. */
+export async function readUnstored(ledger: D1Database, entity: number, keys: readonly ContentKey[]): Promise<number[]> {
+  if (keys.length === 0) return []
+  const statements = jsonChunks(keys).map((chunk) => ledger.prepare(SELECT_UNSTORED).bind(entity, chunk))
+  return resultsOf<{ n: number }>(await ledger.batch(statements)).map(({ n }) => n)
+}
+
 /** The keys of the stored rows that changes affect. */
 export interface AffectedKeys {
   rows: readonly string[]

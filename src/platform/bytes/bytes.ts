@@ -3,11 +3,25 @@ export interface Bytes {
   readonly size: number
   /** The bytes from `offset` on: `length` of them, or fewer at the end. */
   read(offset: number, length: number): Promise<Uint8Array>
+  /** Frees what was read and is not needed any more, if it is memory of its own. */
+  release(part: Uint8Array): void
+  /** Frees what it keeps for the next read. It can be read again. */
+  rest(): void
+}
+
+/** In bytes: smaller buffers are left to the engine, which collects them at less cost. */
+const LEAST_FREED = 16 * 1024
+
+/** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */
+export function free({ buffer }: Uint8Array): void {
+  if (buffer.byteLength >= LEAST_FREED) (buffer as ArrayBuffer).transfer(0)
 }
 
 export const bytesInMemory = (bytes: Uint8Array): Bytes => ({
   size: bytes.length,
   read: async (offset, length) => bytes.subarray(offset, offset + length),
+  release: () => {},
+  rest: () => {},
 })
 
 /** What a read takes in advance, since neighbours are read one after the other: less while a reader jumps ahead. */
@@ -18,23 +32,33 @@ const LEAST_AHEAD = 64 * 1024
 export function bytesOfObject(files: R2Bucket, key: string, size: number): Bytes {
   let window = { offset: 0, bytes: new Uint8Array(0) as Uint8Array }
   let ahead = AHEAD
+  const get = async (offset: number, length: number): Promise<Uint8Array> => {
+    const found = await files.get(key, { range: { offset, length } })
+    if (found === null) throw new Error(`There is no object ${key}.`)
+    return found.bytes()
+  }
+  const keep = (next: typeof window) => {
+    free(window.bytes)
+    window = next
+  }
   return {
     size,
     async read(offset, length) {
       const end = Math.min(offset + length, size)
       if (offset >= end) return new Uint8Array()
-      if (offset < window.offset || end > window.offset + window.bytes.length) {
+      const isWithin = offset >= window.offset && end <= window.offset + window.bytes.length
+      if (!isWithin && length >= AHEAD) return get(offset, end - offset)
+      if (!isWithin) {
         const skipped = offset - window.offset - window.bytes.length
         ahead = skipped > AHEAD ? Math.max(LEAST_AHEAD, ahead / 2) : skipped < 0 ? AHEAD : Math.min(AHEAD, ahead * 2)
-        const range = { offset, length: Math.min(Math.max(length, ahead), size - offset) }
-        const found = await files.get(key, { range })
-        if (found === null) throw new Error(`There is no object ${key}.`)
-        window = { offset, bytes: await found.bytes() }
+        const bytes = await get(offset, Math.min(Math.max(length, ahead), size - offset))
+        keep({ offset, bytes })
       }
-      const part = window.bytes.subarray(offset - window.offset, end - window.offset)
-      // What is kept for long must not keep the window.
-      return part.length < AHEAD / 2 ? part.slice() : part
+      // A copy, because the window is freed.
+      return window.bytes.slice(offset - window.offset, end - window.offset)
     },
+    release: free,
+    rest: () => keep({ offset: 0, bytes: new Uint8Array(0) }),
   }
 }
 

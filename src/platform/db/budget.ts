@@ -38,6 +38,11 @@ export class Budget {
     return this.#statements + statements <= STATEMENTS && this.left > 0
   }
 
+  /** Throws BudgetUsedUp unless there are so many statements left: for a first step, without which the next invocation would not get further either. */
+  requireStatements(statements: number): void {
+    if (this.#statements + statements > STATEMENTS) throw new BudgetUsedUp()
+  }
+
   /** Throws BudgetUsedUp unless a step of at most so many statements may begin. */
   require(statements: number): void {
     if (!this.allows(statements)) throw new BudgetUsedUp()

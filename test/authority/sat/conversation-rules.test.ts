@@ -1,6 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { outcomeOfCheck, outcomeOfPackage, outcomeOfRequest } from '../../../src/authority/sat/conversation/rules/outcomes.ts'
+import {
+  outcomeOfCheck,
+  outcomeOfPackage,
+  outcomeOfRequest,
+  outcomeOfTooLarge,
+} from '../../../src/authority/sat/conversation/rules/outcomes.ts'
 import {
   halvesOf,
   isCovered,
@@ -341,6 +346,10 @@ describe('what becomes of a request', () => {
     expect(outcomeOfPackage(said('package_gone'), 1, 1)).toEqual({ state: 'replaced', how: 'moved' })
     expect(outcomeOfPackage(said('package_used_up'), 1, 2)).toEqual({ state: 'replaced', how: 'moved' })
     expect(outcomeOfPackage(said('failed'), 1, 1)).toBeNull()
+    expect([1, 2, 3, 4].map((attempts) => outcomeOfTooLarge(attempts))).toEqual([
+      ...Array(3).fill({ state: 'replaced', how: 'halved' }),
+      { state: 'failed', isOurs: false },
+    ])
     expect(outcomeOfPackage(said('failed'), 1, 9)).toEqual({ state: 'replaced', how: 'later' })
     for (const meaning of ['failed', 'unknown', 'duplicate'] as const)
       expect(outcomeOfRequest({ ...said(meaning), request: null }, MOST_ATTEMPTS)).toEqual({ state: 'failed', isOurs: false })

@@ -135,6 +135,35 @@ describe('what is no package', () => {
     expect(count).toBeGreaterThan(1_500)
   })
 
+  /** What breaks without it: an answer without an end fills the bucket for ten minutes, again and again. */
+  it('is an answer that is larger than the limit: no more of it is taken, be it white space', async () => {
+    for (const [sent, most] of [
+      [base64(randomBytes(30_000)), 20_000],
+      ['\n'.repeat(40_000), 20_000],
+    ] as const) {
+      let taken = 0
+      async function* body() {
+        for await (const part of inParts(packageAnswer(sent), [500])) {
+          taken += part.length
+          yield part
+        }
+      }
+      let written = 0
+      const reading = readPackage(
+        body(),
+        async ({ length }) => {
+          written += length
+        },
+        most,
+      )
+      await expect(reading).rejects.toMatchObject({ kind: 'too_large' })
+      expect(taken).toBeLessThanOrEqual(most + 500)
+      expect(written).toBeLessThanOrEqual(most)
+    }
+    const answer = packageAnswer(base64(randomBytes(3_000)))
+    expect(await readPackage(inParts(answer), async () => {}, answer.length)).toMatchObject({ meaning: 'accepted' })
+  })
+
   it('leaves what a writer throws as it is, and takes nothing more', async () => {
     let isEnded = false
     async function* body() {

@@ -415,16 +415,6 @@ it('a family that the authority refuses to answer for fails the job, after what 
   expect((await world.differences()).filter((line) => cfdi.some((uuid) => line.includes(uuid)))).toEqual([])
 })
 
-it.each(['answer', 'connection'] as const)('a package that breaks off twice (%s) is not asked for a third time', async (truncated) => {
-  const broken: Step = { operation: 'Descargar', times: 2, answer: { truncated, isDone: true } }
-  const { world } = await asked({ months: 1, from: '2026-04' }, {}, [broken], cfdiOf(1))
-  await world.work()
-  await expectWhole(world)
-  const packages = world.authority.log.of('Descargar').map(({ parameters }) => parameters['IdPaquete'])
-  const times = packages.map((id) => packages.filter((one) => one === id).length)
-  expect(Math.max(...times)).toBe(2)
-})
-
 /** What breaks without it: the month of today is called complete up to a run whose last days nobody asked for. */
 describe('a run that joins what the authority was asked long before', () => {
   it('does not make its month complete up to its own instant; the next one does', async () => {

@@ -86,7 +86,11 @@ async function* packagesOf(
   for (const { n, kind, months, packages } of requests)
     for (const [k, { size, unannounced = [] }] of packages.entries()) {
       const bytes = bytesOfObject(env.FILES, packageKey(entity, n, k), size!)
-      yield { kind, bytes, shared: { unannounced, is_last: months.at(-1) === month } }
+      try {
+        yield { kind, bytes, shared: { unannounced, is_last: months.at(-1) === month } }
+      } finally {
+        bytes.rest()
+      }
     }
   if (failed) throw failureOf(failed)
 }

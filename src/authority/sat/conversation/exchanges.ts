@@ -2,7 +2,7 @@ import { Unavailable } from '../../../failures.ts'
 import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
 import type { HeldConversation, Said } from './held.ts'
-import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest, type RequestOutcome } from './rules/outcomes.ts'
+import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest, outcomeOfTooLarge, type RequestOutcome } from './rules/outcomes.ts'
 import { upToNow } from './rules/plan.ts'
 import { type AuthorityRequest, DENIED, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
 import { roundsOf } from './rules/rounds.ts'
@@ -93,7 +93,23 @@ export async function check(exchange: Exchange): Promise<void> {
   }
 }
 
-/** Brings the first package that is not in the bucket there. One that came twice, and broke off, is not asked for again. Throws CertificateRefused. */
+/** The platform's own answers when the authority closes a connection without an answer, and when it does not answer in time. */
+const WITHOUT_ANSWER: readonly (number | null)[] = [520, 524]
+
+/**
+ * Whether the authority may have counted a download of which nothing came. It did not when it was not asked, or answered with a page, a fault
+ * or an error of HTTP.
+ */
+const mayCount = (error: Unanswered | Unavailable): boolean => {
+  if (error instanceof Unavailable || error.isOfLogin) return false
+  const { kind, status } = error
+  return WITHOUT_ANSWER.includes(status) || ((status ?? 200) < 400 && kind !== 'html' && kind !== 'fault')
+}
+
+/**
+ * Brings the first package that is not in the bucket there. One that was delivered twice, and broke off, or whose connection was closed without a
+ * byte, is not asked for again. Throws CertificateRefused.
+ */
 export async function download({ held, session, request, requests }: Exchange): Promise<void> {
   const { FILES } = held.system.env
   const k = request.packages.findIndex(({ size }) => size === undefined)
@@ -125,10 +141,13 @@ export async function download({ held, session, request, requests }: Exchange): 
   } catch (error) {
     await writer.abort()
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
-    if (writer.size === 0) await note({ id, attempts, deliveries })
+    if (writer.size === 0 && !mayCount(error)) await note({ id, attempts, deliveries })
     held.pause()
     if (error instanceof Unanswered) {
-      const outcome = outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)
+      const isTooLarge = error.kind === 'too_large'
+      const outcome = isTooLarge
+        ? outcomeOfTooLarge(request.attempts)
+        : outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)
       await held.record(request, requests, outcome, { code: error.kind, message: error.message })
     }
   }

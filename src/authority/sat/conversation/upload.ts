@@ -1,5 +1,7 @@
-/** Parts of an upload have the same size, all but the last one. */
-const PART_BYTES = 8 * 1024 * 1024
+import { free } from '../../../platform/bytes/bytes.ts'
+
+/** Parts of an upload have the same size, all but the last one. The platform takes no smaller ones. */
+const PART_BYTES = 5 * 1024 * 1024
 
 /** Writes an object of the bucket as its bytes come, a part at a time: the object is there only once it is complete. */
 export class ObjectWriter {
@@ -31,17 +33,18 @@ export class ObjectWriter {
   }
 
   async complete(): Promise<void> {
-    if (this.#upload === null) {
-      await this.#files.put(this.#key, this.#buffer.subarray(0, this.#used))
-      return
+    if (this.#upload === null) await this.#files.put(this.#key, this.#buffer.subarray(0, this.#used))
+    else {
+      if (this.#used > 0) await this.#flush()
+      await this.#upload.complete(this.#parts)
     }
-    if (this.#used > 0) await this.#flush()
-    await this.#upload.complete(this.#parts)
+    free(this.#buffer)
   }
 
   /** Leaves nothing of it. */
   async abort(): Promise<void> {
     await this.#upload?.abort().catch(() => {})
+    free(this.#buffer)
   }
 
   async #flush(): Promise<void> {

@@ -76,5 +76,8 @@ export function outcomeOfPackage({ meaning }: Pick<SatAnswer, 'meaning'>, attemp
   return commonOutcome(meaning, attempts) ?? null
 }
 
+/** By a package that is larger than it may be: those of the halves of its period are smaller. Several times, and it is given up. */
+export const outcomeOfTooLarge = (attempts: number): RequestOutcome => (attempts > MOST_MOVES ? FAILED : HALVED)
+
 /** A package that cannot be downloaded so often is asked for anew. */
 const MOST_DOWNLOADS = 8

@@ -21,7 +21,7 @@ export interface RequestPackage {
   size?: number
   /** Downloads that were begun. */
   attempts?: number
-  /** Those of them in which it came, all or a part of it, or whose worker died. */
+  /** Those of them that the authority may have counted: it came, all or a part of it, or nobody knows whether it was sent. */
   deliveries?: number
   /** Of metadata, once it is read: its days. Of its last package: how many documents all of them list, and how much nobody can read or date. */
   rows?: number
