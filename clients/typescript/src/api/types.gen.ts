@@ -1082,7 +1082,7 @@ export type VatMonth = {
      */
     no_deducible_excluded: string;
     /**
-     * IVA of `pagado` of suppliers that are presumed under article 69-B today. It is not excluded.
+     * IVA of `pagado` of suppliers that are presumed under article 69-B today, but for what is in `no_deducible_excluded` already. It is not excluded.
      */
     at_risk_69b: string;
     /**
@@ -1090,7 +1090,7 @@ export type VatMonth = {
      */
     at_risk_repse: string;
     /**
-     * The taxed part of what was collected, with six places; 1 without exempt sales. Null when nothing is known of what was issued.
+     * The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.
      */
     prorrateo: string | null;
     /**
@@ -1098,7 +1098,7 @@ export type VatMonth = {
      */
     acreditable: string | null;
     /**
-     * IVA to be paid; below zero, in favour of the taxpayer. Null when a direction of the month has the data_status `missing` and nothing of it is known.
+     * IVA to be paid; below zero, in favour of the taxpayer. Null when nothing of a direction of the month is known yet: its data_status is `missing` or `downloading`.
      */
     saldo: string | null;
     /**
@@ -1431,7 +1431,7 @@ export type EfosRow = {
      */
     amount: string;
     /**
-     * IVA of what was paid; of customers the IVA that was collected.
+     * IVA of what was paid of the documents of the range; of customers the IVA that was collected.
      */
     iva_acreditado: string;
     /**
@@ -5383,7 +5383,7 @@ export type Run = {
      */
     connections: number;
     /**
-     * How many jobs the run made or joined.
+     * For how many RFCs the run queued at least one new download.
      */
     dispatched: number;
     /**
@@ -5644,7 +5644,7 @@ export type CancelledRun = {
      */
     connections: number;
     /**
-     * How many jobs the run made or joined.
+     * For how many RFCs the run queued at least one new download.
      */
     dispatched: number;
     /**
@@ -5749,7 +5749,7 @@ export type RunProgress = {
      */
     connections: number;
     /**
-     * How many jobs the run made or joined.
+     * For how many RFCs the run queued at least one new download.
      */
     dispatched: number;
     /**
