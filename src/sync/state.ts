@@ -78,7 +78,14 @@ export function judge(known: KnownOfSync): Judged {
     return { ...NOTHING, state: 'blocked', cause, error_class: cause === 'invalid' ? 'invalid_credentials' : null, n: sum(of('waiting')) }
   const [going, waiting, failed] = [[...of('running'), ...of('queued')], of('waiting'), of('failed')]
   if (going.length > 0)
-    return { state: 'running', cause: 'running', error_class: errorOf(going), attempts: most(going), next_attempt_at: null, n: sum(going) }
+    return {
+      state: 'running',
+      cause: 'running',
+      error_class: errorOf(going),
+      attempts: most(going),
+      next_attempt_at: null,
+      n: sum(going) + sum(waiting),
+    }
   if (!known.isVerified) return { ...NOTHING, state: 'waiting', cause: 'verifying', next_attempt_at: known.verified_at, n: sum(waiting) }
   if (waiting.length > 0) {
     const error_class = errorOf(waiting)

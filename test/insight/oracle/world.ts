@@ -47,6 +47,8 @@ export interface World {
   opinions: readonly { date: Day; sense: string }[]
   /** Whether everything is known, so that zeros are zeros. Otherwise nothing was downloaded beside the documents. */
   isComplete?: boolean
+  /** The directions of which the window shows nothing. */
+  hidden?: readonly Direction[]
 }
 
 export interface Range {

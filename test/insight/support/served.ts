@@ -86,5 +86,6 @@ export async function serve(year: Year, sight: Sight): Promise<Served> {
   await ingestYear({ ...ledger, entity, rfc: year.rfc, now: new Date() }, year)
   const ask = askerOf(owner, fiscal_entity_id)
   const rates = ratesWith(rateTable(year.rates))
-  return { ask, world: { ...plain, rates, rules: await rulesByDay(year.rules), documents: await documentsOf(ask) } }
+  const hidden = (['issued', 'received'] as const).filter((side) => sight !== null && sight[side] === null)
+  return { ask, world: { ...plain, hidden, rates, rules: await rulesByDay(year.rules), documents: await documentsOf(ask) } }
 }
