@@ -71,6 +71,7 @@ export const COMMON: Record<string, string> = {
   provider: 'The kind of the storage.',
   config: 'Where the storage is, as its provider wants it.',
   credentials: 'What the provider is logged in to with. It is never answered.',
+  job_id: 'The identifier of the download job.',
   connector_id: 'The identifier of the storage connector.',
   backfill: 'The copying of what was there before; null when none was asked for.',
   requested_at: 'When it was asked for.',

@@ -19014,6 +19014,9 @@ export type FailSyncJobData = {
         'Idempotency-Key'?: string;
     };
     path: {
+        /**
+         * The identifier of the download job.
+         */
         job_id: string;
     };
     query?: never;

@@ -39,7 +39,8 @@ const es = {
   noneLead: 'De quienes le facturaron o a quienes facturó en estos meses, nadie aparece en el 69-B en este día.',
   formulas: {
     'Σ (subtotal − descuento) of I − Σ of E, in MXN': 'Σ (subtotal − descuento) de I − Σ de E, en MXN',
-    'IVA of the cash events, up to as_of, of the documents of the range': 'IVA de los flujos de efectivo, hasta as_of, de los documentos del periodo',
+    'IVA of the cash events, up to as_of, of the documents of the range':
+      'IVA de los flujos de efectivo, hasta as_of, de los documentos del periodo',
     'Σ isr.company of each year × amount of purchases of the year, when the RFC is a company’s':
       'Σ isr.company de cada año × compras del año, si el RFC es de persona moral',
     'Σ total of I − Σ of E, in MXN, − unpaid_amount': 'Σ total de I − Σ de E, en MXN, − unpaid_amount',
