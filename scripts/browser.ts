@@ -57,6 +57,13 @@ export async function settle(page: Page): Promise<void> {
   await page.waitForTimeout(150)
 }
 
+/** Opens a sign-in link, and agrees to whom it signs in. */
+export async function followLink(page: Page, link: string): Promise<void> {
+  await page.goto(link)
+  await page.getByRole('button', { name: /^(Entrar a|Sign in to) / }).click()
+  await page.locator('#menu').waitFor({ state: 'attached' })
+}
+
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** What axe finds wrong with a page: rule and element, one a line. */

@@ -95,7 +95,7 @@ async function tour(url: string): Promise<void> {
   const link = await customer.ask<{ url: string }>('POST', '/console/links')
   const { api_key, api_secret } = customer.credential
   console.log(`
-Look at it in the console. The link signs you in once, within an hour:
+Look at it in the console. The link says whom it signs in, and does so once, within an hour:
 
   ${link.url}
 

@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { findings, LOOKS, listen, openBrowser, settle } from './browser.ts'
+import { findings, followLink, LOOKS, listen, openBrowser, settle } from './browser.ts'
 
 const [url, credential, folder, ...paths] = process.argv.slice(2)
 if (!url || !credential || !folder || paths.length === 0) {
@@ -26,8 +26,7 @@ try {
     const context = await browser.newContext(options)
     const page = await context.newPage()
     const complaints = listen(page, url)
-    await page.goto(await link())
-    await page.locator('#menu').waitFor({ state: 'attached' })
+    await followLink(page, await link())
     for (const path of paths) {
       await page.goto(`${url}/console${path}`)
       await settle(page)

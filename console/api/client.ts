@@ -47,13 +47,20 @@ export interface Session {
   role: 'owner' | 'admin' | 'member'
   environment: 'test' | 'live'
   organization: { id: string; name: string; timezone: string }
+  /** The member behind the credential. */
+  person: { name: string; email: string } | null
   expires_at: string
 }
 
 /** The console's own door, beside the API. Null when nobody is signed in. */
-export async function session(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
+export const session = (method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> => door(method, '/console/session', body)
+
+/** Whom a sign-in link signs in. It is not used for that. */
+export const holderOf = (link: string): Promise<Session | null> => door('POST', '/console/links/holder', { link })
+
+async function door(method: string, path: string, body?: object): Promise<Session | null> {
   const sent = body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}
-  const response = await fetch('/console/session', { method, ...sent }).catch(() => {
+  const response = await fetch(path, { method, ...sent }).catch(() => {
     throw new Refused(0)
   })
   if (response.status === 204) return null

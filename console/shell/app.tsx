@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/preact-query'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Router } from 'wouter-preact'
 import { sessionQuery } from '../api/queries.ts'
 import { LanguageContext, language, speak, useWords } from '../language.ts'
 import { Failed } from '../parts/states.tsx'
 import { SessionContext } from '../session.ts'
 import { Door } from './door.tsx'
+import { takeLink } from './link.ts'
+import { LinkDoor } from './link-door.tsx'
 import { Menu } from './menu.tsx'
 import { Offline } from './offline.tsx'
 import { Pages } from './pages.tsx'
@@ -21,6 +23,15 @@ const Skip = () => (
 
 export function App() {
   const [spoken, turn] = useState(language)
+  const [link, hold] = useState(takeLink)
+  useEffect(() => {
+    const take = () => {
+      const given = takeLink()
+      if (given !== null) hold(given)
+    }
+    addEventListener('hashchange', take)
+    return () => removeEventListener('hashchange', take)
+  }, [])
   const { data, error, refetch, isPending } = useQuery(sessionQuery)
   const translate = () => {
     speak(spoken === 'es' ? 'en' : 'es')
@@ -38,6 +49,8 @@ export function App() {
             <main id="main" class={css.alone} tabIndex={-1}>
               <Failed isPage error={error} retry={refetch} />
             </main>
+          ) : link !== null ? (
+            <LinkDoor link={link} current={data ?? null} done={() => hold(null)} />
           ) : data ? (
             <SessionContext.Provider value={data}>
               <Menu />

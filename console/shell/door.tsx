@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'preact/compat'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Link, Route, Switch } from 'wouter-preact'
 import { session } from '../api/client.ts'
 import { ended, enter } from '../api/queries.ts'
@@ -17,35 +17,18 @@ const signIn = async (sent: object): Promise<void> => {
   if (view) enter(view)
 }
 
-/** What follows `#link=` in a sign-in link. It is taken from the address at once, so that it stays in no history. */
-function takeLink(): string | null {
-  const link = /^#link=([\w.-]+)$/.exec(location.hash)?.[1] ?? null
-  if (link !== null) history.replaceState(null, '', location.pathname + location.search)
-  return link
-}
-
 function SignIn() {
   const t = useWords(doorWords)
   const [error, fail] = useState<Error | null>(null)
   const [isBusy, work] = useState(false)
-  const [isOpening, open] = useState(false)
   const form = useRef<HTMLDivElement>(null)
   const attempt = (sent: object) => {
     fail(null)
     work(true)
     signIn(sent)
       .catch(fail)
-      .finally(() => {
-        work(false)
-        open(false)
-      })
+      .finally(() => work(false))
   }
-  useEffect(() => {
-    const link = takeLink()
-    if (link === null) return
-    open(true)
-    attempt({ link })
-  }, [])
   const paste = (event: ClipboardEvent) => {
     const [api_key, api_secret, more] = event.clipboardData?.getData('text').trim().split(':') ?? []
     if (!api_key || !api_secret || more !== undefined) return
@@ -58,7 +41,7 @@ function SignIn() {
   return (
     <div class={css.card} ref={form}>
       <h1>{t.title}</h1>
-      <p>{isOpening ? t.opening : t.lead}</p>
+      <p>{t.lead}</p>
       {ended.unasked && !error && (
         <p class={css.note} role="status">
           {t.ended}
@@ -82,7 +65,7 @@ function SignIn() {
   )
 }
 
-/** The ways in: a credential, a sign-in link, a new account, an invitation. Whatever page was asked for is shown afterwards. */
+/** The ways in beside a sign-in link: a credential, a new account, an invitation. Whatever page was asked for is shown afterwards. */
 export const Door = () => (
   <main id="main" class={css.door} tabIndex={-1}>
     <Suspense fallback={<Skeleton rows={1} />}>

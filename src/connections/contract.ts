@@ -52,7 +52,7 @@ function valueFault(value: unknown): string | null {
   if (value === null) return null
   if (typeof value !== 'string' || [...value].length > METADATA_VALUE)
     return `Must be text of at most ${METADATA_VALUE} characters, or null.`
-  return value.isWellFormed() ? null : 'Must be well-formed Unicode, without half of a surrogate pair.'
+  return null
 }
 
 const metadataSchema = (type: string | string[]) => ({

@@ -10,23 +10,36 @@ import { readAuthorization } from '../platform/http/presented/authorization.ts'
 import { isOfOwnPage, sessionCookie, sessionOf } from '../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../platform/http/problem.ts'
 import { parse } from '../platform/http/validation/faults.ts'
-import { SignIn } from './contract.ts'
+import { Link, Pair } from './contract.ts'
 import { consoleFile } from './files.ts'
-import { makeLink, SESSION_SECONDS, signIn, signInWithLink, viewSession } from './sessions.ts'
+import { makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
 
 /** The console is a page over the public API and no part of it: its own doors are not in the API's document. */
 export const consoleApp: Hono<App> = new Hono<App>()
 
 export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
 
+const DOORS = ['/console/session', '/console/links', '/console/links/holder']
+
 const ofOwnPage = (c: Context<App>): void => {
   if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
+}
+
+/** Signs in with a credential or a link, whichever was sent. */
+function sessionFor(c: Context<App>, sent: unknown): ReturnType<typeof signIn> {
+  const { system } = c.var
+  if (typeof sent === 'object' && sent !== null && 'link' in sent) {
+    const { link } = parse('json', Link, sent)
+    return limitFailures(c, { api_key: null, api_secret: link }, () => signInWithLink(system, link))
+  }
+  const pair = parse('json', Pair, sent)
+  return limitFailures(c, pair, () => signIn(system, pair))
 }
 
 consoleApp
   .use(ownRequestId, requestLog, apiHeaders)
   .use((c, next) => {
-    c.set('route', c.req.path === '/console/session' || c.req.path === '/console/links' ? c.req.path : '/console/*')
+    c.set('route', DOORS.includes(c.req.path) ? c.req.path : '/console/*')
     c.set('system', systemOf(c.env, new Date(), c.var.requestId))
     return next()
   })
@@ -39,13 +52,10 @@ consoleApp
   })
   .post('/console/session', async (c) => {
     ofOwnPage(c)
-    const sent = parse('json', SignIn, await readJson(c))
-    const { system } = c.var
-    const { view, sealed } = await ('link' in sent
-      ? limitFailures(c, { api_key: null, api_secret: sent.link }, () => signInWithLink(system, sent.link))
-      : limitFailures(c, sent, () => signIn(system, sent)))
+    const { view, sealed } = await sessionFor(c, await readJson(c))
     const { name, secure } = sessionCookie(c)
-    setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge: SESSION_SECONDS })
+    const maxAge = Math.floor((Date.parse(view.expires_at) - c.var.system.now.getTime()) / 1_000)
+    setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
     return c.json(view, 201)
   })
   .delete('/console/session', (c) => {
@@ -53,6 +63,12 @@ consoleApp
     const { name, secure } = sessionCookie(c)
     deleteCookie(c, name, { path: '/', secure })
     return c.body(null, 204)
+  })
+  // A page asks whom a link signs in before it uses the link, because anybody can send one to anybody.
+  .post('/console/links/holder', async (c) => {
+    ofOwnPage(c)
+    const { link } = parse('json', Link, await readJson(c))
+    return c.json(await limitFailures(c, { api_key: null, api_secret: link }, () => viewLink(c.var.system, link)))
   })
   // For scripts, which hold a credential: no session makes a link.
   .post('/console/links', async (c) => {

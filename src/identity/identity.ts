@@ -1,13 +1,13 @@
 import { Failure, notFound } from '../failures.ts'
 import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
-import type { Ctx } from '../platform/context.ts'
+import type { Ctx, System } from '../platform/context.ts'
 import { isGuardViolation } from '../platform/db/guard.ts'
 import { countActiveConnections } from '../taxpayers/taxpayers.ts'
 import type { OrganizationStats } from './contract.ts'
 import { requireCredential, requireOwnerFor } from './credentials/credentials.ts'
-import { assertCredentialActive, assertOwnerCredentialLeft, markRevoked } from './credentials/store.ts'
-import { countActiveMembers, withdrawInvitationsOf } from './team/store.ts'
+import { assertCredentialActive, assertOwnerCredentialLeft, findCredential, markRevoked } from './credentials/store.ts'
+import { countActiveMembers, findMember, withdrawInvitationsOf } from './team/store.ts'
 
 /**
  * Revokes a credential, which fails from its next request on, and withdraws the pending invitations that were sent with it, and the
@@ -34,6 +34,13 @@ export async function revokeCredential(ctx: Ctx, api_key: string): Promise<void>
       'No other credential with the role owner is valid for as long as this one. Create another one first.',
     )
   }
+}
+
+/** The member behind a credential, and when the credential expires; nulls where there is none. */
+export async function holderOf({ db }: System, organization_id: string, api_key: string) {
+  const credential = await findCredential(db, organization_id, api_key)
+  const member = credential && (await findMember(db, organization_id, credential.member_id))
+  return { person: member ? { name: member.name, email: member.email } : null, expires_at: credential?.expires_at ?? null }
 }
 
 /** Counts the active members and the active connections of the organization, now. */

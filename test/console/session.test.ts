@@ -84,7 +84,12 @@ describe('signing in', () => {
     const owner = await signUp()
     const wrong = await enter({ ...owner, api_secret: `${owner.api_secret.slice(0, -1)}0` })
     expect([wrong.status, wrong.body.code, wrong.headers.get('set-cookie')]).toEqual([401, 'credential.invalid', null])
-    expect((await ask('POST', '/console/session', OWN, { api_key: owner.api_key })).status).toBe(422)
+    const fault = (name: string, message = 'Is required.') => ({ path: name, message })
+    const faultsOf = async (json: unknown) => (await ask('POST', '/console/session', OWN, json)).body.errors
+    expect(await faultsOf({ api_key: owner.api_key })).toEqual([fault('api_secret')])
+    expect(await faultsOf({})).toEqual([fault('api_key'), fault('api_secret')])
+    expect(await faultsOf({ link: 'x', more: 1 })).toEqual([fault('more', 'Unknown member.')])
+    expect(await faultsOf([])).toEqual([fault('', 'Must be an object.')])
     expect((await ask('POST', '/console/session', { ...OWN, 'content-type': 'text/plain' })).status).toBe(415)
   })
 
@@ -111,6 +116,28 @@ describe('a sign-in link', () => {
     expect(all.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401])
     expect(all.find(({ status }) => status === 201)!.body.api_key).toBe(owner.api_key)
     expect(all.find(({ status }) => status === 401)!.body.code).toBe('session.link')
+  })
+
+  it('says whom it signs in without being used; once it is used, or to another site, it says nothing', async () => {
+    const owner = await signUp('Despacho Enlace')
+    const { link, expires_at } = await linkFor(owner)
+    for (let n = 0; n < 2; n++) {
+      const answer = await ask('POST', '/console/links/holder', OWN, { link })
+      expect([answer.status, answer.headers.get('set-cookie')]).toEqual([200, null])
+      const { api_key, organization, person, role } = answer.body
+      expect({ api_key, name: organization.name, role, expires_at: answer.body.expires_at }).toEqual({
+        ...{ api_key: owner.api_key, name: 'Despacho Enlace', role: 'owner', expires_at },
+      })
+      expect(person).toEqual({ name: expect.any(String), email: expect.stringContaining('@') })
+      expect(JSON.stringify(answer.body)).not.toContain(owner.api_secret)
+    }
+    for (const site of ['none', 'cross-site', 'same-site'])
+      expect((await ask('POST', '/console/links/holder', { 'sec-fetch-site': site }, { link })).status).toBe(403)
+    expect((await ask('POST', '/console/session', OWN, { link })).status).toBe(201)
+    const used = await ask('POST', '/console/links/holder', OWN, { link })
+    expect([used.status, used.body.code]).toEqual([401, 'session.link'])
+    expect((await ask('POST', '/console/links/holder', OWN, { link: 'x' })).status).toBe(401)
+    expect((await ask('POST', '/console/links/holder', OWN, {})).status).toBe(422)
   })
 
   it('is of an hour, and of a credential that is still valid', async () => {
@@ -161,6 +188,18 @@ describe('a session on the API', () => {
     expect(await status()).toBe(200)
     at(new Date(began + 12 * 3_600_000 + 1_000).toISOString())
     expect(await status()).toBe(401)
+  })
+
+  it('ends when its credential expires, if that is earlier, and so does the cookie', async () => {
+    const owner = await signUp()
+    const expires_at = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 1_800_000).toISOString()
+    const short = (await api(owner, 'POST', '/v1/credentials', { name: 'Breve', role: 'member', expires_at })).body as Caller
+    const answer = await enter(short)
+    expect([answer.status, answer.body.expires_at]).toEqual([201, expires_at])
+    const maxAge = Number(/Max-Age=(\d+)/.exec(answer.headers.get('set-cookie')!)![1])
+    expect(maxAge).toBeGreaterThan(1_700)
+    expect(maxAge).toBeLessThanOrEqual(1_801)
+    expect((await ask('GET', '/console/session', { ...OWN, cookie: cookieOf(answer) })).body.expires_at).toBe(expires_at)
   })
 
   it('ends with its credential: the next request is 401, and so is the question who it is', async () => {

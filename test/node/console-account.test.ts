@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, findings, listen, openBrowser, settle } from '../../scripts/browser.ts'
+import { chromiumPath, findings, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer } from '../../scripts/customer.ts'
 import { readQr } from '../console/read-qr.ts'
 import { ConsoleWorld } from './support/console-world.ts'
@@ -33,8 +33,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     const context = await browser.newContext({ locale: 'es-MX', viewport: { width: 1280, height: 900 } })
     const page = await context.newPage()
     const complaints = listen(page, world.service.url)
-    await page.goto(await world.link(customer))
-    await page.locator('#menu').waitFor({ state: 'attached' })
+    await followLink(page, await world.link(customer))
     return { page, complaints, leave: () => context.close() }
   }
 

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, findings, LOOKS, openBrowser, settle } from '../../scripts/browser.ts'
+import { chromiumPath, findings, LOOKS, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
 import { ConsoleWorld, registeredPages } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
@@ -127,6 +127,55 @@ describe.skipIf(isMissing)(name, () => {
     expect(answer.status).toBe(204)
     await page.getByRole('link', { name: 'RFC', exact: true }).click()
     await page.getByText('La sesión terminó').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  }, 60_000)
+
+  it('a sign-in link says whom it signs in and asks; opened over a session, it leaves the address and changes nothing unasked', async () => {
+    const { url } = world.service
+    const [mine, theirs] = await Promise.all(['Despacho Propio', 'Despacho Ajeno'].map((one) => Customer.signUp(url, one)))
+    const context = await browser.newContext({ locale: 'es-MX', viewport: LOOKS.phone.viewport })
+    const page = await context.newPage()
+    const complaints = listen(page, url)
+    const name = async () => {
+      const answer = await fetch(`${url}/v1/organization`, { headers: await cookie() })
+      return ((await answer.json()) as { name: string }).name
+    }
+    const cookie = async () => ({
+      ...{ cookie: (await context.cookies()).map((one) => `${one.name}=${one.value}`).join('; ') },
+      'sec-fetch-site': 'same-origin',
+    })
+    const mainOf = () => page.locator('main').innerText()
+    const [first, second] = [await world.link(mine), await world.link(theirs)]
+
+    await page.goto(first)
+    await page.getByRole('button', { name: 'Entrar a Despacho Propio' }).waitFor()
+    expect([page.url(), await context.cookies()]).toEqual([`${url}/console/`, []])
+    expect(await mainOf()).toContain(mine!.credential.api_key)
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Entrar a Despacho Propio' }).click()
+    await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
+    expect(await name()).toBe('Despacho Propio')
+
+    // The link of somebody else, in the same tab: only what follows # is new, so nothing is loaded.
+    await page.goto(second)
+    await page.getByRole('button', { name: 'Cambiar a Despacho Ajeno' }).waitFor()
+    expect(page.url()).toBe(`${url}/console/`)
+    expect(await mainOf()).toMatch(/Ya está en la consola como .*, de Despacho Propio/)
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Seguir en Despacho Propio' }).click()
+    await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
+    expect(await name()).toBe('Despacho Propio')
+    await page.goto(second)
+    await page.getByRole('button', { name: 'Cambiar a Despacho Ajeno' }).click()
+    await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
+    expect(await name()).toBe('Despacho Ajeno')
+
+    // A link that was used already ends no session.
+    await page.goto(first)
+    await page.getByRole('alert').waitFor()
+    await page.getByRole('button', { name: 'Seguir en Despacho Ajeno' }).click()
+    await page.getByRole('heading', { level: 1, name: 'RFC conectados' }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   }, 60_000)

@@ -54,13 +54,15 @@ export async function readBytes(request: Request, limit: number): Promise<Uint8A
 
 export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
 
+const strict = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
 /** Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. Throws Failure 413, 415 or 400. */
 export async function readJson(c: Context): Promise<unknown> {
   const bytes = await readBytes(c.req.raw, JSON_LIMIT)
   if (mediaType(c.req.raw) !== 'application/json')
     throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    const text = strict().decode(bytes)
     const value: unknown = JSON.parse(text)
     c.req.bodyCache.text = text
     return value
@@ -73,7 +75,7 @@ export async function readJson(c: Context): Promise<unknown> {
 export async function readOptional({ req }: Context): Promise<unknown> {
   if (req.raw.body === null) return {}
   try {
-    const text = new TextDecoder().decode(await readBytes(req.raw, JSON_LIMIT)) || '{}'
+    const text = strict().decode(await readBytes(req.raw, JSON_LIMIT)) || '{}'
     const value: unknown = JSON.parse(text)
     req.bodyCache.text = text
     return value

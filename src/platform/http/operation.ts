@@ -14,9 +14,10 @@ import { readJson, readOptional, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
-import { parse } from './validation/faults.ts'
+import { InvalidInput, parse } from './validation/faults.ts'
 import type { InputTarget } from './validation/messages.ts'
 import { memberHint } from './validation/nearest.ts'
+import { encodingFaultsOf } from './validation/texts.ts'
 
 /** A declared answer of a route. */
 export interface Output {
@@ -100,9 +101,11 @@ export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, 
 export const optionalBody = <S extends z.ZodObject>(schema: S) => valid('json', schema, readOptional, true)
 /** Query parameters: 422 when they do not have this shape. One that is given several times is a list. */
 export const query = <S extends z.ZodObject>(schema: S) =>
-  valid('query', schema, ({ req }) =>
-    Object.fromEntries(Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values])),
-  )
+  valid('query', schema, ({ req }) => {
+    const broken = encodingFaultsOf(req.url)
+    if (broken.length > 0) throw new InvalidInput('query', broken)
+    return Object.fromEntries(Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
+  })
 /** Parameters of the path: 400 when they do not have this shape. */
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, ({ req }) => req.param())
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { isId, type Prefix } from '../db/id.ts'
 import type { JsonSchema } from './validation/json-schema.ts'
+import { textFault } from './validation/texts.ts'
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -53,7 +54,7 @@ const VISIBLE = /[^\p{Z}\p{C}\p{M}\p{Default_Ignorable_Code_Point}]/u
 
 /** What is wrong with a text that people are to read as a name; null when nothing is. An empty text has nothing that can be wrong. */
 function nameFault(text: string): string | null {
-  if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
+  if (!text.isWellFormed()) return textFault(text)
   if (CONTROL.test(text)) return 'Must not contain control characters.'
   return text === '' || VISIBLE.test(text) ? null : 'Must contain a visible character.'
 }

@@ -24,6 +24,11 @@ export class Cooldown extends DurableObject<Env> {
     return { acquired: true }
   }
 
+  /** Whether no cooldown runs. */
+  isFree(now: number): boolean {
+    return now >= this.#until
+  }
+
   /** Ends the cooldown, because the action did not happen. */
   release(): void {
     this.#until = 0

@@ -249,6 +249,33 @@ describe('the data status of a search', () => {
     expect(await statusOf({ direction: 'issued' })).toBe('complete')
     expect(await statusOf({ issued_to: '2026-01-31' })).toBe('complete')
     expect(await statusOf({ issued_from: '2026-02-01' })).toBe('downloading')
+    // The window shows nothing of these, whatever lies in them.
+    for (const days of [
+      ['2025-01-01', '2025-12-31'],
+      ['2025-12-31', '2026-01-31'],
+      ['2026-01-01', '2026-01-04'],
+      ['2016-01-01', '2017-01-31'],
+    ])
+      expect([days, await statusOf({ direction: 'issued', issued_from: days[0]!, issued_to: days[1]! })]).toEqual([days, 'missing'])
+    for (const issued_from of ['2026-02-21', '2026-03-01', '2030-01-01'])
+      expect([issued_from, await statusOf({ direction: 'issued', issued_from })]).toEqual([issued_from, 'missing'])
+    expect(await statusOf({ direction: 'issued', issued_to: '2025-12-31' })).toBe('missing')
+    expect(await statusOf({ direction: 'issued', issued_from: '2025-12-31T23:00:00-06:00' })).toBe('missing')
+    // A month that the floor divides has its own status, and what is yet to come lacks nothing.
+    expect(await statusOf({ direction: 'issued', issued_from: '2026-01-01', issued_to: '2026-01-31' })).toBe('complete')
+    expect(await statusOf({ direction: 'issued', issued_from: '2026-01-05', issued_to: '2030-12-31' })).toBe('complete')
+    const later = contextOf(
+      { entity, ...reaching(['2026-01-05', '2026-02-20T18:00:00Z']), issued_reaches: reaches, received_reaches: reaches },
+      { extractor_count: 1, now: new Date('2026-04-21T00:00:00Z') },
+    )
+    expect(await statusOf({ direction: 'issued', issued_to: '2026-04-20' }, later)).toBe('missing')
+    expect(await statusOf({ direction: 'issued', issued_to: '2026-02-28' }, later)).toBe('complete')
+    expect(
+      await statusOf(
+        { issued_from: '2026-01-05', issued_to: '2026-01-31', direction: 'issued' },
+        contextOf({ entity }, { extractor_count: 1 }),
+      ),
+    ).toBe('missing')
     // Nobody has downloaded what came before, and without extractors it would be shown.
     expect(await statusOf({ direction: 'issued' }, contextOf({ entity }))).toBe('missing')
     expect(await statusOf({}, contextOf({ entity }, { extractor_count: 1 }))).toBe('missing')

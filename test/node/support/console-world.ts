@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, BrowserContextOptions, Page as BrowserPage } from 'playwright-core'
-import { listen } from '../../../scripts/browser.ts'
+import { followLink, listen } from '../../../scripts/browser.ts'
 import { Customer } from '../../../scripts/customer.ts'
 import { ROOT } from '../../../scripts/wrangler.ts'
 import { freePort, freshState, Started } from './runner.ts'
@@ -102,8 +102,7 @@ export class ConsoleWorld {
     const context = await browser.newContext({ locale: 'es-MX', ...options })
     const page = await context.newPage()
     const complaints = listen(page, this.service.url)
-    await page.goto(await this.link())
-    await page.locator('#menu').waitFor({ state: 'attached' })
+    await followLink(page, await this.link())
     return { context, page, complaints }
   }
 }

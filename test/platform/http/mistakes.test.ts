@@ -493,6 +493,29 @@ const BODIES: Mistake[] = [
     at: 'name',
     says: /surrogate/,
   },
+  ...['\ud83d', '\u0000'].flatMap((broken) => {
+    const says = broken === '\u0000' ? /U\+0000/ : /surrogate/
+    const refused = (typed: string, at: string, path: string, sent: object) => ({
+      ...{ typed, ask: () => post(path, sent), status: 422, code: 'request.invalid', at, says },
+    })
+    const rfc = { rfc: 'EKU9003173C9', ciec: 'secreta1' }
+    const wanted = { fiscal_entity_id: newId('fe'), kind: 'cfdi', format: 'csv' }
+    return [
+      refused('a broken CIEC', 'ciec', '/v1/fiscal-entities', { ...rfc, ciec: `x${broken}` }),
+      refused('a broken value of metadata', 'metadata.branch', '/v1/fiscal-entities', { ...rfc, metadata: { branch: broken } }),
+      refused('a broken filter of an export', 'filters.folio', '/v1/exports', { ...wanted, filters: { folio: broken } }),
+    ]
+  }),
+  {
+    typed: 'a query that is not UTF-8',
+    ask: () => get(`/v1/cfdi?fiscal_entity_id=${newId('fe')}&q=%FF&folio=100%`),
+    ...{ status: 422, code: 'request.invalid', at: 'q', says: /UTF-8/ },
+  },
+  {
+    typed: 'a character that no text has, in a query',
+    ask: () => get(`/v1/cfdi?fiscal_entity_id=${newId('fe')}&folio=%00`),
+    ...{ status: 422, code: 'request.invalid', at: 'folio', says: /U\+0000/ },
+  },
   {
     typed: 'a body where none belongs',
     ask: () => post(`/v1/webhooks/${newId('wh')}/test`, { event: 'x' }),

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Fault } from '../../../failures.ts'
 import { type InputTarget, messageOf } from './messages.ts'
+import { textFaultsOf } from './texts.ts'
 
 /** The request does not have the documented shape. */
 export class InvalidInput extends Error {
@@ -19,14 +20,14 @@ const MEMBER = { json: 'member', query: 'query parameter', param: 'path paramete
 /** What else is said of an unknown member at this path of a schema, after a space; empty when there is nothing to say. */
 type Hint = (schema: z.ZodType, path: readonly PropertyKey[], name: string) => string
 
-/** Reads a value with a schema. Throws InvalidInput, which names every fault in words of ours. */
+/** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names every fault in words of ours. */
 export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown, hint: Hint = () => ''): z.output<S> {
   const result = schema.safeParse(value, { error: (issue) => messageOf(target, schema, issue) })
-  if (result.success) return result.data
-  throw new InvalidInput(
-    target,
-    result.error.issues.flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key))),
-  )
+  const texts = textFaultsOf(schema, value).map(({ path, message }) => ({ path: pathOf(path), message }))
+  if (result.success && texts.length === 0) return result.data
+  const faults = (result.error?.issues ?? []).flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
+  const named = new Set(faults.map(({ path }) => path))
+  throw new InvalidInput(target, [...faults, ...texts.filter(({ path }) => !named.has(path))])
 }
 
 /** Each unknown member is a fault of its own. */

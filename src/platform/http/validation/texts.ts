@@ -1,0 +1,78 @@
+import * as z from 'zod'
+import type { Fault } from '../../../failures.ts'
+
+/** A value in a request, and where it lies. */
+interface Place {
+  value: unknown
+  key: PropertyKey
+  above: Place | null
+}
+
+interface TextFault {
+  path: PropertyKey[]
+  message: string
+}
+
+/** More than anybody reads. */
+const MOST_FAULTS = 100
+
+/** What is wrong with any text in a request, whatever it means; null when nothing is. No database keeps such a text as it is. */
+export function textFault(text: string): string | null {
+  if (!text.isWellFormed()) return 'Must be well-formed Unicode, without half of a surrogate pair.'
+  return text.includes('\0') ? 'Must not contain the character U+0000.' : null
+}
+
+const pathTo = (place: Place): PropertyKey[] => {
+  const path: PropertyKey[] = []
+  for (let at: Place | null = place; at?.above; at = at.above) path.unshift(at.key)
+  return path
+}
+
+/** Items that a schema takes unread: whoever reads them judges each by itself. */
+const isUnread = (schema: z.ZodType, name: string): boolean => {
+  const member = schema instanceof z.ZodObject ? schema.shape[name] : undefined
+  return member instanceof z.ZodArray && member.element instanceof z.ZodUnknown
+}
+
+/** The texts and names in a request that are broken. A body can be nested deeper than functions can call themselves. */
+export function textFaultsOf(schema: z.ZodType, sent: unknown): TextFault[] {
+  const faults: TextFault[] = []
+  const places: Place[] = [{ value: sent, key: '', above: null }]
+  for (let place = places.pop(); place && faults.length < MOST_FAULTS; place = places.pop()) {
+    const { value, above } = place
+    const message = typeof value === 'string' ? textFault(value) : null
+    if (message) faults.push({ path: pathTo(place), message })
+    if (typeof value !== 'object' || value === null) continue
+    const inner: Place[] = []
+    for (const [name, one] of Object.entries(value)) {
+      const isBroken = !Array.isArray(value) && textFault(name) !== null
+      if (isBroken) faults.push({ path: pathTo(place), message: `A name ${textFault(name)!.replace('Must', 'must')}` })
+      else if (above !== null || !isUnread(schema, name))
+        inner.push({ value: one, key: Array.isArray(value) ? Number(name) : name, above: place })
+    }
+    places.push(...inner.reverse())
+  }
+  return faults
+}
+
+/** The parameters of a query whose percent-encoded bytes are not UTF-8. */
+export function encodingFaultsOf(url: string): Fault[] {
+  const [, query = ''] = /\?([^#]*)/.exec(url) ?? []
+  const broken = query.split('&').filter((one) => one.includes('%') && !isDecodable(one))
+  return broken.map((one) => {
+    const name = one.split('=')[0]!.slice(0, 64)
+    return { path: isDecodable(name) ? decodeURIComponent(escaped(name)) : name, message: 'Must be percent-encoded UTF-8.' }
+  })
+}
+
+/** A percent sign that begins no byte stands for itself. */
+const escaped = (text: string): string => text.replace(/%(?![\da-f]{2})/gi, '%25')
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(escaped(text))
+    return true
+  } catch {
+    return false
+  }
+}
