@@ -17,7 +17,7 @@ const authenticateRequest: Authenticate = async (system, presented, named) => {
 }
 
 /** The test helpers that change what the sandbox of the tax authority answers. */
-const OF_SANDBOX = /^\/v1\/test-helpers\/(cfdi|fiscal-entities|mailbox)(\/|$)/
+const OF_SANDBOX = /^\/v1\/test-helpers\/(cfdi|fiscal-entities|mailbox|sync-jobs)(\/|$)/
 
 /** What every request meets before its route. `elsewhere` has paths of another Worker, which a misspelled path may mean. */
 export function shell(elsewhere: readonly string[] = []): Hono<App> {

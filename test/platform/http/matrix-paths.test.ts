@@ -203,6 +203,7 @@ describe('a deployment of `test` with the real authority', () => {
     'cfdi/:uuid/cancel',
     ...['ciec', 'efirma'].map((kind) => `fiscal-entities/:fiscal_entity_id/expire-${kind}`),
     'mailbox',
+    'sync-jobs/:job_id/fail',
   ]
   const isOfSandbox = (path: string) => OF_SANDBOX.includes(path.slice('/v1/test-helpers/'.length))
 
