@@ -30,7 +30,7 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
 export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, filters = {} }: NewExport): Promise<Export> {
   const { db, organization, now } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
-  const start = startOf({ organization, connection }, fixFilters(ctx, filters) as FixedFilters)
+  const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
   const export_id = newId('exp')
   const row = {
     ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format },

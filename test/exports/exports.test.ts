@@ -219,6 +219,7 @@ describe('an export', () => {
     [{ kind: 'nominas', format: 'csv' }, ['kind']],
     [{ kind: 'cfdi', format: 'csv', filters: { tipo_comprobante: 'Z' } }, ['filters.tipo_comprobante[0]']],
     [{ kind: 'cfdi', format: 'csv', filters: { emisor: 'x' } }, ['filters.emisor']],
+    [{ kind: 'cfdi', format: 'csv', filters: { as_of: '2190-01-01' } }, ['filters.as_of']],
     [{ kind: 'cfdi', format: 'csv', filters: { issued_from: '2026-02-01', issued_to: '2026-01-01' } }, ['filters.issued_from']],
   ])('is refused with %j', async (json, paths) => {
     const { status, body } = await api(of.owner, 'POST', '/v1/exports', { fiscal_entity_id, ...json })

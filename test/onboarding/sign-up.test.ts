@@ -123,7 +123,8 @@ describe('the organization', () => {
     ])
       expect([changes, await api(owner, 'PATCH', ORGANIZATION, changes)]).toEqual([changes, expect.objectContaining({ status: 200, body })])
     expect((await api(owner, 'PATCH', ORGANIZATION, { name: 'Otro', logo_url: null })).body).toEqual({ ...body, name: 'Otro' })
-    expect((await api(callers.member, 'GET', ORGANIZATION)).body).toEqual({ ...body, name: 'Otro' })
+    expect((await api(owner, 'PATCH', ORGANIZATION, { logo_url: '' })).body).toEqual({ ...body, name: 'Otro', logo_url: null })
+    expect((await api(callers.member, 'GET', ORGANIZATION)).body).toEqual({ ...body, name: 'Otro', logo_url: null })
   })
 
   it.each([
@@ -132,8 +133,16 @@ describe('the organization', () => {
     [
       'logo_url',
       [
-        '',
         'logo.png',
+        'http://example.com/logo.png',
+        'https://ana:secreta@example.com/logo.png',
+        'https://example.com/\u0000',
+        'https://example.com/a b',
+        'https://10.0.0.1/logo.png',
+        'https://[::1]/logo.png',
+        'https://0x7f000001/logo.png',
+        'https://localhost/logo.png',
+        'https://intranet.local/logo.png',
         '//example.com/x',
         'javascript:alert(1)',
         'data:image/png;base64,AAAA',

@@ -624,6 +624,7 @@ export const PREFIXES: Record<string, Parameters<typeof newId>[0]> = {
   invitation_id: 'ivt',
   export_id: 'exp',
   run_id: 'run',
+  job_id: 'job',
 }
 
 /** Malformed in a path, by the parameter's name. */

@@ -94,9 +94,10 @@ async function includedOf(ledger: ScopedLedger, items: readonly PageItem[], name
 export function fixFilters<Asked extends Pick<CfdiSearch, 'as_of' | 'issued_to'>>(
   ctx: Ctx,
   { as_of, ...filters }: Asked,
+  path?: string,
 ): Omit<Asked, 'as_of'> & Pick<Filters, 'last_day' | 'past'> {
   if (as_of === undefined) return filters
-  const past = pastDay(ctx, as_of)
+  const past = pastDay(ctx, as_of, path)
   const { issued_to } = filters
   const bound = issued_to !== undefined && !isDay(issued_to) ? { last_day: as_of } : { issued_to: [issued_to ?? as_of, as_of].sort()[0]! }
   return { ...filters, ...bound, ...(past === null ? {} : { past }) }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, Email, Id, trimmedText } from '../../platform/http/shapes.ts'
+import { targetFault } from '../../platform/target.ts'
 import { isTimeZone } from '../../platform/time/zones.ts'
 
 export const OrganizationProfile = z
@@ -14,17 +15,30 @@ export const OrganizationProfile = z
   .meta({ id: 'Organization' })
 export type OrganizationProfile = z.infer<typeof OrganizationProfile>
 
-const HttpUrl = z.url({ protocol: /^https?$/, error: 'Must be an http or https URL.' }).max(2_048)
+/** Pages of others show it: it may be no address that means something else there, and carry no secret. */
+const LogoUrl = documented(
+  z
+    .string()
+    .trim()
+    .superRefine((url, context) => {
+      const message = url === '' ? null : targetFault(url, [])
+      if (message) context.addIssue({ code: 'custom', message })
+    }),
+  {
+    ...{ type: 'string', maxLength: 2_048, examples: ['https://example.com/logo.png'] },
+    description: doc('An https URL with a public host name, without a user name, password or fragment. An empty text removes the logo.'),
+  },
+)
 
 /** An IANA time zone in a request. */
 export const TimeZone = z.string().refine(isTimeZone, 'Must be the exact name of an IANA time zone, such as America/Mexico_City.')
 
-/** Members that are omitted or null keep their value. */
+/** Members that are omitted or null keep their value. An empty logo_url removes the logo. */
 export const OrganizationChanges = z
   .strictObject({
     name: trimmedText(2, 200).nullable().optional(),
     contact_email: Email.nullable().optional(),
-    logo_url: HttpUrl.nullable().optional(),
+    logo_url: LogoUrl.nullable().optional(),
     timezone: TimeZone.nullable()
       .optional()
       .meta({

@@ -18,13 +18,14 @@ export const viewOrganization = ({ id, name, contact_email, logo_url, timezone }
 export const getOrganization = async ({ db, organization }: Ctx): Promise<OrganizationProfile> =>
   viewOrganization(await findOrganization(db, organization.id))
 
-/** Changes the members that are given; members that are omitted or null keep their value. */
+/** Changes the members that are given; members that are omitted or null keep their value. An empty logo_url removes the logo. */
 export async function changeOrganization(ctx: Ctx, changes: OrganizationChanges): Promise<OrganizationProfile> {
-  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null && value !== undefined))
-  const changed = Object.keys(given)
+  const given = Object.entries(changes).filter(([, value]) => value !== null && value !== undefined)
+  const changed = given.map(([name]) => name)
+  const removed = changes.logo_url === '' ? { logo_url: null } : {}
   if (changed.length > 0)
     await change(ctx, { action: 'organization.updated', resource_id: ctx.organization.id, changed }, [
-      updateOrganization(ctx.db, ctx.organization.id, given),
+      updateOrganization(ctx.db, ctx.organization.id, { ...Object.fromEntries(given), ...removed }),
     ])
   return getOrganization(ctx)
 }

@@ -15,7 +15,7 @@ export const organizationRoutes = new Hono<App>()
       'updateOrganization',
       'Organization',
       doc('Update the organization'),
-      doc('Members that are omitted or null keep their value.'),
+      doc('Members that are omitted or null keep their value. An empty `logo_url` removes the logo.'),
     ),
     roles('owner', 'admin'),
     body(OrganizationChanges),

@@ -1898,7 +1898,7 @@ export class Operations extends HeyApiClient {
     /**
      * Update the organization
      *
-     * Members that are omitted or null keep their value.
+     * Members that are omitted or null keep their value. An empty `logo_url` removes the logo.
      *
      * Needs the role owner or admin.
      */

@@ -39,7 +39,7 @@ function Profile({ organization }: { organization: Organization }) {
   const send = useSend((body: OrganizationChanges) => answer(api.PATCH('/v1/organization', { body })), ['organization', 'session'])
   const submit = (form: FormData) => {
     const changed = MEMBERS.map((name) => [name, String(form.get(name) ?? '').trim()] as const).filter(
-      ([name, value]) => value !== '' && value !== organization[name],
+      ([name, value]) => (value !== '' || name === 'logo_url') && value !== (organization[name] ?? ''),
     )
     send.mutate(Object.fromEntries(changed))
   }
@@ -69,7 +69,8 @@ function Profile({ organization }: { organization: Organization }) {
             label={t.logo}
             name="logo_url"
             type="url"
-            required={organization.logo_url !== null}
+            pattern="https://.+"
+            hint={t.logoHint}
             defaultValue={organization.logo_url ?? ''}
             fault={faultOf(send.error, 'logo_url')}
           />

@@ -4,6 +4,7 @@ const es = {
   name: 'Nombre',
   contact: 'Correo de contacto',
   logo: 'Dirección del logotipo',
+  logoHint: 'Empieza con https://. Vacía, quita el logotipo.',
   zone: 'Zona horaria',
   zoneHint:
     'Decide en qué zona se muestran las horas y qué día es para facturas, límites diarios y vencimientos. Los extractores tienen la suya.',
@@ -21,6 +22,7 @@ const en: typeof es = {
   name: 'Name',
   contact: 'Contact e-mail',
   logo: 'Address of the logo',
+  logoHint: 'It begins with https://. An empty one removes the logo.',
   zone: 'Time zone',
   zoneHint:
     'Decides in which zone times are shown, and which day it is for invoices, daily limits and expiries. Extractors have their own.',
