@@ -6723,7 +6723,7 @@ export type CfdiPage = {
      */
     scanned_through: string | null;
     /**
-     * On the first page: the severest status of the months and directions that are asked for and that your windows show, `missing` before `downloading` before `complete`. Null on others.
+     * On the first page: the severest status of the months and directions that are asked for, `missing` before `downloading` before `complete`. Without issued_from or issued_to, what your windows show is asked for. Days that they do not show are missing, also where imports lie: a month that a window divides has its own status. Null on other pages.
      */
     data_status: DataStatus | null;
 };
