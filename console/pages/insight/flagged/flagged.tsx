@@ -154,7 +154,7 @@ function All({ own }: { own: Own }) {
             <div class={figures.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} texts={t.formulas} />
+            <Basis of={first} />
           </>
         )
       }}
