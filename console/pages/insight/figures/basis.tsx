@@ -139,7 +139,7 @@ export function Basis({ of }: { of: Envelope }) {
                   <code>{key}</code>
                 </dt>
                 <dd>
-                  {value !== null && <code>{textOf(value)}</code>} {rule_ref} · {t.confidence[confidence]}
+                  {value !== null && <code>{textOf(value)}</code>} {say(rule_ref)} · {t.confidence[confidence]}
                 </dd>
               </div>
             ))}

@@ -1,7 +1,9 @@
+import { PROVISIONS } from './provisions.ts'
 import { REPORTS } from './reports.ts'
 
 /** What the API says of its figures, in Spanish: formulas and notes, by the exact sentence. A member of an answer keeps its name where no word says it. */
 export const SPANISH: Record<string, string> = {
+  ...PROVISIONS,
   ...REPORTS,
 
   // Of several surfaces.

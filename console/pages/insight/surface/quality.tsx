@@ -105,7 +105,7 @@ export function Basis({
             keyOf={({ key, valid_from }) => key + valid_from}
             columns={[
               { name: t.rule, cell: ({ key }) => <code>{key}</code> },
-              { name: t.ruleRef, cell: ({ rule_ref, source }) => <span title={source}>{rule_ref}</span> },
+              { name: t.ruleRef, cell: ({ rule_ref, source }) => <span title={source}>{say(rule_ref)}</span> },
               { name: t.since, cell: ({ valid_from }) => day(valid_from) },
               {
                 name: t.confidence,
