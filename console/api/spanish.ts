@@ -160,4 +160,23 @@ export const FAULTS: Record<string, string> = {
   'Must not be empty.': 'Falta.',
   'Must not contain control characters.': 'Tiene caracteres que no se admiten.',
   'Must be an http or https URL.': 'Debe ser una dirección http o https.',
+  'Must have at most 2048 characters.': 'Debe tener 2048 caracteres cuando más.',
+  'Must contain no white space or control characters: percent-encode them in the path and query.':
+    'No debe tener espacios ni caracteres de control: escríbalos codificados con %.',
+  'Must contain no backslash: separate the parts of the path with /.': 'No debe tener \\: separe las partes de la ruta con /.',
+  'Must start with https:// and a host name.': 'Debe empezar con https:// y el nombre de un servidor.',
+  'Must contain no user name or password.': 'No debe llevar usuario ni contraseña.',
+  'Must have its host name in ASCII: write an internationalized name in punycode (xn--…).':
+    'El nombre del servidor no debe tener acentos ni ñ: escríbalo en punycode (xn--…).',
+  'Must be ASCII: percent-encode other characters in the path and query.':
+    'No debe tener acentos ni ñ: escríbalos codificados con % en la ruta y los parámetros.',
+  'Must have no fragment: the part after # is never sent.': 'No debe tener #: lo que sigue nunca se envía.',
+  'Must have its host name without percent-encoding.': 'El nombre del servidor no debe ir codificado con %.',
+  'Must name a host: IP addresses are refused in every notation.': 'Debe nombrar un servidor: las direcciones IP no se admiten.',
+  'Must have a name of its own: names of services such as nip.io stand for an IP address.':
+    'Debe tener un nombre propio: los de servicios como nip.io representan una dirección IP.',
+  'Must be a host of your own: the service does not call itself.': 'Debe ser un servidor suyo: el servicio no se llama a sí mismo.',
+  'Must have a full host name with a dot, such as hooks.example.com.':
+    'Debe tener el nombre completo del servidor, con punto, como hooks.example.com.',
+  'Must use port 443 or 8443.': 'Debe usar el puerto 443 u 8443.',
 }

@@ -1,3 +1,6 @@
+/** Names that the service gives to credentials, in Spanish. */
+const MADE: Record<string, string> = { 'Sign-up': 'Registro', Invitation: 'Invitación' }
+
 /** What the pages of the account say alike. */
 const es = {
   role: 'Rol',
@@ -14,6 +17,7 @@ const es = {
   never: 'Nunca',
   onlyNow: 'Cópielo ahora: solo se muestra esta vez.',
   kept: 'Ya lo guardé',
+  credential: (name: string) => MADE[name] ?? name,
 }
 const en: typeof es = {
   role: 'Role',
@@ -30,5 +34,6 @@ const en: typeof es = {
   never: 'Never',
   onlyNow: 'Copy it now: it is shown only this once.',
   kept: 'I have kept it',
+  credential: (name) => name,
 }
 export const words = { es, en }

@@ -17,7 +17,9 @@ import { useMayWrite, useZone } from '../../../session.ts'
 import css from '../account.module.css'
 import { dayIn, endOfDay, startOfDay } from '../days.ts'
 import { credentialsQuery, membersQuery, rowsOf } from '../lists.ts'
+import { words as common } from '../words.ts'
 import { Known } from './known.tsx'
+import { PROCESSES } from './spanish.ts'
 import { ACTIONS, words } from './words.ts'
 
 /** The filters of `GET /v1/audit-events`, which are the address of the page too. */
@@ -27,7 +29,7 @@ type Filters = Partial<Record<(typeof NAMES)[number], string>>
 /** A year that is still being typed is no filter. */
 const FIRST_DAY = '2000-01-01'
 
-const PROCESSES = ['billing', 'downloads', 'exports', 'fetcher', 'mailbox', 'operator', 'stripe'].map((one) => `system:${one}`)
+const SYSTEM = Object.keys(PROCESSES).map((one) => `system:${one}`)
 
 /** The page of what was changed, by the form of its id. */
 const PAGES: readonly [RegExp, (id: string) => string][] = [
@@ -47,11 +49,12 @@ const pageOf = (id: string): string | null => PAGES.find(([form]) => form.test(i
 /** Who a credential or process is. Of a revoked credential only its key is known. */
 function useActors() {
   const t = useWords(words)
+  const c = useWords(common)
   const { data: credentials } = useInfiniteQuery(credentialsQuery)
   const { data: members } = useInfiniteQuery(membersQuery)
   const all = rowsOf(credentials).map(({ api_key, name, member_id }) => ({
     api_key,
-    name: `${rowsOf(members).find((one) => one.member_id === member_id)?.name ?? member_id} · ${name}`,
+    name: `${rowsOf(members).find((one) => one.member_id === member_id)?.name ?? member_id} · ${c.credential(name)}`,
   }))
   const nameOf = (actor: string): string =>
     actor.startsWith('system:') ? t.system(actor.slice('system:'.length)) : (all.find(({ api_key }) => api_key === actor)?.name ?? actor)
@@ -74,7 +77,7 @@ function AuditFilters({ filters, set, clear }: FiltersProps) {
     const value = filters[name]
     return value ? [{ name, label: t.names[name]!, value: textOf[name](value) }] : []
   })
-  const known = [...all.map(({ api_key }) => api_key), ...PROCESSES]
+  const known = [...all.map(({ api_key }) => api_key), ...SYSTEM]
   return (
     <Chips chips={chips} remove={(name) => set(name, '')} clear={clear}>
       <Select label={t.names['actor']!} value={filters.actor ?? ''} onChange={({ currentTarget }) => set('actor', currentTarget.value)}>
@@ -88,7 +91,7 @@ function AuditFilters({ filters, set, clear }: FiltersProps) {
           ))}
         </optgroup>
         <optgroup label={t.processes}>
-          {PROCESSES.map((one) => (
+          {SYSTEM.map((one) => (
             <option key={one} value={one}>
               {nameOf(one)}
             </option>
@@ -175,7 +178,7 @@ function Events({ filters }: { filters: Filters }) {
                     cell: ({ action, changed }) => (
                       <span class={css.two}>
                         <b>{t.action(action)}</b>
-                        {changed.length > 0 && <small>{t.changed(changed.join(', '))}</small>}
+                        {changed.length > 0 && <small>{t.changed(changed)}</small>}
                       </span>
                     ),
                   },

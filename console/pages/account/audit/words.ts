@@ -1,3 +1,5 @@
+import { MEMBERS, PROCESSES } from './spanish.ts'
+
 /** Every action that the service records. */
 export const ACTIONS: Record<string, string> = {
   'alert.read': 'Alerta leída',
@@ -80,8 +82,8 @@ const es = {
   who: 'Quién',
   what: 'Qué',
   on: 'Sobre',
-  system: (process: string) => `El servicio (${process})`,
-  changed: (members: string) => `Cambió: ${members}`,
+  system: (process: string) => `El servicio (${PROCESSES[process] ?? process})`,
+  changed: (members: readonly string[]) => `Cambió: ${[...new Set(members.map((one) => MEMBERS[one] ?? one))].join(', ')}`,
   only: (what: string) => `Mostrar solo lo de ${what}`,
   view: 'Abrir',
   viewOf: (what: string) => `Abrir ${what}`,
@@ -111,7 +113,7 @@ const en: typeof es = {
   what: 'What',
   on: 'On what',
   system: (process) => `The service (${process})`,
-  changed: (members) => `Changed: ${members}`,
+  changed: (members) => `Changed: ${members.map((one) => one.replace(/[_-]/g, ' ')).join(', ')}`,
   only: (what) => `Show only what concerns ${what}`,
   view: 'Open',
   viewOf: (what) => `Open ${what}`,

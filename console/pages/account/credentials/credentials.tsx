@@ -78,7 +78,7 @@ function Revoke({ one: { api_key, name }, isOwn, close }: { one: Credential; isO
     ['credentials', 'invitations', 'billing-usage'],
   )
   return (
-    <Dialog title={t.revokeOf(name)} close={close}>
+    <Dialog title={t.revokeOf(c.credential(name))} close={close}>
       <div class={css.list}>
         <code>{api_key}</code>
         <p>{t.revokeLead}</p>
@@ -141,7 +141,7 @@ export default function Credentials() {
                   name: t.name,
                   cell: ({ name, api_key }) => (
                     <span class={css.two}>
-                      <b>{name}</b>
+                      <b>{c.credential(name)}</b>
                       <code>{api_key}</code>
                       {api_key === own && <Badge tone="good">{t.this}</Badge>}
                     </span>
@@ -156,7 +156,13 @@ export default function Credentials() {
                   name: c.actions,
                   end: true,
                   cell: (one) => (
-                    <Button small kind="danger" needs={needsFor(one.role)} aria-label={t.revokeOf(one.name)} onClick={() => revoke(one)}>
+                    <Button
+                      small
+                      kind="danger"
+                      needs={needsFor(one.role)}
+                      aria-label={t.revokeOf(c.credential(one.name))}
+                      onClick={() => revoke(one)}
+                    >
                       {t.revoke}
                     </Button>
                   ),

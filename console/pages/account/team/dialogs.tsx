@@ -116,7 +116,7 @@ export function Remove({ member, close }: { member: Member; close: () => void })
             <ul>
               {revoked.map((one) => (
                 <li key={one.api_key}>
-                  {one.name} <code>{one.api_key}</code>
+                  {c.credential(one.name)} <code>{one.api_key}</code>
                 </li>
               ))}
             </ul>

@@ -65,7 +65,7 @@ function Inside({ webhook_id, delivery }: { webhook_id: string; delivery: Webhoo
             { name: t.attempt, cell: ({ attempt }) => count(attempt) },
             { name: t.at, cell: ({ attempted_at }) => instant(attempted_at, zone) },
             { name: t.took, end: true, cell: ({ duration_ms }) => t.ms(count(duration_ms)) },
-            { name: t.answered, cell: ({ status_code, error }) => status_code ?? error ?? t.noAnswer },
+            { name: t.answered, cell: ({ status_code, error }) => status_code ?? (error ? t.error(error) : t.noAnswer) },
             { name: t.body, cell: ({ response_body }) => <code class={css.wrap}>{response_body || NOTHING}</code> },
           ]}
         />

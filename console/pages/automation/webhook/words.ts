@@ -1,3 +1,12 @@
+/** Why an attempt has no answer, in Spanish. */
+export const ERRORS: Record<string, string> = {
+  'No answer within 5 seconds.': 'No respondió en cinco segundos.',
+  'The connection failed.': 'No se pudo conectar.',
+  'Not sent: The RFC is no longer linked.': 'No se envió: el RFC ya no está vinculado.',
+}
+/** All other obstacles are of the address. */
+const BAD_URL = 'No se envió: la dirección del webhook no se admite. Cámbiela.'
+
 const es = {
   title: 'Webhooks',
   lead: 'Avisos a sus sistemas en cuanto algo cambia: firmados y reintentados hasta que los reciben.',
@@ -18,6 +27,8 @@ const es = {
     'sync.failed': 'Falló la descarga de un mes de una fuente.',
     'connection.ciec_invalid': 'El SAT rechazó la CIEC o la e.firma de un RFC.',
     'cfdi.issued': 'Apareció un CFDI nuevo.',
+    'document.csf.updated': 'Se descargó una constancia de situación fiscal (CSF) nueva.',
+    'document.opinion_32d.changed': 'Cambió el sentido de la opinión de cumplimiento (32-D).',
     'obligation.due_soon': 'Una obligación vence en cinco días o en uno.',
     'storage.failed': 'Un almacenamiento se detuvo por fallas.',
     'mailbox.notification_received': 'Llegó una notificación al buzón tributario.',
@@ -26,6 +37,7 @@ const es = {
     'extraction.failed': 'Algo de lo que una corrida pidió de un RFC falló.',
     'alert.raised': 'Se levantó una alerta, o se volvió urgente.',
     'alert.resolved': 'Terminó la causa de una alerta.',
+    'quota.warning': 'Se usó el 80 % o más de un límite del plan.',
   } as Record<string, string>,
   state: 'Estado',
   enabled: 'Activo',
@@ -77,6 +89,7 @@ const es = {
   ticks: (said: string) => `Intentos: ${said}`,
   noTicks: 'Sin intentos todavía',
   noAnswer: 'sin respuesta',
+  error: (error: string) => ERRORS[error] ?? (error.startsWith('Not sent: ') ? BAD_URL : error),
   next: (when: string) => `Próximo intento: ${when}`,
   attempts: 'Intentos',
   attempt: 'Intento',
@@ -166,6 +179,7 @@ const en: typeof es = {
   ticks: (said) => `Attempts: ${said}`,
   noTicks: 'No attempts yet',
   noAnswer: 'no answer',
+  error: (error) => error,
   next: (when) => `Next attempt: ${when}`,
   attempts: 'Attempts',
   attempt: 'Attempt',

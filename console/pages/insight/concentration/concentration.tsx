@@ -163,7 +163,7 @@ function All({ own }: { own: Own }) {
                 months: row.by_month.map(({ month, total }) => ({ month, amount: total, to: row.drilldown[`by_month.${month}`] })),
               }))}
             />
-            <Basis of={first} texts={t.formulas} />
+            <Basis of={first} />
           </>
         )
       }}

@@ -32,21 +32,6 @@ const es = {
   between: 'Primera y última',
   none: 'No hay facturas en este periodo',
   noneLead: 'Elija otros meses, o la otra dirección.',
-  formulas: {
-    'Σ (subtotal − descuento) of I − Σ of E, in MXN': 'Σ (subtotal − descuento) de I − Σ de E, en MXN',
-    'Σ total of the rows with a rank': 'Σ total de los renglones con lugar',
-    'total ÷ concentration_total': 'total ÷ concentration_total',
-    'Σ total² × 10000 ÷ concentration_total², of the rows with a rank':
-      'Σ total² × 10000 ÷ concentration_total², de los renglones con lugar',
-    '10000 ÷ hhi': '10000 ÷ hhi',
-    'total of the last months of the range ÷ that of as many months before − 1 (concentration.trend_months); null when the range has fewer months':
-      'total de los últimos meses del periodo ÷ el de otros tantos meses antes − 1 (concentration.trend_months); vacío si el periodo tiene menos meses',
-    'cancelled I ÷ (invoice_count + cancelled I)': 'I canceladas ÷ (invoice_count + I canceladas)',
-    'A credit note counts in its own month and for its own counterparty.':
-      'Una nota de crédito cuenta en su propio mes y con su propia contraparte.',
-    'Rows with a total of zero or less, and generic RFCs unless include_generic is true, take no part in shares.':
-      'Los renglones con total de cero o menos, y los RFC genéricos salvo con include_generic, no participan.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: 'Concentration',
@@ -82,6 +67,5 @@ const en: typeof es = {
   between: 'First and last',
   none: 'There are no invoices in these months',
   noneLead: 'Choose other months, or the other direction.',
-  formulas: {},
 }
 export const words = { es, en }

@@ -181,7 +181,7 @@ function All({ own }: { own: Own }) {
                 months: row.by_month.map(({ month, amount }) => ({ month, amount, to: row.drilldown[`by_month.${month}`] })),
               }))}
             />
-            <Basis of={first} texts={t.formulas} />
+            <Basis of={first} />
           </>
         )
       }}

@@ -32,19 +32,6 @@ const es = {
   rate: { '16': '16 %', '8': '8 %', '0': '0 %', exento: 'Exento', otras: 'Otras', no_objeto: 'No objeto' },
   none: 'No hay conceptos en este periodo',
   noneLead: 'Solo cuentan documentos con XML. Elija otros meses, o la otra dirección.',
-  formulas: {
-    'Σ (importe − descuento) of the lines of I − Σ of E, in MXN, rounded once for each document':
-      'Σ (importe − descuento) de los conceptos de I − Σ de E, en MXN, redondeado una vez por documento',
-    'amount ÷ total': 'amount ÷ total',
-    'Σ amount ÷ Σ cantidad of the lines of I with a quantity': 'Σ amount ÷ Σ cantidad de los conceptos de I con cantidad',
-    'avg_unit_price of the last month with prices ÷ that of the first − 1':
-      'avg_unit_price del último mes con precios ÷ el del primero − 1',
-    'unclassified_amount ÷ total': 'unclassified_amount ÷ total',
-    'lines of I whose unit price differs from the median of its counterparty and key by more median absolute deviations than concepts.outlier_mad, of concepts.outlier_least lines or more':
-      'conceptos de I cuyo precio unitario se aparta de la mediana de su contraparte y clave más desviaciones absolutas medianas que concepts.outlier_mad, entre concepts.outlier_least conceptos o más',
-    'Lines of documents without XML or exchange rate are in no figure.':
-      'Los conceptos de documentos sin XML o sin tipo de cambio no están en ninguna cifra.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: 'Products',
@@ -80,6 +67,5 @@ const en: typeof es = {
   rate: { '16': '16%', '8': '8%', '0': '0%', exento: 'Exempt', otras: 'Others', no_objeto: 'Not subject' },
   none: 'There are no lines in these months',
   noneLead: 'Only documents with XML count. Choose other months, or the other direction.',
-  formulas: {},
 }
 export const words = { es, en }

@@ -127,7 +127,7 @@ function All({ own }: { own: Own }) {
                 </div>
               </>
             )}
-            <Basis of={first} texts={t.formulas} />
+            <Basis of={first} />
           </>
         )
       }}

@@ -37,27 +37,6 @@ const es = {
   sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Por pagar' },
   none: { received: 'Ningún proveedor está en el listado', issued: 'Ningún cliente está en el listado' },
   noneLead: 'De quienes le facturaron o a quienes facturó en estos meses, nadie aparece en el 69-B en este día.',
-  formulas: {
-    'Σ (subtotal − descuento) of I − Σ of E, in MXN': 'Σ (subtotal − descuento) de I − Σ de E, en MXN',
-    'IVA of the cash events, up to as_of, of the documents of the range':
-      'IVA de los flujos de efectivo, hasta as_of, de los documentos del periodo',
-    'Σ isr.company of each year × amount of purchases of the year, when the RFC is a company’s':
-      'Σ isr.company de cada año × compras del año, si el RFC es de persona moral',
-    'Σ total of I − Σ of E, in MXN, − unpaid_amount': 'Σ total de I − Σ de E, en MXN, − unpaid_amount',
-    'Σ balances as of as_of, at the rate of each invoice': 'Σ saldos al día as_of, al tipo de cambio de cada factura',
-    'amount of documents before the first publication of the first step; after_listing_amount is the rest':
-      'importe de los documentos anteriores a la primera publicación del primer paso; after_listing_amount es el resto',
-    'definitivo_dof_at + efos.correction_business_days business days': 'definitivo_dof_at + efos.correction_business_days días hábiles',
-    'Σ amount of presunto and definitivo': 'Σ importe de presuntos y definitivos',
-    'active_amount ÷ total_purchases; share_of_sales: of customers, ÷ total_sales':
-      'active_amount ÷ total_purchases; share_of_sales: de clientes, ÷ total_sales',
-    'Documents count as they did at the end of as_of; cash events, and the counts of data_quality, as they do now.':
-      'Los documentos cuentan como contaban al final de as_of; los flujos y las cuentas de data_quality, como ahora.',
-    'With direction=issued the figures are of customers: iva_acreditado is the IVA that was collected from them.':
-      'Con direction=issued las cifras son de clientes: iva_acreditado es el IVA que se les cobró.',
-    'A correction_deadline whose deadline_basis is estimated can be earlier than the true one.':
-      'Un correction_deadline con deadline_basis estimado puede ser anterior al verdadero.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: '69-B exposure',
@@ -93,6 +72,5 @@ const en: typeof es = {
   sum: { amount: 'Net', iva_acreditado: 'IVA', paid_amount: 'Paid', unpaid_amount: 'Unpaid' },
   none: { received: 'No supplier is on the list', issued: 'No customer is on the list' },
   noneLead: 'Nobody with whom you traded in these months is on the 69-B list on this day.',
-  formulas: {},
 }
 export const words = { es, en }

@@ -5,6 +5,7 @@ import { count, day, month } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
+import { useSentence } from '../sentences/sentences.ts'
 import { Drill } from './drill.tsx'
 import css from './figures.module.css'
 import { words } from './words.ts'
@@ -102,11 +103,11 @@ function Quality({ quality }: { quality: InsightQuality }) {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** At the end of a page: what its figures leave out, and how each one is computed, as the API says it. */
-export function Basis({ of, texts = {} }: { of: Envelope; texts?: Record<string, string> }) {
+/** At the end of a page: what its figures leave out, and how each one is computed. */
+export function Basis({ of }: { of: Envelope }) {
   const t = useWords(words)
   const { formulas, notes, rules }: InsightBasis = of.basis
-  const say = (text: string): string => texts[text] ?? t.notes[text] ?? text
+  const say = useSentence()
   return (
     <Panel title={t.basis}>
       <Quality quality={of.data_quality} />
@@ -138,7 +139,7 @@ export function Basis({ of, texts = {} }: { of: Envelope; texts?: Record<string,
                   <code>{key}</code>
                 </dt>
                 <dd>
-                  {value !== null && <code>{textOf(value)}</code>} {rule_ref} · {t.confidence[confidence]}
+                  {value !== null && <code>{textOf(value)}</code>} {say(rule_ref)} · {t.confidence[confidence]}
                 </dd>
               </div>
             ))}

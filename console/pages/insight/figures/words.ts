@@ -78,14 +78,6 @@ const es = {
     other_parties: 'Pagos de otras partes',
     not_counted: 'Fuera de toda suma',
   } as Record<string, string>,
-  /** Sentences of the API in Spanish. One that is not here is shown as the API says it. */
-  notes: {
-    'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.':
-      'Los importes cuya moneda es XXX (ninguna) se toman como MXN, tal cual; missing_rate no los cuenta.',
-    'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.':
-      'De un documento vale lo que la regla decía en su día: el de Fecha, el del pago en base a flujo, el 31 de diciembre en lo que la ley limita por año, el último del periodo en los vencimientos. Pesos, niveles, umbrales y plazos son los de hoy, o los de as_of.',
-    'Lists, the REPSE registry and open balances are read as they are today.': 'Las listas, el REPSE y los saldos se leen como están hoy.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   from: 'From',
@@ -167,6 +159,5 @@ const en: typeof es = {
     other_parties: 'Payments of other parties',
     not_counted: 'In no sum',
   },
-  notes: {},
 }
 export const words = { es, en }

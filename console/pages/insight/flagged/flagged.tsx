@@ -16,6 +16,7 @@ import figures from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
 import { type Change, Surface } from '../figures/surface.tsx'
+import { useSentence } from '../sentences/sentences.ts'
 import css from './flagged.module.css'
 import { words } from './words.ts'
 
@@ -53,6 +54,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 function Flags({ of }: { of: readonly Flag[] }) {
   const t = useWords(words)
+  const say = useSentence()
   return (
     <div class={css.flags}>
       {of.map(({ code, weight, severity }) => (
@@ -67,7 +69,7 @@ function Flags({ of }: { of: readonly Flag[] }) {
         <ul>
           {of.map(({ code, message, rule_ref, evidence }) => (
             <li key={code}>
-              {t.flag[code] ?? message} <small>{rule_ref}</small>
+              {t.flag[code] ?? message} <small>{say(rule_ref)}</small>
               <dl>
                 {Object.entries(evidence).map(([name, value]) => (
                   <div key={name}>
@@ -154,7 +156,7 @@ function All({ own }: { own: Own }) {
             <div class={figures.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} texts={t.formulas} />
+            <Basis of={first} />
           </>
         )
       }}

@@ -62,18 +62,6 @@ const es = {
     receptor_regimen_uso_invalid: 'Su uso no está abierto al régimen del receptor.',
     metadata_only: 'Solo se conocen sus metadatos: falta el XML.',
   } as Record<string, string>,
-  formulas: {
-    'min(most of risk.levels, Σ risk.weights of its flags)': 'min(tope de risk.levels, Σ risk.weights de sus señales)',
-    'by the least scores of risk.levels': 'según los puntajes mínimos de risk.levels',
-    'Weights and levels are proposed. Lists and the REPSE registry are read as they are today.':
-      'Pesos y niveles son una propuesta. Las listas y el REPSE se leen como están hoy.',
-    'Cancelled documents are among the rows: metadata_only is said of them too, while data_quality.without_xml counts valid ones alone.':
-      'Entre los renglones hay documentos cancelados: metadata_only los señala también, mientras que data_quality.without_xml cuenta solo vigentes.',
-    'cancellation_in_process and sat_not_found rest on what the authority last answered to your status checks.':
-      'cancellation_in_process y sat_not_found se basan en lo último que el SAT respondió a sus consultas de estado.',
-    'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.':
-      'Solo se señala a proveedores que se consultaron en el REPSE: GET /v1/cfdi/repse-suppliers pide las consultas, 50 cada vez, y nada más las pide.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: 'CFDIs at risk',
@@ -118,6 +106,5 @@ const en: typeof es = {
     metadata_only: 'Without XML',
   },
   flag: {},
-  formulas: {},
 }
 export const words = { es, en }

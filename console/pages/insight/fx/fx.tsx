@@ -145,7 +145,7 @@ function All({ own }: { own: Own }) {
               ))}
             </>
           )}
-          <Basis of={of} texts={t.formulas} />
+          <Basis of={of} />
         </>
       )}
     </Loaded>

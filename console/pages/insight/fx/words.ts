@@ -35,28 +35,6 @@ const es = {
   totalPurchases: 'Compras netas, de todas las monedas',
   none: 'Todo está en pesos',
   noneLead: 'En estos meses no hay facturas ni saldos en otra moneda.',
-  formulas: {
-    'Σ (subtotal − descuento) of issued I − Σ of E, in the currency; received_amount likewise':
-      'Σ (subtotal − descuento) de I emitidas − Σ de E, en la moneda; received_amount igual',
-    'issued_amount in MXN at the rates of the documents; received_mxn likewise':
-      'issued_amount en MXN al tipo de cambio de los documentos; received_mxn igual',
-    'Σ (subtotal − descuento) of issued I − Σ of E, of all currencies in MXN; total_purchases likewise':
-      'Σ (subtotal − descuento) de I emitidas − Σ de E, de todas las monedas en MXN; total_purchases igual',
-    'net_open × current_rate': 'net_open × current_rate',
-    'current_mxn − booked_mxn': 'current_mxn − booked_mxn',
-    'issued_mxn ÷ total_sales; share_of_purchases: received_mxn ÷ total_purchases':
-      'issued_mxn ÷ total_sales; share_of_purchases: received_mxn ÷ total_purchases',
-    'open_receivable − open_payable: balances of PPD invoices as of the day':
-      'open_receivable − open_payable: saldos de facturas PPD a ese día',
-    'Σ balance × exchange rate of the invoice, payables negative': 'Σ saldo × tipo de cambio de la factura; lo por pagar, negativo',
-    'Σ paid × (exchange rate of the payment − that of the invoice) of complements with fecha_pago in the range':
-      'Σ pagado × (tipo de cambio del pago − el de la factura) de complementos con fecha_pago en el periodo',
-    'current_mxn × 0.01, 0.05 and 0.10 (fx.sensitivity)': 'current_mxn × 0.01, 0.05 y 0.10 (fx.sensitivity)',
-    'A rate applies from the day after its publication in the Diario Oficial (CFF 20).':
-      'Un tipo de cambio vale desde el día siguiente al de su publicación en el Diario Oficial (CFF 20).',
-    'Invoices and balances count as they did at the end of as_of; payments, and the counts of data_quality, as they do now.':
-      'Facturas y saldos cuentan como contaban al final de as_of; los pagos y las cuentas de data_quality, como ahora.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: 'Currency exposure',
@@ -95,6 +73,5 @@ const en: typeof es = {
   totalPurchases: 'Net purchases, in all currencies',
   none: 'Everything is in pesos',
   noneLead: 'These months have no invoices or balances in another currency.',
-  formulas: {},
 }
 export const words = { es, en }

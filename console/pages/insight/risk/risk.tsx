@@ -11,6 +11,7 @@ import { Basis, State } from '../figures/basis.tsx'
 import { Drill, rate } from '../figures/drill.tsx'
 import { type Own, useWhole } from '../figures/read.ts'
 import { Surface } from '../figures/surface.tsx'
+import { useSentence } from '../sentences/sentences.ts'
 import css from './risk.module.css'
 import { words } from './words.ts'
 
@@ -44,6 +45,7 @@ function useSaying({ key }: RiskIndicator) {
 function Indicator({ of }: { of: RiskIndicator }) {
   const t = useWords(words)
   const say = useSaying(of)
+  const told = useSentence()
   const { key, value, threshold, risky, sample_size, formula, drilldown } = of
   const isKnown = value !== null || key === 'blacklist_status'
   const most = SHARES.includes(key) ? MOST.share : INDEXES.includes(key) ? MOST.index : null
@@ -67,7 +69,7 @@ function Indicator({ of }: { of: RiskIndicator }) {
       <small>
         {key === 'blacklist_status' ? t.anyList : t.threshold(say(threshold))} · {t.sample(count(sample_size))}
       </small>
-      <small>{t.formulas[formula] ?? formula}</small>
+      <small>{told(formula)}</small>
     </Panel>
   )
 }
@@ -89,7 +91,7 @@ function All({ own }: { own: Own }) {
               <Indicator key={one.key} of={one} />
             ))}
           </div>
-          <Basis of={of} texts={t.formulas} />
+          <Basis of={of} />
         </>
       )}
     </Loaded>

@@ -34,33 +34,6 @@ const es = {
     sat_69b: 'Listado 69-B',
     sat_69b_bis: 'Listado 69-B Bis',
   } as Record<string, string>,
-  formulas: {
-    'sense of the latest compliance opinion (32-D); risky unless positivo, en_suspension or inscrito_sin_obligaciones':
-      'sentido de la última opinión de cumplimiento (32-D); hay riesgo salvo positivo, en_suspension o inscrito_sin_obligaciones',
-    'the most severe active listing of the RFC itself; risky if there is one':
-      'la lista vigente más grave en que está el propio RFC; hay riesgo si está en alguna',
-    'distinct counterparties of I and E that are presunto or definitivo on the list of article 69-B today':
-      'contrapartes distintas de I y E que hoy son presuntas o definitivas en el listado del artículo 69-B',
-    'net of I − E with other RFCs that the organization connected ÷ net of I − E, both directions':
-      'neto de I − E con otros RFC que la organización conectó ÷ neto de I − E, emitido y recibido',
-    'Herfindahl-Hirschman index of issued net amounts by customer (GET /v1/cfdi/concentration)':
-      'índice Herfindahl-Hirschman de los importes netos emitidos, por cliente (GET /v1/cfdi/concentration)',
-    'Herfindahl-Hirschman index of received net amounts by supplier':
-      'índice Herfindahl-Hirschman de los importes netos recibidos, por proveedor',
-    'issued net in other currencies than MXN ÷ issued net, in MXN': 'neto emitido en monedas distintas de MXN ÷ neto emitido, en MXN',
-    'total of issued I with forma_pago 01 ÷ total of issued I': 'total de I emitidas con forma_pago 01 ÷ total de I emitidas',
-    'cancelled issued I ÷ all issued I, without substituted ones': 'I emitidas canceladas ÷ todas las I emitidas, sin las sustituidas',
-    'cancelled received I ÷ all received I, without substituted ones':
-      'I recibidas canceladas ÷ todas las I recibidas, sin las sustituidas',
-    'overdue balances ÷ open balances of issued PPD I, today, at the rate of the invoice':
-      'saldos vencidos ÷ saldos de I emitidas PPD, hoy, al tipo de cambio de la factura',
-    'net of received I with the flag repse_not_valid_at_payment ÷ net of received I':
-      'neto de I recibidas con la señal repse_not_valid_at_payment ÷ neto de I recibidas',
-    'Thresholds are proposed. Lists, the REPSE registry and open balances are read as they are today.':
-      'Los umbrales son una propuesta. Las listas, el REPSE y los saldos se leen como están hoy.',
-    'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.':
-      'Solo se señala a proveedores que se consultaron en el REPSE: GET /v1/cfdi/repse-suppliers pide las consultas, 50 cada vez, y nada más las pide.',
-  } as Record<string, string>,
 }
 const en: typeof es = {
   title: 'Risk indicators',
@@ -98,6 +71,5 @@ const en: typeof es = {
     sat_69b: '69-B list',
     sat_69b_bis: '69-B Bis list',
   },
-  formulas: {},
 }
 export const words = { es, en }

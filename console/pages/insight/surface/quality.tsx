@@ -5,6 +5,7 @@ import { Badge } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import { useSentence } from '../sentences/sentences.ts'
 import { Drill } from './drill.tsx'
 import css from './surface.module.css'
 import { words } from './words.ts'
@@ -40,21 +41,24 @@ export function Incomplete({ of }: { of: InsightQuality }) {
   )
 }
 
-/** Formulas in the words of the API, which speaks English. */
-export const Formulas = ({ formulas, names }: { formulas: Record<string, string>; names?: readonly string[] }) => (
-  <dl class={css.formulas}>
-    {(names ?? Object.keys(formulas))
-      .filter((name) => formulas[name])
-      .map((name) => (
-        <div key={name}>
-          <dt>
-            <code>{name}</code>
-          </dt>
-          <dd lang="en">{formulas[name]}</dd>
-        </div>
-      ))}
-  </dl>
-)
+/** How figures are computed. */
+export function Formulas({ formulas, names }: { formulas: Record<string, string>; names?: readonly string[] }) {
+  const say = useSentence()
+  return (
+    <dl class={css.formulas}>
+      {(names ?? Object.keys(formulas))
+        .filter((name) => formulas[name])
+        .map((name) => (
+          <div key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>{say(formulas[name]!)}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
 
 type Rule = InsightBasis['rules'][number]
 
@@ -66,6 +70,7 @@ export function Basis({
 }) {
   const t = useWords(words)
   const zone = useZone()
+  const say = useSentence()
   const { drilldown } = data_quality
   const fact = (name: string, key: keyof InsightQuality, text: string) =>
     [name, <Drill key={key} to={drilldown[key]} label={name} text={text} />] as const
@@ -88,9 +93,9 @@ export function Basis({
       <details class={css.basis}>
         <summary>{t.formulas}</summary>
         <Formulas formulas={basis.formulas} />
-        <ul lang="en">
+        <ul>
           {basis.notes.map((note) => (
-            <li key={note}>{note}</li>
+            <li key={note}>{say(note)}</li>
           ))}
         </ul>
         {basis.rules.length > 0 && (
@@ -100,7 +105,7 @@ export function Basis({
             keyOf={({ key, valid_from }) => key + valid_from}
             columns={[
               { name: t.rule, cell: ({ key }) => <code>{key}</code> },
-              { name: t.ruleRef, cell: ({ rule_ref, source }) => <span title={source}>{rule_ref}</span> },
+              { name: t.ruleRef, cell: ({ rule_ref, source }) => <span title={source}>{say(rule_ref)}</span> },
               { name: t.since, cell: ({ valid_from }) => day(valid_from) },
               {
                 name: t.confidence,

@@ -9,6 +9,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { useSentence } from '../../insight/sentences/sentences.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
 import css from './financing.module.css'
 import { BUCKETS, Drill, days, rate, Side } from './side.tsx'
@@ -101,6 +102,7 @@ function Pool({ pool }: { pool: FactoringPool }) {
 
 function Basis({ of }: { of: Financing }) {
   const t = useWords(words)
+  const say = useSentence()
   const { data_quality: quality, basis } = of
   const { drilldown } = quality
   return (
@@ -141,12 +143,12 @@ function Basis({ of }: { of: Financing }) {
               <dt>
                 <code>{name}</code>
               </dt>
-              <dd>{formula}</dd>
+              <dd>{say(formula)}</dd>
             </div>
           ))}
         </dl>
         {basis.notes.map((note) => (
-          <p key={note}>{note}</p>
+          <p key={note}>{say(note)}</p>
         ))}
       </details>
     </Panel>

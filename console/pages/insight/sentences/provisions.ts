@@ -1,0 +1,21 @@
+/** Provisions that rules rest on, in Spanish, where the API has an English word in them. */
+export const PROVISIONS: Record<string, string> = {
+  'CFF 69-B, eighth paragraph; CFF 12': 'CFF 69-B, octavo párrafo; CFF 12',
+  'Decreto 2013-12-26, 1.8 to 1.10': 'Decreto 2013-12-26, 1.8 a 1.10',
+  'LFT 13 and 15; service/repse': 'LFT 13 y 15; criterio del servicio (REPSE)',
+  'LISR 14 and 96, LIVA 5-D': 'LISR 14 y 96, LIVA 5-D',
+  'LISR 151, last paragraph': 'LISR 151, último párrafo',
+  'LISR 151, last paragraph; c_FormaPago': 'LISR 151, último párrafo; c_FormaPago',
+  'LISR 27-III, third paragraph': 'LISR 27-III, tercer párrafo',
+  'LISR 76-V and 150': 'LISR 76-V y 150',
+  'LIVA 2 (repealed)': 'LIVA 2 (derogado)',
+  'Ley para determinar el valor de la UMA, 4 and 5': 'Ley para determinar el valor de la UMA, 4 y 5',
+  'US DOJ/FTC Merger Guidelines 2023, 2.1': 'Guías de concentraciones del DOJ y la FTC de EE. UU., 2023, 2.1',
+  'service/balance': 'Criterio del servicio (saldos)',
+  'service/concentration': 'Criterio del servicio (concentración)',
+  'service/concepts': 'Criterio del servicio (conceptos)',
+  'service/financing': 'Criterio del servicio (financiamiento)',
+  'service/fx-exposure': 'Criterio del servicio (exposición cambiaria)',
+  'service/obligations': 'Criterio del servicio (obligaciones)',
+  'service/risk': 'Criterio del servicio (riesgo)',
+}

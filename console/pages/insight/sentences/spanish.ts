@@ -1,0 +1,220 @@
+import { PROVISIONS } from './provisions.ts'
+import { REPORTS } from './reports.ts'
+
+/** What the API says of its figures, in Spanish: formulas and notes, by the exact sentence. A member of an answer keeps its name where no word says it. */
+export const SPANISH: Record<string, string> = {
+  ...PROVISIONS,
+  ...REPORTS,
+
+  // Of several surfaces.
+  'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.':
+    'Los importes con moneda XXX (ninguna) se toman en pesos tal como están; no cuentan entre los documentos sin tipo de cambio.',
+  'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.':
+    'A cada documento se le aplica la regla vigente en su día: el de su fecha, el del pago en base a flujo, el 31 de diciembre en lo que la ley limita por año y el último día del periodo en los vencimientos. Los pesos, niveles, umbrales, valores por omisión y tramos son los de hoy, o los del día de corte.',
+  'Only suppliers that the REPSE registry was asked about can be flagged: GET /v1/cfdi/repse-suppliers queues the look-ups, 50 in a request, and nothing else does.':
+    'Solo se puede señalar a los proveedores que ya se consultaron en el REPSE. Las consultas se piden en la página de proveedores REPSE, de 50 en 50; de ningún otro modo se piden.',
+  'Σ (subtotal − descuento) of I − Σ of E, in MXN':
+    'Suma de (subtotal − descuento) de las facturas (I), menos la de las notas de crédito (E), en pesos.',
+
+  // VAT.
+  'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.':
+    'Suma de bases e IVA por tasa de lo cobrado: las facturas PUE, el día de su fecha; las PPD, según sus complementos, el día del pago. Las notas de crédito (E) restan.',
+  'The same of received documents.': 'Lo mismo, de los documentos recibidos.',
+  'Σ IVA of type I − E by Fecha.': 'Suma del IVA de las facturas (I), menos el de las notas de crédito (E), según su fecha.',
+  '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales':
+    'De lo cobrado: bases gravadas (al 16 %, 8 %, 0 % y otras tasas) ÷ bases gravadas y exentas, siempre entre 0 y 1. Vale 1 si no hay ventas exentas.',
+  '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before':
+    '(IVA pagado − IVA no deducible excluido) × prorrateo − IVA retenido a terceros en el mes + IVA retenido a terceros en el mes anterior.',
+  'IVA of cobrado − acreditable − retenido_por_clientes': 'IVA cobrado − IVA acreditable − IVA que retuvieron los clientes.',
+  'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
+    'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',
+  'saldo − (iva_a_cargo − iva_a_favor)': 'Saldo − (IVA a cargo − IVA a favor) de la declaración.',
+  'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers':
+    'IVA pagado en efectivo por encima del límite, por combustible sin pago electrónico, con uso S01 o a emisores definitivos del 69-B.',
+  'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself':
+    'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está entre lo no deducible, ni se resta del acreditable.',
+  'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid. Taxes of a complement are its own, else in proportion to its invoice.':
+    'LIVA 1-B y 5: el IVA cuenta cuando se paga. Una nota de crédito (E, PUE) cuenta en su propia fecha, aunque la factura que acredita no esté pagada. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
+  'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).':
+    'En pesos, al tipo de cambio del documento o del pago; si no lo trae, al publicado el día anterior (CFF 20).',
+  'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.':
+    'Lo que se retuvo a terceros el mes anterior se da por enterado al SAT, hasta donde se conoce. La calidad de los datos es la de los meses elegidos: empiece un mes antes para ver si ese mes se conoce.',
+  'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.':
+    'El acreditable, el saldo, el resultado y la diferencia quedan vacíos en un mes del que no se conoce nada emitido, o nada recibido; el estado de los datos dice por qué. Si falta un lado, sus ceros no son ceros: se desconocen.',
+  'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.':
+    'Cada parcialidad cuenta como la declara su complemento, aunque rebase el total de su factura, y en su fecha de pago, aunque todavía no llegue.',
+  'Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.':
+    'Cada importe se redondea una sola vez, desde seis decimales: una cifra puede diferir en un centavo de lo que dan los importes redondeados junto a ella.',
+  'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.':
+    'Los CFDI de retenciones no cuentan aquí; cuentan en la página de retenciones.',
+
+  // Withholdings.
+  'The tax that a cash event withholds: PUE on the day of Fecha, PPD by complements on FechaPago; payroll on its FechaPago':
+    'El impuesto que se retiene al pagar: en PUE, el día de la fecha; en PPD, según los complementos, el día del pago; en nómina, en su fecha de pago.',
+  'subtotal − descuento of what is paid; of payroll what is taxed, of retenciones what they state':
+    'Subtotal − descuento de lo pagado. En nómina, lo gravado; en los CFDI de retenciones, lo que declaran.',
+  'The rule of the class × base or IVA; only of what is billed to companies':
+    'La tasa que la regla fija para la clase × la base o el IVA; solo de lo que se factura a personas morales.',
+  'Σ expected_amount − amount where the difference exceeds the tolerance and less is withheld':
+    'Suma de lo esperado − lo retenido, donde se retuvo de menos y la diferencia rebasa la tolerancia.',
+  'Σ ISR of role withheld_by_us; iva_por_enterar alike': 'Suma del ISR que usted retuvo. El IVA por enterar se calcula igual.',
+  'Σ ISR of role withheld_from_us; iva_a_favor alike': 'Suma del ISR que le retuvieron. El IVA a favor se calcula igual.',
+  'The class follows from the issuer’s regime and the product key with the largest amount. It is proposed by this service.':
+    'La clase se deduce del régimen del emisor y de la clave de producto con el mayor importe. Es una propuesta de este servicio.',
+  'due_date is the day of the next month by law, or the next business day after a weekend or holiday, as that of an obligation; without the extension by the sixth digit of the RFC.':
+    'El vencimiento es el día del mes siguiente que fija la ley, o el siguiente día hábil si cae en fin de semana o en día inhábil, como el de una obligación. No incluye la prórroga por el sexto dígito del RFC.',
+
+  // Deductions.
+  'personal: total; business: subtotal − descuento; in MXN, a credit note negative':
+    'En deducciones personales, el total; en las de la actividad, subtotal − descuento. En pesos; una nota de crédito resta.',
+  'gross × (paid + credited) ÷ total where only what is paid counts, × annual_rate, at most what is left of its limits':
+    'Importe bruto × (pagado + acreditado) ÷ total, donde solo cuenta lo pagado; × la tasa anual, y cuando más lo que queda de sus límites.',
+  'gross_amount of rows under review': 'Importe bruto de los renglones por revisar.',
+  'of the year of fecha, with its rules and annual UMA; global: the smaller of deduction.global_cap':
+    'El del año de la fecha, con sus reglas y su UMA anual. El global es el menor de los dos que fija deduction.global_cap.',
+  'of the limit, since 1 January of the year, also before the range; remaining: limit − used':
+    'Lo usado del límite desde el 1 de enero del año, también antes del periodo elegido. Lo que queda es el límite − lo usado.',
+  'annual_income for each year, or subtotal of received N + issued net of the year':
+    'El ingreso anual que usted indicó, para cada año; si no lo indicó, el subtotal de la nómina recibida + lo emitido neto del año.',
+  'Limits are used up in the order of fecha from 1 January on, also by documents before the range: the net of the year is deducted up to the limit, so a credit note first takes back what the limit did not allow. What is to be reviewed uses up nothing.':
+    'Los límites se consumen por orden de fecha desde el 1 de enero, también con documentos anteriores al periodo elegido. Se deduce el neto del año hasta el límite, de modo que una nota de crédito devuelve primero lo que el límite no permitió. Lo que está por revisar no consume nada.',
+  'Tuition has a limit for each student and year, that of the higher one of their levels, as the complement of schools (iedu) names them in each line.':
+    'Las colegiaturas tienen un límite por alumno y año: el de su nivel más alto, según los nombra en cada concepto el complemento de instituciones educativas (iedu).',
+  'The months in which an investment is used are not known: its annual rate is applied.':
+    'No se sabe en qué meses se usa una inversión: se aplica su tasa anual.',
+
+  // Concentration.
+  'Σ total of the rows with a rank': 'Suma del total de las contrapartes con lugar en la lista.',
+  'total ÷ concentration_total': 'Total de la contraparte ÷ total de las que tienen lugar.',
+  'Σ total² × 10000 ÷ concentration_total², of the rows with a rank':
+    'Suma de los cuadrados de los totales × 10 000 ÷ el cuadrado del total, de las contrapartes con lugar.',
+  '10000 ÷ hhi': '10 000 ÷ el índice: a cuántas contrapartes iguales equivale.',
+  'total of the last months of the range ÷ that of as many months before − 1 (concentration.trend_months); null when the range has fewer months':
+    'Total de los últimos meses del periodo ÷ el de otros tantos meses antes, − 1 (los meses los fija concentration.trend_months). Queda vacío si el periodo tiene menos meses.',
+  'cancelled I ÷ (invoice_count + cancelled I)': 'Facturas canceladas ÷ (facturas vigentes + canceladas).',
+  'A credit note counts in its own month and for its own counterparty.':
+    'Una nota de crédito cuenta en su propio mes y con su propia contraparte.',
+  'Rows with a total of zero or less, and generic RFCs unless include_generic is true, take no part in shares.':
+    'No participan en las proporciones las contrapartes con total de cero o menos, ni los RFC genéricos, salvo que se incluyan.',
+
+  // Concepts.
+  'Σ (importe − descuento) of the lines of I − Σ of E, in MXN, rounded once for each document':
+    'Suma de (importe − descuento) de los conceptos de facturas (I), menos la de notas de crédito (E), en pesos. Se redondea una vez por documento.',
+  'amount ÷ total': 'Importe ÷ total.',
+  'Σ amount ÷ Σ cantidad of the lines of I with a quantity':
+    'Suma de importes ÷ suma de cantidades, de los conceptos de facturas (I) con cantidad.',
+  'avg_unit_price of the last month with prices ÷ that of the first − 1':
+    'Precio unitario promedio del último mes con precios ÷ el del primero, − 1.',
+  'unclassified_amount ÷ total': 'Importe sin clasificar ÷ total.',
+  'lines of I whose unit price differs from the median of its counterparty and key by more median absolute deviations than concepts.outlier_mad, of concepts.outlier_least lines or more':
+    'Conceptos de facturas (I) cuyo precio unitario se aparta de la mediana de su contraparte y clave en más desviaciones absolutas medianas que las de concepts.outlier_mad, donde hay al menos los conceptos de concepts.outlier_least.',
+  'Lines of documents without XML or exchange rate are in no figure.':
+    'Los conceptos de documentos sin XML o sin tipo de cambio no entran en ninguna cifra.',
+
+  // EFOS.
+  'IVA of the cash events, up to as_of, of the documents of the range':
+    'IVA de lo pagado hasta el día de corte, de los documentos del periodo.',
+  'Σ isr.company of each year × amount of purchases of the year, when the RFC is a company’s':
+    'Suma de la tasa de ISR de personas morales de cada año × las compras del año, si el RFC es de una persona moral.',
+  'Σ total of I − Σ of E, in MXN, − unpaid_amount':
+    'Suma del total de las facturas (I), menos la de las notas de crédito (E), en pesos, − lo que está por pagar.',
+  'Σ balances as of as_of, at the rate of each invoice': 'Suma de los saldos al día de corte, al tipo de cambio de cada factura.',
+  'amount of documents before the first publication of the first step; after_listing_amount is the rest':
+    'Importe de los documentos anteriores a la primera publicación de la primera situación. El resto es lo posterior a la publicación.',
+  'definitivo_dof_at + efos.correction_business_days business days':
+    'Publicación como definitivo en el DOF + los días hábiles de efos.correction_business_days.',
+  'Σ amount of presunto and definitivo': 'Suma de los importes con presuntos y definitivos.',
+  'active_amount ÷ total_purchases; share_of_sales: of customers, ÷ total_sales':
+    'Importe con presuntos y definitivos ÷ total de compras. De los clientes, ÷ total de ventas.',
+  'Documents count as they did at the end of as_of; cash events, and the counts of data_quality, as they do now.':
+    'Los documentos cuentan como estaban al terminar el día de corte; los pagos y los conteos de calidad de los datos, como están ahora.',
+  'With direction=issued the figures are of customers: iva_acreditado is the IVA that was collected from them.':
+    'En las ventas, las cifras son de clientes: el IVA acreditado es el que se les cobró.',
+  'A correction_deadline whose deadline_basis is estimated can be earlier than the true one.':
+    'Un plazo para corregir que es estimado puede vencer antes que el verdadero.',
+
+  // FX.
+  'Σ (subtotal − descuento) of issued I − Σ of E, in the currency; received_amount likewise':
+    'Suma de (subtotal − descuento) de las facturas emitidas (I), menos la de las notas de crédito (E), en su moneda. Lo recibido se suma igual.',
+  'issued_amount in MXN at the rates of the documents; received_mxn likewise':
+    'Lo emitido, en pesos al tipo de cambio de los documentos. Lo recibido, igual.',
+  'Σ (subtotal − descuento) of issued I − Σ of E, of all currencies in MXN; total_purchases likewise':
+    'Suma de (subtotal − descuento) de las facturas emitidas (I), menos la de las notas de crédito (E), de todas las monedas, en pesos. Las compras se suman igual.',
+  'issued_mxn ÷ total_sales; share_of_purchases: received_mxn ÷ total_purchases':
+    'Lo emitido en pesos ÷ total de ventas. De las compras: lo recibido en pesos ÷ total de compras.',
+  'open_receivable − open_payable: balances of PPD invoices as of the day':
+    'Por cobrar − por pagar: los saldos de las facturas PPD a ese día.',
+  'Σ balance × exchange rate of the invoice, payables negative':
+    'Suma de saldo × tipo de cambio de la factura. Lo que está por pagar resta.',
+  'net_open × current_rate': 'Posición abierta neta × tipo de cambio actual.',
+  'current_mxn − booked_mxn': 'Valor al tipo de cambio actual − valor al tipo de cambio de las facturas.',
+  'Σ paid × (exchange rate of the payment − that of the invoice) of complements with fecha_pago in the range':
+    'Suma de lo pagado × (tipo de cambio del pago − el de la factura), de los complementos con fecha de pago en el periodo.',
+  'current_mxn × 0.01, 0.05 and 0.10 (fx.sensitivity)': 'Valor al tipo de cambio actual × 0.01, 0.05 y 0.10 (fx.sensitivity).',
+  'A rate applies from the day after its publication in the Diario Oficial (CFF 20).':
+    'Un tipo de cambio vale desde el día siguiente al de su publicación en el Diario Oficial (CFF 20).',
+  'Invoices and balances count as they did at the end of as_of; payments, and the counts of data_quality, as they do now.':
+    'Las facturas y los saldos cuentan como estaban al terminar el día de corte; los pagos y los conteos de calidad de los datos, como están ahora.',
+
+  // Risk of documents.
+  'min(most of risk.levels, Σ risk.weights of its flags)':
+    'Suma de los pesos de sus señales (risk.weights), cuando más el puntaje máximo de risk.levels.',
+  'by the least scores of risk.levels': 'Según los puntajes mínimos de risk.levels.',
+  'Weights and levels are proposed. Lists and the REPSE registry are read as they are today.':
+    'Los pesos y los niveles son una propuesta del servicio. Las listas y el REPSE se leen como están hoy.',
+  'Cancelled documents are among the rows: metadata_only is said of them too, while data_quality.without_xml counts valid ones alone.':
+    'Entre los renglones hay documentos cancelados: también a ellos se les señala que solo tienen metadatos, mientras que el conteo de los que no tienen XML es solo de vigentes.',
+  'cancellation_in_process and sat_not_found rest on what the authority last answered to your status checks.':
+    'Las señales de cancelación en proceso y de no encontrado en el SAT se basan en lo último que el SAT respondió a sus consultas de estado.',
+
+  // Risk of the RFC.
+  'sense of the latest compliance opinion (32-D); risky unless positivo, en_suspension or inscrito_sin_obligaciones':
+    'Sentido de la última opinión de cumplimiento (32-D). Es riesgo, salvo positivo, en suspensión o inscrito sin obligaciones.',
+  'the most severe active listing of the RFC itself; risky if there is one':
+    'La lista vigente más grave en que está el propio RFC. Es riesgo si está en alguna.',
+  'distinct counterparties of I and E that are presunto or definitivo on the list of article 69-B today':
+    'Contrapartes distintas, de facturas (I) y notas de crédito (E), que hoy son presuntas o definitivas en el listado del artículo 69-B.',
+  'net of I − E with other RFCs that the organization connected ÷ net of I − E, both directions':
+    'Neto con otros RFC que su organización conectó ÷ neto total, de facturas (I) menos notas de crédito (E), emitidas y recibidas.',
+  'Herfindahl-Hirschman index of issued net amounts by customer (GET /v1/cfdi/concentration)':
+    'Índice Herfindahl-Hirschman de lo emitido neto por cliente (página de concentración).',
+  'Herfindahl-Hirschman index of received net amounts by supplier': 'Índice Herfindahl-Hirschman de lo recibido neto por proveedor.',
+  'issued net in other currencies than MXN ÷ issued net, in MXN': 'Lo emitido neto en otras monedas ÷ todo lo emitido neto, en pesos.',
+  'total of issued I with forma_pago 01 ÷ total of issued I':
+    'Total de las facturas emitidas que se cobraron en efectivo (forma de pago 01) ÷ total de las facturas emitidas.',
+  'cancelled issued I ÷ all issued I, without substituted ones':
+    'Facturas emitidas canceladas ÷ todas las facturas emitidas, sin las sustituidas.',
+  'cancelled received I ÷ all received I, without substituted ones':
+    'Facturas recibidas canceladas ÷ todas las facturas recibidas, sin las sustituidas.',
+  'overdue balances ÷ open balances of issued PPD I, today, at the rate of the invoice':
+    'Saldos vencidos ÷ saldos abiertos de las facturas PPD emitidas, hoy, al tipo de cambio de la factura.',
+  'net of received I with the flag repse_not_valid_at_payment ÷ net of received I':
+    'Neto de las facturas recibidas de proveedores sin registro REPSE vigente al pagarles ÷ neto de las facturas recibidas.',
+  'Thresholds are proposed. Lists, the REPSE registry and open balances are read as they are today.':
+    'Los umbrales son una propuesta del servicio. Las listas, el REPSE y los saldos abiertos se leen como están hoy.',
+
+  // Financing.
+  'Σ balance of open PPD invoices as of the day, at their own exchange rates':
+    'Suma de los saldos de las facturas PPD abiertas ese día, a sus propios tipos de cambio.',
+  'day of fecha + days of condiciones_pago, or financing.default_terms_days':
+    'Fecha de la factura + los días de sus condiciones de pago; si no las trae, los de financing.default_terms_days.',
+  'Σ balance of what was due before the day': 'Suma de los saldos que vencieron antes de ese día.',
+  'outstanding (with taxes) ÷ Σ (subtotal − descuento, without taxes) of PPD I of the last financing.dso_days × financing.dso_days; dpo likewise':
+    'Saldo abierto (con impuestos) ÷ suma de (subtotal − descuento, sin impuestos) de las facturas PPD de los últimos días de financing.dso_days, × esos días. Los días de pago a proveedores (DPO) se calculan igual.',
+  'Σ (paid × days from fecha to fecha_pago) ÷ Σ paid, of the last financing.payment_months':
+    'Suma de (pagado × días de la factura al pago) ÷ suma de lo pagado, de los últimos meses de financing.payment_months.',
+  'paid until due ÷ paid': 'Lo pagado hasta el vencimiento ÷ lo pagado.',
+  'Σ balance by the month of its due day (expected_inflows, expected_outflows); what is overdue is in the month of the day':
+    'Suma de los saldos por el mes en que vencen: entradas y salidas esperadas. Lo vencido está en el mes de ese día.',
+  'the lesser of eligible_amount and debtor_cap × eligible_amount of the pool':
+    'Lo menor entre el importe elegible del deudor y su tope × el importe elegible de toda la cartera.',
+  'Σ capped_amount × advance_rate': 'Suma de los importes topados × el porcentaje de anticipo.',
+  'The present counts complements whose FechaPago is still to come: they are issued. With a past as_of those up to the day count.':
+    'Hoy cuentan también los complementos con fecha de pago futura, porque ya se emitieron. En un día pasado cuentan los pagos hasta ese día.',
+  'Balances are what is to be paid, with taxes, and sales are net: with 16 % of IVA, dso and dpo are up to 1.16 times those of one basis.':
+    'Los saldos llevan impuestos y las ventas son netas: con IVA del 16 %, los días de cobro y de pago son hasta 1.16 veces los que darían sobre una misma base.',
+  'data_quality is of the months whose payments are looked at; open invoices are of any age.':
+    'La calidad de los datos es la de los meses cuyos pagos se miran; las facturas abiertas son de cualquier antigüedad.',
+  'With a past as_of, data_quality counts documents as they stand now; unreconciled_payments and other_parties are as of the day.':
+    'En un día pasado, la calidad de los datos cuenta los documentos como están ahora; los pagos sin conciliar y los de otras partes, como estaban ese día.',
+}

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { SPANISH } from '../../console/pages/insight/sentences/spanish.ts'
+import { words as months } from '../../console/pages/work/months/words.ts'
+import { words as suppliers } from '../../console/pages/work/suppliers/words.ts'
+import { REPORTS } from '../../src/insight/reports/catalog.ts'
+
+const sourcesOf = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => ({ file: join(folder, file), text: readFileSync(join(folder, file), 'utf8') }))
+const insight = sourcesOf('src/insight')
+
+/** The value of a constant, which holds nothing but text and what is `given`. */
+function constantOf(text: string, name: string, given: object = {}): unknown {
+  const [, value] = new RegExp(`^(?:export )?const ${name}(?:: [^=]+)? =\\s+([^]*?)\\n(?=\\n|\\S)(?![\\]}])`, 'm').exec(`${text}\n\n`)!
+  return runInNewContext(`(${value})`, given)
+}
+const textOf = (file: string): string => insight.find((one) => one.file === `src/insight/${file}`)!.text
+
+const REPSE_NOTE = constantOf(textOf('common/names.ts'), 'REPSE_NOTE') as string
+const BASIS = /^(?:export )?const BASIS\b/m
+const bases = insight
+  .filter(({ text }) => BASIS.test(text))
+  .map(({ file, text }) => ({
+    file,
+    ...(constantOf(text, 'BASIS', { REPSE_NOTE }) as { formulas: Record<string, string>; notes: string[] }),
+  }))
+
+/** Where a basis is put together otherwise. */
+const OTHERS: Record<string, () => readonly string[]> = {
+  'src/insight/common/insight.ts': () =>
+    ['DAY_OF_RULES', 'CURRENCIES'].map((name) => constantOf(textOf('common/insight.ts'), name) as string),
+  'src/insight/portfolio/portfolio.ts': () => [
+    ...Object.values(constantOf(textOf('portfolio/indicators.ts'), 'FORMULAS') as Record<string, string>),
+    ...(runInNewContext(/notes: (\[.*\])/.exec(textOf('portfolio/portfolio.ts'))![1]!, { REPSE_NOTE }) as string[]),
+  ],
+  'src/insight/reports/catalog.ts': () => Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
+  'src/insight/reports/reports.ts': () => constantOf(textOf('reports/reports.ts'), 'NOTES') as string[],
+}
+
+const ENGLISH = /\b(the|of|and|with|that|is|are|by|to|paragraph|as_of|repealed|Guidelines|service)\b/i
+
+const rules = JSON.parse(readFileSync('assets/rules.json', 'utf8')) as { rule_ref: string }[]
+const provisions = [...new Set(rules.map(({ rule_ref }) => rule_ref))].filter((text) => ENGLISH.test(text))
+
+const said = [
+  ...provisions,
+  ...bases.flatMap(({ formulas, notes }) => [...Object.values(formulas), ...notes]),
+  ...Object.values(OTHERS).flatMap((read) => read()),
+]
+
+describe('what the API says of its figures', () => {
+  it('is said only where this test reads it', () => {
+    const files = insight.filter(({ text }) => /\b(formulas|notes): [[{ON]/.test(text)).map(({ file }) => file)
+    expect(files.sort()).toEqual([...bases.map(({ file }) => file), ...Object.keys(OTHERS)].sort())
+  })
+
+  it('has a sentence in Spanish, and no sentence is of nothing', () => {
+    expect(bases.length).toBeGreaterThan(7)
+    expect(said.filter((text) => !SPANISH[text])).toEqual([])
+    expect(Object.keys(SPANISH).filter((text) => !said.includes(text))).toEqual([])
+  })
+
+  it('is a whole sentence in Spanish, without English words', () => {
+    const texts = Object.values(SPANISH)
+    const sentences = Object.entries(SPANISH).flatMap(([key, text]) => (provisions.includes(key) ? [] : [text]))
+    expect(sentences.filter((text) => !/^[A-ZÁÉÍÓÚ0-9(].*\.$/.test(text))).toEqual([])
+    expect(texts.filter((text) => ENGLISH.test(text))).toEqual([])
+  })
+
+  it.each([
+    ['src/cfdi/summary/summary.ts', months.es],
+    ['src/repse/report.ts', suppliers.es],
+  ])('%s has its words on the page', (file, { basisKeys, basisText }) => {
+    const names = Object.keys(constantOf(readFileSync(file, 'utf8'), 'BASIS') as object)
+    expect(names.length).toBeGreaterThan(3)
+    expect(names.filter((name) => !basisKeys[name] || !basisText[name])).toEqual([])
+  })
+})
