@@ -195,7 +195,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     await leave()
   }, 120_000)
 
-  it('from the audit to one CFDI as it was known on a day, with its history', async () => {
+  it('from the audit to one CFDI as it stood on a day, with its history', async () => {
     const { page, leave } = await enter(world.customer)
     const { uuid, fiscal_entity_id } = world.ids as { uuid: string; fiscal_entity_id: string }
     const { events } = await world.customer.ask<{ events: { at: string | null }[] }>(
@@ -204,7 +204,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     )
     const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Mexico_City' }).format(new Date())
     await page.goto(at('/audit-events'))
-    await page.getByRole('button', { name: 'Qué se sabía un día' }).click()
+    await page.getByRole('button', { name: 'Cómo estaba un CFDI' }).click()
     await page.getByLabel('Día', { exact: true }).fill(today)
     await page.getByLabel('UUID del CFDI (opcional)').fill(uuid)
     await page.getByRole('button', { name: 'Ver', exact: true }).click()
