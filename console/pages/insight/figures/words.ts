@@ -53,7 +53,7 @@ const es = {
     outliers: 'Precios fuera de lo usual',
     iva_acreditado: 'IVA acreditado',
     paid_amount: 'Pagado',
-    unpaid_amount: 'Por pagar',
+    unpaid_amount: 'Sin pagar',
     before_listing_amount: 'Antes de la publicación',
     after_listing_amount: 'Desde la publicación',
     active_amount: 'Con quien está en la lista',

@@ -47,7 +47,7 @@ const es = {
   tipo: { I: 'Ingreso', E: 'Egreso', P: 'Pago', N: 'Nómina', T: 'Traslado' } as Record<string, string>,
   retenciones: 'Retenciones',
   estatus: { vigente: 'Vigente', cancelado: 'Cancelado' } as Record<string, string>,
-  paid: { paid: 'Pagada', partially_paid: 'Pago parcial', unpaid: 'Por pagar', not_applicable: 'No aplica' } as Record<string, string>,
+  paid: { paid: 'Pagada', partially_paid: 'Pago parcial', unpaid: 'Sin pagar', not_applicable: 'No aplica' } as Record<string, string>,
   situacion: {
     presunto: 'presunto',
     definitivo: 'definitivo',
@@ -106,7 +106,7 @@ const es = {
     direction: { issued: 'Emitidos', received: 'Recibidos' },
     estatus: { vigente: 'Vigente', cancelado: 'Cancelado' },
     tipo_comprobante: { I: 'Ingreso', E: 'Egreso', P: 'Pago', N: 'Nómina', T: 'Traslado', 'I,E': 'Ingreso y egreso' },
-    payment_status: { unpaid: 'Por pagar', partially_paid: 'Pago parcial', 'unpaid,partially_paid': 'Con saldo', paid: 'Pagada' },
+    payment_status: { unpaid: 'Sin pagar', partially_paid: 'Pago parcial', 'unpaid,partially_paid': 'Con saldo', paid: 'Pagada' },
     metodo_pago: { PUE: 'PUE', PPD: 'PPD' },
     blacklist: {
       sat_69b: 'En el listado 69-B',

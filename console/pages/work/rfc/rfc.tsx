@@ -30,7 +30,9 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
         <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
           {t.cfdi}
         </ButtonLink>
-        <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`}>{t.login}</ButtonLink>
+        <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`} needs="admin">
+          {t.login}
+        </ButtonLink>
         <Changes entity={data} />
       </Title>
       <Head entity={data} />
