@@ -20,10 +20,15 @@ interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon'> {
 
 const classOf = (kind: Kind, small: boolean): string => `${css.button} ${css[kind]} ${small ? css.small : ''}`
 
-export function Button({ kind = 'plain', small = false, needs, isBusy = false, disabled, title, children, ...rest }: Props) {
+/** Why who is signed in may not do what needs a role; null when they may. */
+function useRefusal(needs: Props['needs']): string | null {
   const role = useContext(SessionContext)?.role
   const t = useWords(words)
-  const refused = needs === 'owner' && role !== 'owner' ? t.ownersOnly : needs && role === 'member' ? t.membersRead : null
+  return needs === 'owner' && role !== 'owner' ? t.ownersOnly : needs && role === 'member' ? t.membersRead : null
+}
+
+export function Button({ kind = 'plain', small = false, needs, isBusy = false, disabled, title, children, ...rest }: Props) {
+  const refused = useRefusal(needs)
   return (
     <button
       type="button"
@@ -51,19 +56,28 @@ export const IconButton = ({ label, class: more = '', children, ...rest }: IconP
   </button>
 )
 
-/** Looks like a button and goes to another page of the console. */
-export const ButtonLink = ({
+/** Looks like a button and goes to another page of the console. Whose role does not suffice sees it disabled, with the reason as its title. */
+export function ButtonLink({
   href,
   kind = 'plain',
   small = false,
+  needs,
   children,
 }: {
   href: string
   kind?: Kind
   small?: boolean
+  needs?: Props['needs']
   children: ComponentChildren
-}) => (
-  <Link href={href} class={classOf(kind, small)}>
-    {children}
-  </Link>
-)
+}) {
+  const refused = useRefusal(needs)
+  return refused ? (
+    <button type="button" class={classOf(kind, small)} disabled title={refused}>
+      {children}
+    </button>
+  ) : (
+    <Link href={href} class={classOf(kind, small)}>
+      {children}
+    </Link>
+  )
+}

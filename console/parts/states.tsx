@@ -46,7 +46,7 @@ export const Empty = ({ title, lead, action, isPage = false, children }: EmptyPr
     {lead && <p>{lead}</p>}
     {children}
     {action && (
-      <ButtonLink href={action.href} kind="primary">
+      <ButtonLink href={action.href} kind="primary" needs={action.href === '/connect' ? 'admin' : undefined}>
         {action.label}
       </ButtonLink>
     )}

@@ -29,7 +29,7 @@ const join = (form: FormData, isInvited: boolean): Promise<Signup> => {
 }
 
 /** The credential is shown once, and signs in. */
-function Keep({ made }: { made: Signup }) {
+function Keep({ made, isInvited }: { made: Signup; isInvited: boolean }) {
   const t = useWords(doorWords)
   const [, go] = useLocation()
   const { api_key, api_secret } = made.credential
@@ -42,7 +42,7 @@ function Keep({ made }: { made: Signup }) {
   return (
     <div class={css.card}>
       <h1>{t.keep}</h1>
-      <p>{t.keepLead}</p>
+      <p>{isInvited ? t.keepInvited : t.keepLead}</p>
       <dl class={css.secret}>
         <dt>{t.key}</dt>
         <dd>
@@ -68,7 +68,7 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
   const [isBusy, work] = useState(false)
   const [error, fail] = useState<Error | null>(null)
   const [token] = useState(takeToken)
-  if (made) return <Keep made={made} />
+  if (made) return <Keep made={made} isInvited={isInvited} />
   const submit = (form: FormData) => {
     work(true)
     fail(null)

@@ -50,6 +50,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     await page.getByLabel('Correo').fill('auxiliar@example.com')
     // The role that may least is chosen already.
     expect(await page.getByLabel('Rol').inputValue()).toBe('member')
+    expect(await page.getByLabel('Rol').locator('option:checked').textContent()).toBe('Miembro (solo consulta)')
     await page.getByRole('button', { name: 'Crear la invitación' }).click()
     await page.getByText('Invitación para auxiliar@example.com').waitFor()
     const link = (await page.locator('[role=status] code').textContent())!
@@ -66,8 +67,10 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     expect(invited.url()).toBe(at('/invitation'))
     await invited.getByRole('button', { name: 'Aceptar' }).click()
     await invited.getByText('Guarde su credencial').waitFor()
+    await invited.getByText('Con esta clave y este secreto entra cada vez').waitFor()
     await invited.getByRole('button', { name: 'Ya la guardé: entrar' }).click()
     await invited.locator('[data-rfc=DEM050101AB9]').waitFor()
+    expect(await invited.getByRole('button', { name: 'Conectar RFC' }).isDisabled()).toBe(true)
     await invited.goto(at('/team'))
     await rowsOf(invited, 'Personas').nth(1).waitFor()
     const buttons = invited.locator('main button')
@@ -195,7 +198,7 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     await leave()
   }, 120_000)
 
-  it('from the audit to one CFDI as it was known on a day, with its history', async () => {
+  it('from the audit to one CFDI as it stood on a day, with its history', async () => {
     const { page, leave } = await enter(world.customer)
     const { uuid, fiscal_entity_id } = world.ids as { uuid: string; fiscal_entity_id: string }
     const { events } = await world.customer.ask<{ events: { at: string | null }[] }>(
@@ -204,12 +207,19 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     )
     const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Mexico_City' }).format(new Date())
     await page.goto(at('/audit-events'))
-    await page.getByRole('button', { name: 'Qué se sabía un día' }).click()
+    await page.getByRole('button', { name: 'Cómo estaba un CFDI' }).click()
     await page.getByLabel('Día', { exact: true }).fill(today)
     await page.getByLabel('UUID del CFDI (opcional)').fill(uuid)
     await page.getByRole('button', { name: 'Ver', exact: true }).click()
     await page.getByRole('heading', { name: 'Historia' }).waitFor()
     expect(new URL(page.url()).searchParams.get('as_of')).toBe(today)
+    // It says so on paper too, where what is done on the page is left out.
+    await page.emulateMedia({ media: 'print' })
+    const note = page.getByRole('note').filter({ hasText: 'Así estaba este CFDI al cierre del' })
+    await note.getByText('Este servicio supo de él el').waitFor()
+    expect(await note.getByRole('link').isVisible()).toBe(false)
+    await page.emulateMedia({ media: 'screen' })
+    await page.getByText('No se muestran aquí, porque son los de hoy.').waitFor()
     const history = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Historia' }) })
     await history.getByText('Se descargó por primera vez').waitFor()
     expect(await history.locator('ol li').count()).toBe(events.length)
@@ -220,6 +230,40 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
         .filter({ hasText: /\d:\d\d/ })
         .count(),
     ).toBe(events.filter((one) => one.at !== null).length)
+
+    // A list of a day leads to its documents as of that day.
+    await page.goto(`${at('/cfdi')}?fiscal_entity_id=${fiscal_entity_id}&as_of=${today}`)
+    await rowsOf(page, 'Lista de CFDI').first().getByRole('link').click()
+    await page.getByText('Así estaba este CFDI al cierre del').waitFor()
+
+    await page.goto(at('/audit-events'))
+    await page.getByRole('button', { name: 'Cómo estaba un CFDI' }).click()
+    await page.getByLabel('Qué quiere ver').selectOption('learned')
+    await page.getByLabel('UUID del CFDI', { exact: true }).fill(uuid)
+    await page.getByRole('button', { name: 'Ver', exact: true }).click()
+    await history.getByText('Se descargó por primera vez').waitFor()
+    expect(new URL(page.url()).searchParams.get('as_of')).toBeNull()
+    await leave()
+  }, 60_000)
+
+  it('the RFC that is chosen on one page is shown on the next, and the address names it', async () => {
+    const { page, leave } = await enter(world.customer)
+    const other = { fiscal_entity_id: 'fe_01m85c9n97ek09mn0m649fha0x', rfc: 'OTR050101AB9', name: 'Otra Razón Social' }
+    const mine = await world.customer.ask<{ data: object[] }>('GET', '/v1/fiscal-entities')
+    await page.route('**/v1/fiscal-entities?*', (route) =>
+      route.fulfill({ json: { ...mine, data: [...mine.data, { ...mine.data[0], ...other }] } }),
+    )
+    await page.goto(at('/cfdi'))
+    const picker = page.getByRole('combobox', { name: 'RFC', exact: true })
+    await picker.selectOption(other.fiscal_entity_id)
+    await page.getByRole('link', { name: 'Equipo' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Equipo' }).waitFor()
+    expect(new URL(page.url()).search).toBe('')
+    await page.getByRole('link', { name: 'Posición de IVA' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Posición de IVA' }).waitFor()
+    await page.waitForURL(`**/analytics/vat-position?fiscal_entity_id=${other.fiscal_entity_id}`)
+    expect(await picker.inputValue()).toBe(other.fiscal_entity_id)
+    expect(await picker.locator('option:checked').textContent()).toBe(`${other.rfc} · ${other.name}`)
     await leave()
   }, 60_000)
 

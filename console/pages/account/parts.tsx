@@ -26,7 +26,7 @@ export function RoleField({ value, choose, fault }: { value: Role; choose: (role
     >
       {ROLES.map((role) => (
         <option key={role} value={role} disabled={role === 'owner' && own !== 'owner'}>
-          {t.roles[role]}
+          {t.choices[role]}
         </option>
       ))}
     </Select>

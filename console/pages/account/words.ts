@@ -6,6 +6,7 @@ const es = {
   role: 'Rol',
   rolesTitle: 'Qué puede cada rol',
   roles: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro' },
+  choices: { owner: 'Propietario', admin: 'Administrador', member: 'Miembro (solo consulta)' },
   may: {
     owner: 'Hace todo, también con otros propietarios.',
     admin: 'Conecta RFC, configura, invita y crea credenciales.',
@@ -23,6 +24,7 @@ const en: typeof es = {
   role: 'Role',
   rolesTitle: 'What each role may do',
   roles: { owner: 'Owner', admin: 'Administrator', member: 'Member' },
+  choices: { owner: 'Owner', admin: 'Administrator', member: 'Member (reads only)' },
   may: {
     owner: 'Does everything, with other owners too.',
     admin: 'Connects RFCs, configures, invites and creates credentials.',

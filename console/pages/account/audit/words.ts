@@ -91,13 +91,18 @@ const es = {
   noneLead: 'Quite un filtro o cambie las fechas.',
   membersRead: 'La auditoría es de administradores y propietarios',
   membersReadLead: 'Pida a uno de ellos que la consulte.',
-  prove: 'Qué se sabía un día',
-  proveLead:
-    'Cada CFDI guarda su historia: cuándo se descargó, se canceló o se consultó, y desde cuándo se podía saber. Elija un día para verlo como se conocía al terminar.',
+  prove: 'Cómo estaba un CFDI',
+  show: 'Qué quiere ver',
+  shows: { stood: 'Cómo estaba al cierre de un día', learned: 'Cuándo lo supo este servicio' },
+  showsLead: {
+    stood: 'Según lo que se sabe hoy: una cancelación cuenta desde su fecha, aunque este servicio la supiera después.',
+    learned: 'La historia del CFDI dice cuándo pasó cada cosa y cuándo lo supo este servicio.',
+  },
   rfc: 'RFC',
   day: 'Día',
-  uuid: 'UUID del CFDI (opcional)',
-  uuidHint: 'Vacío: todos los CFDI que se conocían ese día.',
+  uuid: 'UUID del CFDI',
+  uuidOptional: 'UUID del CFDI (opcional)',
+  uuidHint: 'Vacío: todos los CFDI hasta ese día.',
   open: 'Ver',
 }
 const en: typeof es = {
@@ -121,13 +126,18 @@ const en: typeof es = {
   noneLead: 'Remove a filter or change the dates.',
   membersRead: 'The audit is for administrators and owners',
   membersReadLead: 'Ask one of them to look.',
-  prove: 'What was known on a day',
-  proveLead:
-    'Each CFDI keeps its history: when it was downloaded, cancelled or checked, and from when on that could be known. Choose a day to see it as it was known when the day ended.',
+  prove: 'How a CFDI stood',
+  show: 'What to see',
+  shows: { stood: 'How it stood at the end of a day', learned: 'When this service learned it' },
+  showsLead: {
+    stood: 'As far as is known today: a cancellation counts from its date on, also when this service learned it later.',
+    learned: 'The history of the CFDI tells when each thing happened, and when this service learned it.',
+  },
   rfc: 'RFC',
   day: 'Day',
-  uuid: 'UUID of the CFDI (optional)',
-  uuidHint: 'Empty: every CFDI that was known on that day.',
+  uuid: 'UUID of the CFDI',
+  uuidOptional: 'UUID of the CFDI (optional)',
+  uuidHint: 'Empty: every CFDI up to that day.',
   open: 'Show',
 }
 export const words = { es, en }

@@ -1,6 +1,6 @@
 const es = {
   create: 'Nuevo extractor',
-  createLead: 'Elija qué descargar y cuándo. A la derecha ve qué pasaría antes de guardarlo.',
+  createLead: 'Elija qué descargar y cuándo. En esta página ve qué pasaría antes de guardarlo.',
   missing: 'Este extractor no existe',
   missingLead: 'Quizá alguien lo borró.',
   list: 'Ver los extractores',
@@ -88,7 +88,7 @@ const es = {
 }
 const en: typeof es = {
   create: 'New extractor',
-  createLead: 'Choose what to download and when. On the right you see what would happen before it is saved.',
+  createLead: 'Choose what to download and when. This page shows what would happen before it is saved.',
   missing: 'This extractor does not exist',
   missingLead: 'Somebody may have deleted it.',
   list: 'See the extractors',

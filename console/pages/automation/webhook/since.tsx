@@ -43,7 +43,8 @@ export function Since({ webhook_id, close }: { webhook_id: string; close: () => 
         />
         <Problem error={sending.error} />
         <p role="status">
-          {data && t.redelivered(count(data.redelivered_count))} {data?.has_more && t.moreLeft}
+          {data && (data.redelivered_count > 0 || data.has_more ? t.redelivered(count(data.redelivered_count)) : t.noneRedelivered)}{' '}
+          {data?.has_more && t.moreLeft}
         </p>
         <Actions>
           <Button type="submit" kind="primary" needs="admin" isBusy={sending.isPending}>

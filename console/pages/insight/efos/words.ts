@@ -34,7 +34,7 @@ const es = {
   estimated: (day: string) => `${day}, estimado`,
   invoices: 'Facturas',
   isr: 'Efecto en ISR',
-  sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Por pagar' },
+  sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Sin pagar' },
   none: { received: 'Ningún proveedor está en el listado', issued: 'Ningún cliente está en el listado' },
   noneLead: 'De quienes le facturaron o a quienes facturó en estos meses, nadie aparece en el 69-B en este día.',
 }

@@ -17,15 +17,20 @@ export function Payment({ status }: { status: Cfdi['payment_status'] }) {
   return status === 'not_applicable' ? null : <Badge tone={PAYMENT[status]}>{t.paid[status]}</Badge>
 }
 
+/** How people call a list, with what it says of somebody: each list has its own situations. */
+export function useListed() {
+  const t = useWords(words)
+  return ({ source, situacion }: NonNullable<Listed>): string => {
+    const name = t.lists[source] ?? t.onList(source.replace(/^custom:/, ''))
+    return situacion ? `${name}: ${t.situacion[situacion] ?? situacion}` : name
+  }
+}
+
 /** On which list the counterparty is. */
 export function Blacklist({ listed }: { listed: Listed }) {
-  const t = useWords(words)
+  const textOf = useListed()
   if (!listed) return null
   const { situacion } = listed
   const isCleared = situacion === 'desvirtuado' || situacion === 'sentencia_favorable'
-  return (
-    <Badge tone={situacion === 'definitivo' ? 'bad' : isCleared ? 'idle' : 'wait'}>
-      {situacion ? t.listed[situacion] : (t.lists[listed.source] ?? t.onList(listed.source.replace(/^custom:/, '')))}
-    </Badge>
-  )
+  return <Badge tone={situacion === 'definitivo' ? 'bad' : isCleared ? 'idle' : 'wait'}>{textOf(listed)}</Badge>
 }

@@ -48,7 +48,7 @@ function Search({ value, set }: { value: string; set: (q: string) => void }) {
   )
 }
 
-function Rows({ rows }: { rows: readonly Cfdi[] }) {
+function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefined }) {
   const t = useWords(words)
   const nameOf = ({ serie, folio, uuid }: Cfdi) => [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
   return (
@@ -60,7 +60,11 @@ function Rows({ rows }: { rows: readonly Cfdi[] }) {
         {
           name: t.folio,
           cell: (one) => (
-            <Link href={`/cfdi/${one.uuid}?fiscal_entity_id=${one.fiscal_entity_id}`} aria-label={t.open(nameOf(one))} class={css.open}>
+            <Link
+              href={`/cfdi/${one.uuid}?${new URLSearchParams({ fiscal_entity_id: one.fiscal_entity_id, ...(as_of && { as_of }) })}`}
+              aria-label={t.open(nameOf(one))}
+              class={css.open}
+            >
               {nameOf(one)}
             </Link>
           ),
@@ -120,7 +124,7 @@ function List({ fiscal_entity_id, filters, sort }: { fiscal_entity_id: string; f
               {status === 'downloading' && <Badge tone="going">{t.downloading}</Badge>}
               {status === 'missing' && <Badge tone="wait">{t.missing}</Badge>}
               <Panel flush>
-                <Rows rows={rows} />
+                <Rows rows={rows} as_of={filters['as_of']} />
               </Panel>
               <p class={css.shown} role="status">
                 {t.shown(count(rows.length))} {last.has_more ? last.scanned_through && t.scanned(day(last.scanned_through)) : t.all}

@@ -1,4 +1,5 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { CfdiApplication, CfdiDetail, CfdiRelation } from '../../../api/routes.d.ts'
@@ -108,7 +109,7 @@ function Node({ one, fiscal_entity_id }: { one: CfdiRelation; fiscal_entity_id: 
 }
 
 /** The documents around one: what it names at the left, what names it at the right. */
-export function Relations({ cfdi, name }: Props & { name: string }) {
+export function Relations({ cfdi, name, lead }: Props & { name: string; lead: string }) {
   const t = useWords(words)
   const query = useInfiniteQuery({
     queryKey: ['cfdi-relations', cfdi.fiscal_entity_id, cfdi.uuid],
@@ -120,7 +121,7 @@ export function Relations({ cfdi, name }: Props & { name: string }) {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
   return (
-    <Panel title={t.relations} lead={t.relationsLead}>
+    <Panel title={t.relations} lead={lead}>
       <Loaded query={query}>
         {({ pages }) => {
           const all = pages.flatMap(({ data }) => data)
@@ -157,55 +158,64 @@ export function Relations({ cfdi, name }: Props & { name: string }) {
   )
 }
 
-/** What happened to a document, and what was known of it on which day. */
-export function History({ cfdi }: Props) {
-  const t = useWords(words)
-  const list = useWords(listWords)
-  const zone = useZone()
-  const query = useQuery({
+export const historyQuery = (cfdi: Props['cfdi']) =>
+  queryOptions({
     queryKey: ['cfdi-history', cfdi.fiscal_entity_id, cfdi.uuid],
     queryFn: () => answer(api.GET('/v1/cfdi/{uuid}/history', { params: paramsOf(cfdi) })),
   })
+
+/** What happened to a document, and what was known of it on which day. */
+export function History({ cfdi, lead }: Props & { lead: string }) {
+  const t = useWords(words)
+  const list = useWords(listWords)
+  const zone = useZone()
+  const query = useQuery(historyQuery(cfdi))
   const own = hrefOf(cfdi.uuid, cfdi.fiscal_entity_id)
+  const place = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (query.data && location.hash === '#history') place.current?.scrollIntoView()
+  }, [query.data !== undefined])
   return (
-    <Panel title={t.history} lead={t.historyLead}>
-      <Loaded query={query}>
-        {({ events, known }) => (
-          <>
-            <ol class={css.history}>
-              {events.map(({ event, at, known_at, uuid, status_answer }, n) => (
-                <li key={n}>
-                  <b>{t.event[event] ?? event}</b>
-                  {status_answer && <span>{t.answer[status_answer]}</span>}
-                  {uuid && <Link href={hrefOf(uuid, cfdi.fiscal_entity_id)}>{uuid.slice(0, 8)}</Link>}
-                  <small>
-                    {instant(at, zone)}
-                    {known_at && known_at !== at && ` · ${t.known(instant(known_at, zone))}`}
-                  </small>
-                </li>
-              ))}
-            </ol>
-            {known.length > 0 && (
-              <>
-                <h3>{t.knownTitle}</h3>
-                <p class={css.soft}>{t.knownLead}</p>
-                <ul class={css.history}>
-                  {known.map((one) => (
-                    <li key={one.day}>
-                      <Link href={`${own}&as_of=${one.day}`}>{day(one.day)}</Link>
-                      <span>
-                        {[list.estatus[one.estatus], one.has_xml ? t.with : t.without, one.is_substituted && list.substituted]
-                          .filter(Boolean)
-                          .join(', ')}
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-              </>
-            )}
-          </>
-        )}
-      </Loaded>
-    </Panel>
+    <div ref={place}>
+      <Panel title={t.history} lead={lead}>
+        <Loaded query={query}>
+          {({ events, known }) => (
+            <>
+              <ol class={css.history}>
+                {events.map(({ event, at, known_at, uuid, status_answer }, n) => (
+                  <li key={n}>
+                    <b>{t.event[event] ?? event}</b>
+                    {status_answer && <span>{t.answer[status_answer]}</span>}
+                    {uuid && <Link href={hrefOf(uuid, cfdi.fiscal_entity_id)}>{uuid.slice(0, 8)}</Link>}
+                    <small>
+                      {instant(at, zone)}
+                      {known_at && known_at !== at && ` · ${t.known(instant(known_at, zone))}`}
+                    </small>
+                  </li>
+                ))}
+              </ol>
+              {known.length > 0 && (
+                <>
+                  <h3>{t.knownTitle}</h3>
+                  <p class={css.soft}>{t.knownLead}</p>
+                  <ul class={css.history}>
+                    {known.map((one) => (
+                      <li key={one.day}>
+                        <Link href={`${own}&as_of=${one.day}`}>{day(one.day)}</Link>
+                        <span>
+                          {[list.estatus[one.estatus], one.has_xml ? t.with : t.without, one.is_substituted && list.substituted]
+                            .filter(Boolean)
+                            .join(', ')}
+                        </span>
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </div>
   )
 }

@@ -3,17 +3,17 @@ import { Download, Printer, ShieldCheck } from 'lucide-preact'
 import { useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
-import { day, instant } from '../../../format.ts'
+import { instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
-import { Badge } from '../../../parts/badge.tsx'
-import { Button, ButtonLink } from '../../../parts/button.tsx'
+import { Button } from '../../../parts/button.tsx'
 import { useEntity } from '../../../parts/entity.tsx'
-import { Call, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { useZone } from '../../../session.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
 import { words as listWords } from '../cfdi/words.ts'
 import { History, Payments, Relations } from './around.tsx'
+import { AsOf } from './as-of.tsx'
 import css from './invoice.module.css'
 import { Sheet } from './sheet.tsx'
 import { words } from './words.ts'
@@ -87,12 +87,7 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
         )}
       </Title>
       {as_of ? (
-        <div class={css.check}>
-          <Badge tone="wait">{t.asOf(day(as_of))}</Badge>
-          <ButtonLink small href={`/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}`}>
-            {t.now}
-          </ButtonLink>
-        </div>
+        <AsOf cfdi={data} on={as_of} />
       ) : (
         data.kind === 'cfdi' && (
           <Check uuid={data.uuid} fiscal_entity_id={data.fiscal_entity_id} checkedAt={data.status_checked_at} said={data.status_answer} />
@@ -100,10 +95,17 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
       )}
       <Sheet cfdi={data} />
       <div class={css.around}>
-        {data.tipo_comprobante === 'I' && !as_of && <Payments cfdi={data} />}
-        <Relations cfdi={data} name={`${type} ${name}`} />
-        <History cfdi={data} />
-        <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}`} />
+        {data.tipo_comprobante === 'I' &&
+          (as_of ? (
+            <Panel title={t.payments}>
+              <p class={css.soft}>{t.paymentsHidden}</p>
+            </Panel>
+          ) : (
+            <Payments cfdi={data} />
+          ))}
+        <Relations cfdi={data} name={`${type} ${name}`} lead={as_of ? t.relationsNow : t.relationsLead} />
+        <History cfdi={data} lead={as_of ? t.historyNow : t.historyLead} />
+        <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}${as_of ? `&as_of=${as_of}` : ''}`} />
       </div>
     </div>
   )

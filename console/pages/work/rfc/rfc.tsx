@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
+import { useRemembered } from '../../../parts/entity.tsx'
 import { Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { Changes } from './changes.tsx'
@@ -19,6 +20,7 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
     queryKey: ['fiscal-entity', fiscal_entity_id],
     queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path: { fiscal_entity_id } } })),
   })
+  useRemembered(data?.fiscal_entity_id)
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
   const isReadable = data.status === 'active'
@@ -28,7 +30,9 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
         <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
           {t.cfdi}
         </ButtonLink>
-        <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`}>{t.login}</ButtonLink>
+        <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`} needs="admin">
+          {t.login}
+        </ButtonLink>
         <Changes entity={data} />
       </Title>
       <Head entity={data} />

@@ -52,7 +52,7 @@ export function Card({ standing, isOpen }: { standing: Standing; isOpen: boolean
         <StandingBadge {...standing} />
         <p>{sayOf(standing)}</p>
         {remedy && (
-          <ButtonLink href={remedy.href} small>
+          <ButtonLink href={remedy.href} small needs={remedy.href.startsWith('/connect') ? 'admin' : undefined}>
             {t.do[remedy.what]}
           </ButtonLink>
         )}

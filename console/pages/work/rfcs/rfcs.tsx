@@ -38,7 +38,7 @@ export default function Rfcs() {
   return (
     <>
       <Title text={t.title} lead={t.lead}>
-        <ButtonLink href="/connect" kind="primary">
+        <ButtonLink href="/connect" kind="primary" needs="admin">
           <Plus size={17} aria-hidden="true" />
           {t.connect}
         </ButtonLink>

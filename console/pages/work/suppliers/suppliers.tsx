@@ -11,7 +11,7 @@ import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
-import { Blacklist } from '../cfdi/badges.tsx'
+import { Blacklist, useListed } from '../cfdi/badges.tsx'
 import css from './suppliers.module.css'
 import { words } from './words.ts'
 
@@ -85,13 +85,18 @@ function Shares({ report }: { report: RepseSupplierReport }) {
 /** On which lists a supplier is. Nothing while it is not known. */
 function Lists({ item }: { item: Item | undefined }) {
   const t = useWords(words)
+  const textOf = useListed()
   if (!item || item.is_listed === null) return <>{NOTHING}</>
   if (item.hits.length === 0) return <small>{t.clean}</small>
   return (
     <span class={css.badges}>
       {item.hits.map(({ source, situacion, is_active, since }) => (
         <span key={source} title={since ? day(since) : undefined}>
-          {is_active || situacion ? <Blacklist listed={{ source, situacion }} /> : <Badge tone="idle">{t.was(source)}</Badge>}
+          {is_active || situacion ? (
+            <Blacklist listed={{ source, situacion }} />
+          ) : (
+            <Badge tone="idle">{t.was(textOf({ source, situacion: null }))}</Badge>
+          )}
         </span>
       ))}
     </span>
