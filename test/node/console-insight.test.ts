@@ -38,7 +38,7 @@ async function allAmounts(page: Page): Promise<string[]> {
     await more.click()
     await page.locator('tbody tr').nth(before).waitFor()
   }
-  return (await page.locator('tbody td:last-child').allTextContents()).map(plain)
+  return page.locator('tbody td:last-child data').evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
 }
 
 describe('the steps of the waterfall', () => {
