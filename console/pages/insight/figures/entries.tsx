@@ -11,11 +11,16 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import css from './figures.module.css'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
 import { surfaceOf, useSum } from './sum.ts'
 import { words } from './words.ts'
+
+/** An address may say any text for a month. */
+const sayMonth = (text: string, style: 'short' | 'long' = 'short'): string =>
+  /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? monthName(text, style) : text
 
 /** Each entry names two documents at most, and a search takes a hundred. */
 const PAGE = 50
@@ -169,6 +174,7 @@ export default function Entries({ names = {}, about, isExplained = false }: Prop
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
   if (!entities) return <Skeleton rows={6} />
   if (!entity) return <Empty isPage title={t.unknownRfc} action={{ label: t.connect, href: '/connect' }} />
+  if (isUnreadable(entity)) return <Unreadable isPage entity={entity} />
   const surface = path.replace(/\/entries$/, '')
   const own: Own = {
     ...(!params.has('figure') && FIRST[surface]),
@@ -178,8 +184,8 @@ export default function Entries({ names = {}, about, isExplained = false }: Prop
   const { figure = '', rfc, key, month, currency, period, from, to } = own
   const name = names[figure] ?? t.figure[figure] ?? t.entries
   const when = month ?? period
-  const ends = [from, to].filter((end) => end !== undefined).map((end) => monthName(end.slice(0, 7)))
-  const months = when ? [monthName(when, 'long')] : [ends.join(' – ')]
+  const ends = [from, to].filter((end) => end !== undefined).map((end) => sayMonth(end.slice(0, 7)))
+  const months = when ? [sayMonth(when, 'long')] : [ends.join(' – ')]
   const of = [...(about?.(own) ?? []), rfc, key, currency, ...months].filter(Boolean)
   return (
     <>
