@@ -5,7 +5,7 @@ import { Badge } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
-import { Drill } from './drill.tsx'
+import { Drill } from '../figures/drill.tsx'
 import css from './surface.module.css'
 import { words } from './words.ts'
 

@@ -10,9 +10,10 @@ import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { Drill, rate } from '../../insight/figures/drill.tsx'
 import { Blacklist } from '../cfdi/badges.tsx'
 import css from './financing.module.css'
-import { BUCKETS, Drill, days, rate, Side } from './side.tsx'
+import { BUCKETS, days, Side } from './side.tsx'
 import { words } from './words.ts'
 
 function Debtors({ rows }: { rows: readonly Debtor[] }) {
