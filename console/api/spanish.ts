@@ -83,7 +83,7 @@ export const SENTENCES: Record<string, string> = {
   'fiscal_entity.metadata_keys': 'Son demasiadas etiquetas, o alguna no es válida.',
   'fiscal_entity.no_ciec': 'Este RFC no tiene una CIEC guardada.',
   'fiscal_entity.no_efirma': 'Este RFC no tiene una e.firma guardada.',
-  'fiscal_entity.not_active': 'La conexión no está activa.',
+  'fiscal_entity.not_active': 'La conexión de este RFC no está activa: está en pausa, o le falta una CIEC o una e.firma válida.',
   'fiscal_entity.not_found': 'Su organización no tiene este RFC.',
   'fiscal_entity.paused': 'La conexión está en pausa. Reanúdela primero.',
   'fiscal_entity.plan_limit': 'Su plan no permite más borradores. Desvincule uno, agregue su acceso o cambie de plan.',

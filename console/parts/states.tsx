@@ -6,6 +6,7 @@ import { checkoutOf, requestIdOf, sentenceOf } from '../api/problems.ts'
 import { useWords } from '../language.ts'
 import { Button, ButtonLink } from './button.tsx'
 import css from './states.module.css'
+import { NotActive } from './unreadable.tsx'
 import { words } from './words.ts'
 
 const SLOW_MS = 4_000
@@ -53,8 +54,22 @@ export const Empty = ({ title, lead, action, isPage = false, children }: EmptyPr
   </div>
 )
 
-/** What stands where something could not be loaded: why, the id of the request, and a way to try again. */
-export function Failed({ error, retry, isPage = false }: { error: Error; retry?: () => unknown; isPage?: boolean }) {
+interface FailedProps {
+  error: Error
+  retry?: () => unknown
+  isPage?: boolean
+}
+
+/** What stands where something could not be loaded. To try again does not help an RFC whose connection is not active. */
+export const Failed = (props: FailedProps) =>
+  props.error instanceof Refused && props.error.problem?.code === 'fiscal_entity.not_active' ? (
+    <NotActive isPage={props.isPage ?? false} otherwise={<Sorry {...props} />} />
+  ) : (
+    <Sorry {...props} />
+  )
+
+/** Why it could not, the id of the request, and a way to try again. */
+function Sorry({ error, retry, isPage = false }: FailedProps) {
   const t = useWords(words)
   const id = requestIdOf(error)
   const wait = error instanceof Refused ? error.retryAfterSeconds : null

@@ -38,7 +38,7 @@ async function allAmounts(page: Page): Promise<string[]> {
     await more.click()
     await page.locator('tbody tr').nth(before).waitFor()
   }
-  return (await page.locator('tbody td:last-child').allTextContents()).map(plain)
+  return page.locator('tbody td:last-child data').evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
 }
 
 describe('the steps of the waterfall', () => {
@@ -141,6 +141,30 @@ describe.skipIf(isMissing)(name, () => {
       .toBe(outside!.pagado.retenido_a_terceros)
     await context.close()
   }, 120_000)
+
+  it('an RFC whose CIEC was refused says so on its pages, with the way out, and asks nothing that would be refused', async () => {
+    const { context, page } = await world.enter(browser)
+    const refused = (one: object) => ({ ...one, status: 'invalid_ciec', invalid_reason: 'rejected' })
+    const one = await ask<object>(`/v1/fiscal-entities/${entity}`)
+    await page.route(/\/v1\/fiscal-entities\/[^/?]+$/, (route) => route.fulfill({ json: refused(one) }))
+    await page.route(/\/v1\/fiscal-entities\?/, (route) =>
+      route.fulfill({ json: { data: [refused(one)], has_more: false, next_cursor: null } }),
+    )
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (/^\/v1\/(cfdi|analytics)|^\/v1\/fiscal-entities\/[^/]+\//.test(pathname)) asked.push(pathname)
+    })
+    for (const path of [`/rfcs/${entity}`, '/cfdi', '/cfdi/summary/monthly', '/analytics/vat-position', '/cfdi/risk']) {
+      await page.goto(`${world.service.url}/console${path}?fiscal_entity_id=${entity}`)
+      await page.getByText('El SAT rechazó la CIEC. Hasta que la actualice no puede consultar lo ya descargado; no se borra.').waitFor()
+      expect(await page.getByRole('link', { name: 'Actualizar acceso' }).getAttribute('href')).toContain(
+        `/connect?fiscal_entity_id=${entity}`,
+      )
+    }
+    expect(asked).toEqual([])
+    await context.close()
+  }, 60_000)
 
   it('a month of which nothing is known has no balance, and says so', async () => {
     const { context, page } = await world.enter(browser)

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { decimal, NOTHING } from '../../../format.ts'
 import { PAGES } from '../../../pages.ts'
+import css from './figures.module.css'
 
 const CONTENT = /^\/v1\/fiscal-entities\/[^/]+\/documents\/[^/]+\/content$/
 
@@ -21,15 +22,18 @@ interface Props {
   children?: ComponentChildren
 }
 
+/** Zero in whatever way it is written: it leads to its documents, and calls less. */
+const isNothing = (text: string): boolean => !/[1-9]/.test(text)
+
 /** A figure that leads to its documents, where the API says which they are. */
 export function Drill({ to, label, text, children = text }: Props) {
   const href = pageOf(to)
-  return href && text !== NOTHING ? (
-    <a href={href} aria-label={`${label}: ${text}`} download={CONTENT.test(href) || undefined}>
+  const look = isNothing(text) ? css.nil : undefined
+  if (!href || text === NOTHING) return look && children === text ? <span class={look}>{text}</span> : children
+  return (
+    <a href={href} class={look} aria-label={`${label}: ${text}`} download={CONTENT.test(href) || undefined}>
       {children}
     </a>
-  ) : (
-    children
   )
 }
 

@@ -2,27 +2,31 @@ import { useQuery } from '@tanstack/preact-query'
 import { Link, useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { Cfdi, InsightEntriesPage, InsightEntry } from '../../../api/routes.d.ts'
-import { day, decimal, money, month as monthName } from '../../../format.ts'
+import { count, day, decimal, exact, money, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Call, Panel, Title } from '../../../parts/page.tsx'
+import { Call, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import css from './figures.module.css'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
+import { surfaceOf, useSum } from './sum.ts'
 import { words } from './words.ts'
+
+/** An address may say any text for a month. */
+const sayMonth = (text: string, style: 'short' | 'long' = 'short'): string =>
+  /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? monthName(text, style) : text
 
 /** Each entry names two documents at most, and a search takes a hundred. */
 const PAGE = 50
-/** Of one figure, and not of the page that shows it. */
-const OF_FIGURE = ['figure', 'rfc', 'key', 'month', 'currency']
 /** In the currency of the row. The others are in MXN, but for those in the currency of each document. */
 const OWN_CURRENCY = ['issued_amount', 'received_amount', 'open_receivable', 'open_payable']
-const LEFT_OUT = ['missing_rate', 'dof_rate', 'not_counted']
+const IN_OWN_CURRENCY = ['missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
 
 /** What an address without a figure shows. */
 const FIRST: Record<string, Own> = {
@@ -32,6 +36,10 @@ const FIRST: Record<string, Own> = {
   '/analytics/concepts': { figure: 'total' },
   '/analytics/efos-exposure': { figure: 'total_purchases' },
   '/analytics/fx-exposure': { figure: 'total_sales' },
+  '/analytics/vat-position': { figure: 'cobrado.iva_16' },
+  '/analytics/financing': { figure: 'receivables.outstanding' },
+  '/cfdi/withholdings': { figure: 'isr_por_enterar' },
+  '/cfdi/deductions': { figure: 'unreconciled_payments' },
 }
 
 type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'currency' | 'counterparty'>
@@ -66,10 +74,17 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
       </Link>
     )
   }
-  const shown = ({ uuid, amount }: InsightEntry): string => {
-    if (!LEFT_OUT.includes(figure)) return money(amount, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
-    const known = documents.get(uuid)
-    return known ? money(amount, known.currency) : decimal(amount)
+  const shown = ({ uuid, amount }: InsightEntry) => {
+    const isOwn = IN_OWN_CURRENCY.includes(figure)
+    const known = documents.get(uuid)?.currency
+    if (isOwn && !known) return decimal(amount)
+    const text = isOwn ? money(amount, known) : money(amount, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
+    // Parts can have fractions of cents, which the sum counts.
+    return (
+      <data value={amount} title={/\.\d\d0*$/.test(amount) ? undefined : exact(amount)}>
+        {text}
+      </data>
+    )
   }
   return (
     <Table<InsightEntry>
@@ -92,6 +107,27 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
         { name: t.amount, end: true, cell: (one) => shown(one) },
       ]}
     />
+  )
+}
+
+function Whole({ path, own, isExplained }: { path: string; own: Own; isExplained: boolean }) {
+  const t = useWords(words)
+  const sum = useSum(path, own)
+  const { figure = '', currency } = own
+  if (!sum) return null
+  // A formula is of ISR and says that the one of IVA is alike.
+  const explains = (name: string) => [figure, figure.replace('iva_', 'isr_')].includes(name) || figure.startsWith(`${name}.`)
+  const formulas = Object.entries(sum.formulas).filter(([name]) => isExplained && explains(name))
+  const text = typeof sum.value === 'number' ? count(sum.value) : money(sum.value, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
+  return (
+    <Panel>
+      <Figures figures={[{ name: typeof sum.value === 'number' ? t.documents : t.sum, value: text }]} />
+      {formulas.map(([name, formula]) => (
+        <p key={name}>
+          <small lang="en">{formula}</small>
+        </p>
+      ))}
+    </Panel>
   )
 }
 
@@ -121,28 +157,42 @@ function List({ path, own }: { path: string; own: Own }) {
   )
 }
 
+interface Props {
+  /** What figures are called on the page of the surface. */
+  names?: Record<string, string>
+  /** What else says which figure it is, such as a category. */
+  about?: (own: Own) => readonly (string | undefined)[]
+  /** Whether the formula of the API stands beside the sum. */
+  isExplained?: boolean
+}
+
 /** The documents behind a figure of a surface: `/cfdi/concentration/entries` shows what `GET /v1/cfdi/concentration/entries` answers. */
-export default function Entries() {
+export default function Entries({ names = {}, about, isExplained = false }: Props) {
   const t = useWords(words)
   const [path] = useLocation()
   const { entity, entities, error, refetch, params } = useEntity()
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
   if (!entities) return <Skeleton rows={6} />
   if (!entity) return <Empty isPage title={t.unknownRfc} action={{ label: t.connect, href: '/connect' }} />
+  if (isUnreadable(entity)) return <Unreadable isPage entity={entity} />
   const surface = path.replace(/\/entries$/, '')
   const own: Own = {
     ...(!params.has('figure') && FIRST[surface]),
     ...Object.fromEntries(params),
     fiscal_entity_id: entity.fiscal_entity_id,
   }
-  const back = new URLSearchParams(Object.entries(own).filter(([name]) => !OF_FIGURE.includes(name)))
-  const { figure = '', rfc, key, month, currency } = own
-  const of = [t.figure[figure] ?? figure, rfc, key, currency, month && monthName(month, 'long')]
+  const { figure = '', rfc, key, month, currency, period, from, to } = own
+  const name = names[figure] ?? t.figure[figure] ?? t.entries
+  const when = month ?? period
+  const ends = [from, to].filter((end) => end !== undefined).map((end) => sayMonth(end.slice(0, 7)))
+  const months = when ? [sayMonth(when, 'long')] : [ends.join(' – ')]
+  const of = [...(about?.(own) ?? []), rfc, key, currency, ...months].filter(Boolean)
   return (
     <>
-      <Title text={t.figure[figure] ?? t.entries} lead={`${t.entriesLead} ${[entity.rfc, ...of.slice(1)].filter(Boolean).join(' · ')}`}>
-        <ButtonLink href={`${surface}?${back}`}>{t.back}</ButtonLink>
+      <Title text={[name, ...of].join(' · ')} lead={`${entity.rfc} · ${t.entriesLead}`}>
+        <ButtonLink href={`${surface}?${new URLSearchParams(surfaceOf(surface, own))}`}>{t.back}</ButtonLink>
       </Title>
+      <Whole path={surface} own={own} isExplained={isExplained} />
       <List path={`/v1${path}`} own={own} />
     </>
   )

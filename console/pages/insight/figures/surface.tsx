@@ -3,6 +3,7 @@ import { useWords } from '../../../language.ts'
 import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Call, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import css from './figures.module.css'
 import type { Own } from './read.ts'
 import { words } from './words.ts'
@@ -70,7 +71,9 @@ export function Surface({ title, lead, path, names, otherwise = {}, controls, ch
         )}
         {controls?.(own, change)}
       </div>
-      {entity ? (
+      {entity && isUnreadable(entity) ? (
+        <Unreadable entity={entity} />
+      ) : entity ? (
         <>
           {children(own, change)}
           <Call call={`GET ${path}?${new URLSearchParams(own)}`} />

@@ -3,7 +3,7 @@ import { count, day, decimal, money, month as monthName, NOTHING } from '../../.
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Blacklist } from '../../work/cfdi/badges.tsx'
-import { Drill } from '../surface/drill.tsx'
+import { Drill } from '../figures/drill.tsx'
 import css from '../surface/surface.module.css'
 import type { Kind } from './columns.ts'
 import { words } from './words.ts'

@@ -4,6 +4,7 @@ import { useWords } from '../../../language.ts'
 import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import css from './surface.module.css'
 import { words } from './words.ts'
 
@@ -66,7 +67,7 @@ export function Surface({ title, lead, bar: Bar, actions, children }: Props) {
           <Bar said={said} change={change} />
         </div>
       )}
-      {at ? children(at) : <Empty title={t.unknownRfc} />}
+      {at && isUnreadable(at.entity) ? <Unreadable entity={at.entity} /> : at ? children(at) : <Empty title={t.unknownRfc} />}
     </>
   )
 }

@@ -34,16 +34,6 @@ const es = {
   since: 'Vigente desde',
   confidence: 'Certeza',
   confident: { verified: 'Verificada', from_memory: 'Por verificar', proposed: 'Propuesta' },
-  entries: 'Documentos de una cifra',
-  entriesLead: 'Cada documento con la parte que aporta. Suman la cifra exactamente.',
-  sum: 'Suman',
-  document: 'Documento',
-  appliesTo: 'Aplica a',
-  amount: 'Importe',
-  total: 'Total, en su moneda',
-  back: 'Volver',
-  noEntries: 'Ningún documento suma esta cifra',
-  noEntriesLead: 'La cifra es cero.',
 }
 const en: typeof es = {
   from: 'From',
@@ -81,15 +71,5 @@ const en: typeof es = {
   since: 'In force since',
   confidence: 'How sure it is',
   confident: { verified: 'Verified', from_memory: 'To be verified', proposed: 'Proposed' },
-  entries: 'Documents of a figure',
-  entriesLead: 'Each document with the part that it adds. They add up to the figure exactly.',
-  sum: 'They add up to',
-  document: 'Document',
-  appliesTo: 'Applies to',
-  amount: 'Amount',
-  total: 'Total, in its currency',
-  back: 'Back',
-  noEntries: 'No document is in this figure',
-  noEntriesLead: 'The figure is zero.',
 }
 export const words = { es, en }

@@ -3,7 +3,7 @@ import { count, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Drill } from '../surface/drill.tsx'
+import { Drill } from '../figures/drill.tsx'
 import { words } from './words.ts'
 
 const RATES = ['16', '8', '0', 'exento', 'otras'] as const

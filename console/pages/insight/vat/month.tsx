@@ -4,7 +4,7 @@ import { day, decimal, money, month as monthName, NOTHING } from '../../../forma
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
-import { Drill } from '../surface/drill.tsx'
+import { Drill } from '../figures/drill.tsx'
 import { Formulas } from '../surface/quality.tsx'
 import { stepsOf } from './steps.ts'
 import css from './vat.module.css'

@@ -4,7 +4,7 @@ import { count, money, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Drill } from '../surface/drill.tsx'
+import { Drill } from '../figures/drill.tsx'
 import css from '../surface/surface.module.css'
 import { words } from './words.ts'
 

@@ -13,6 +13,7 @@ import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { Blacklist, Estatus, Payment } from './badges.tsx'
 import css from './cfdi.module.css'
 import { EndOfList } from './endless.tsx'
@@ -179,7 +180,13 @@ export default function CfdiList() {
         </select>
       </div>
       <CfdiFilters filters={filters} set={change} clear={clear} />
-      {entity ? <List fiscal_entity_id={entity.fiscal_entity_id} filters={filters} sort={sort} /> : <Empty title={t.unknownRfc} />}
+      {entity && isUnreadable(entity) ? (
+        <Unreadable entity={entity} />
+      ) : entity ? (
+        <List fiscal_entity_id={entity.fiscal_entity_id} filters={filters} sort={sort} />
+      ) : (
+        <Empty title={t.unknownRfc} />
+      )}
       {isExporting && entity && <Exporting fiscal_entity_id={entity.fiscal_entity_id} filters={filters} close={() => ask(false)} />}
     </>
   )

@@ -9,10 +9,12 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { Drill, rate } from '../../insight/figures/drill.tsx'
 import { useSentence } from '../../insight/sentences/sentences.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
 import css from './financing.module.css'
-import { BUCKETS, Drill, days, rate, Side } from './side.tsx'
+import { BUCKETS, days, Side } from './side.tsx'
 import { words } from './words.ts'
 
 function Debtors({ rows }: { rows: readonly Debtor[] }) {
@@ -231,7 +233,13 @@ export default function FinancingPage() {
           />
         </label>
       </Title>
-      {entity ? <All fiscal_entity_id={entity.fiscal_entity_id} as_of={as_of} /> : <Empty title={t.unknownRfc} />}
+      {entity && isUnreadable(entity) ? (
+        <Unreadable entity={entity} />
+      ) : entity ? (
+        <All fiscal_entity_id={entity.fiscal_entity_id} as_of={as_of} />
+      ) : (
+        <Empty title={t.unknownRfc} />
+      )}
     </>
   )
 }

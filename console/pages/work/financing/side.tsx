@@ -4,6 +4,7 @@ import { count, decimal, money, month as monthName, NOTHING } from '../../../for
 import { useWords } from '../../../language.ts'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { Drill, pageOf, rate } from '../../insight/figures/drill.tsx'
 import css from './financing.module.css'
 import { words } from './words.ts'
 
@@ -12,21 +13,7 @@ type Bucket = keyof Receivables['aging']
 export const BUCKETS: readonly Bucket[] = ['current', 'd1_30', 'd31_60', 'd61_90', 'd90_plus']
 const SERIES = { current: 'good', d1_30: 'wait', d31_60: 'wait', d61_90: 'bad', d90_plus: 'bad' } as const
 
-/** The page of the console with what a figure sums. */
-export const pageOf = (drilldown: string | undefined): string | undefined => drilldown?.replace(/^\/v1/, '/console')
-
-/** A figure that leads to its documents, where the API says which they are. */
-export const Drill = ({ to, label, text }: { to: string | undefined; label: string; text: string }) =>
-  to ? (
-    <a href={pageOf(to)} aria-label={`${label}: ${text}`}>
-      {text}
-    </a>
-  ) : (
-    text
-  )
-
 export const days = (text: string | null): string => (text === null ? NOTHING : decimal(text))
-export const rate = (text: string | null): string => (text === null ? NOTHING : `${decimal(text)} %`)
 
 interface Props {
   name: string

@@ -53,13 +53,6 @@ const es = {
   missingMonths: 'Meses que faltan',
   downloading: 'Meses en camino',
   formulas: 'Cómo se calcula',
-  entries: 'Documentos de una cifra',
-  entriesLead: 'Los documentos que suman la cifra, con su parte.',
-  back: 'Volver',
-  document: 'Documento',
-  appliesTo: 'Aplica a',
-  noEntries: 'Ningún documento suma esta cifra',
-  noEntriesLead: 'La cifra es cero.',
   connectTitle: 'Primero conecte un RFC',
   connectLead: 'Lo que le deben y lo que debe aparece aquí cuando el SAT entrega sus CFDI.',
   connect: 'Conectar un RFC',
@@ -120,16 +113,30 @@ const en: typeof es = {
   missingMonths: 'Missing months',
   downloading: 'Months on their way',
   formulas: 'How it is computed',
-  entries: 'Documents of a figure',
-  entriesLead: 'The documents that the figure sums, with their part.',
-  back: 'Back',
-  document: 'Document',
-  appliesTo: 'Applies to',
-  noEntries: 'No document is in this figure',
-  noEntriesLead: 'The figure is zero.',
   connectTitle: 'Connect an RFC first',
   connectLead: 'What is owed to you and what you owe appears here when SAT delivers its CFDIs.',
   connect: 'Connect an RFC',
   unknownRfc: 'Your organization does not have this RFC',
 }
 export const words = { es, en }
+
+/** What each figure of the entries is called. */
+export function figureNames(t: typeof es): Record<string, string> {
+  const sides = [
+    ['receivables', t.receivables],
+    ['payables', t.payables],
+  ] as const
+  const buckets = Object.entries(t.bucket)
+  return {
+    ...Object.fromEntries(
+      sides.flatMap(([side, name]) => [
+        [`${side}.outstanding`, name],
+        [`${side}.overdue`, `${name}: ${t.overdue.toLowerCase()}`],
+        [`${side}.expected`, `${name}: ${t.expected.toLowerCase()}`],
+        ...buckets.map(([bucket, text]) => [`${side}.aging.${bucket}`, `${name}: ${text.toLowerCase()}`]),
+      ]),
+    ),
+    ...Object.fromEntries(Object.entries(t.reason).map(([reason, text]) => [`pool.${reason}`, `${t.reasons}: ${text.toLowerCase()}`])),
+    'pool.eligible_amount': `${t.pool}: ${t.eligible.toLowerCase()}`,
+  }
+}

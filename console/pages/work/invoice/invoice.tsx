@@ -9,6 +9,7 @@ import { Button } from '../../../parts/button.tsx'
 import { useEntity } from '../../../parts/entity.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
 import { words as listWords } from '../cfdi/words.ts'
@@ -60,12 +61,14 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const [params] = useSearchParams()
   const { entity, entities, error: entitiesError, refetch: again } = useEntity()
   const fiscal_entity_id = params.get('fiscal_entity_id') ?? entity?.fiscal_entity_id ?? ''
+  const isShut = entity !== undefined && isUnreadable(entity)
   const as_of = params.get('as_of')
   const { data, error, refetch } = useQuery({
     queryKey: ['cfdi-one', fiscal_entity_id, uuid, as_of],
-    enabled: fiscal_entity_id !== '' || entities !== undefined,
+    enabled: (entities !== undefined || entitiesError !== null) && !isShut,
     queryFn: () => answer(api.GET('/v1/cfdi/{uuid}', { params: { path: { uuid }, query: { fiscal_entity_id, ...(as_of && { as_of }) } } })),
   })
+  if (isShut) return <Unreadable isPage entity={entity} />
   const failed = error ?? (fiscal_entity_id ? null : entitiesError)
   if (failed && !data) return <Failed isPage error={failed} retry={error ? refetch : again} />
   if (!data) return <Skeleton rows={8} />

@@ -11,6 +11,7 @@ import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
 import css from './months.module.css'
 import { words } from './words.ts'
@@ -187,7 +188,13 @@ export default function Months() {
           choose={(value) => change('direction', value)}
         />
       </div>
-      {entity ? <Summary query={query} /> : <Empty title={t.unknownRfc} />}
+      {entity && isUnreadable(entity) ? (
+        <Unreadable entity={entity} />
+      ) : entity ? (
+        <Summary query={query} />
+      ) : (
+        <Empty title={t.unknownRfc} />
+      )}
     </>
   )
 }

@@ -1,10 +1,13 @@
 import { useQuery } from '@tanstack/preact-query'
 import { answer, api } from '../../../api/client.ts'
+import { billingQuery } from '../../../api/queries.ts'
+import { standingsQuery } from '../../../api/standings.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { useRemembered } from '../../../parts/entity.tsx'
 import { Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Skeleton } from '../../../parts/states.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { Changes } from './changes.tsx'
 import { Coverage } from './coverage.tsx'
 import { Documents } from './documents.tsx'
@@ -16,28 +19,41 @@ import { words } from './words.ts'
 
 export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: string }) {
   const t = useWords(words)
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch, isFetchedAfterMount, dataUpdatedAt } = useQuery({
     queryKey: ['fiscal-entity', fiscal_entity_id],
+    // What was known before may be active still, and all that it has would be refused.
+    staleTime: 0,
     queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path: { fiscal_entity_id } } })),
   })
   useRemembered(data?.fiscal_entity_id)
+  const { data: standings, dataUpdatedAt: standingsAt } = useQuery(standingsQuery)
+  const { data: billing } = useQuery(billingQuery)
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
-  const isReadable = data.status === 'active'
+  // It can lose its login while somebody looks.
+  const now = standings?.find(({ entity }) => entity.fiscal_entity_id === fiscal_entity_id)?.entity
+  const entity = now && standingsAt > dataUpdatedAt ? now : data
+  const isPausedForDebt = entity.status === 'paused' && billing?.state === 'suspended'
+  const isReadable = entity.status === 'active' || isPausedForDebt
   return (
     <>
       <Title text={data.rfc} lead={data.name}>
-        <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
-          {t.cfdi}
-        </ButtonLink>
-        <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`} needs="admin">
-          {t.login}
-        </ButtonLink>
-        <Changes entity={data} />
+        {isReadable && (
+          <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
+            {t.cfdi}
+          </ButtonLink>
+        )}
+        {!isUnreadable(entity) && (
+          <ButtonLink href={`/connect?fiscal_entity_id=${fiscal_entity_id}`} needs="admin">
+            {t.login}
+          </ButtonLink>
+        )}
+        <Changes entity={entity} />
       </Title>
-      <Head entity={data} />
-      <Windows entity={data} />
-      {isReadable && (
+      <Head entity={entity} />
+      {!isReadable && <Unreadable entity={entity} isRemedied={entity.status === 'paused'} />}
+      <Windows entity={entity} />
+      {isReadable && isFetchedAfterMount && (
         <>
           <Panel title={t.coverage} lead={t.coverageLead}>
             <Coverage fiscal_entity_id={fiscal_entity_id} />

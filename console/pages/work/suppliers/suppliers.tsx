@@ -10,6 +10,7 @@ import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
 import { Blacklist, useListed } from '../cfdi/badges.tsx'
 import css from './suppliers.module.css'
@@ -229,7 +230,13 @@ export default function Suppliers() {
           ))}
         </select>
       </Title>
-      {entity ? <Report fiscal_entity_id={entity.fiscal_entity_id} months={Number(months)} /> : <Empty title={t.unknownRfc} />}
+      {entity && isUnreadable(entity) ? (
+        <Unreadable entity={entity} />
+      ) : entity ? (
+        <Report fiscal_entity_id={entity.fiscal_entity_id} months={Number(months)} />
+      ) : (
+        <Empty title={t.unknownRfc} />
+      )}
     </>
   )
 }
