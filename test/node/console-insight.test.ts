@@ -144,6 +144,8 @@ describe.skipIf(isMissing)(name, () => {
 
   it('an RFC whose CIEC was refused says so on its pages, with the way out, and asks nothing that would be refused', async () => {
     const { context, page } = await world.enter(browser)
+    // The page that the link opened asks about an active RFC.
+    await page.goto('about:blank')
     const refused = (one: object) => ({ ...one, status: 'invalid_ciec', invalid_reason: 'rejected' })
     const one = await ask<object>(`/v1/fiscal-entities/${entity}`)
     await page.route(/\/v1\/fiscal-entities\/[^/?]+$/, (route) => route.fulfill({ json: refused(one) }))
