@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
-import { openBrowser, settle } from './browser.ts'
+import { followLink, openBrowser, settle } from './browser.ts'
 import { Customer, type Sync } from './customer.ts'
 import { placeOf, Service } from './service.ts'
 import { ROOT } from './wrangler.ts'
@@ -87,7 +87,7 @@ try {
   const page = await context.newPage()
   const { url } = await customer.ask<{ url: string }>('POST', '/console/links')
   mkdirSync(FOLDER, { recursive: true })
-  await page.goto(url)
+  await followLink(page, url)
   await page
     .locator('[data-rfc]')
     .nth(FINISHED.length + 2)
