@@ -19,7 +19,8 @@ export const REFUSED: Record<string, { reason: RegExp; refused: string[] }> = {
     refused: [`https://example.com/${'x'.repeat(2_029)}`, `https://${'é'.repeat(3_000)}`, `http://127.0.0.1/?${' '.repeat(2_048)}`],
   },
   space: {
-    reason: /white space or control/,
+    // U+0000 is refused in any text of a request.
+    reason: /white space or control|U\+0000/,
     refused: [
       ' https://example.com/',
       'https://example.com/ ',
