@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, findings, openBrowser } from '../../scripts/browser.ts'
+import { chromiumPath, findings, followLink, openBrowser } from '../../scripts/browser.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
 
@@ -226,8 +226,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     const link = await fetch(`${world.service.url}/console/links`, { method: 'POST', headers: { authorization } })
     const context = await browser.newContext({ locale: 'es-MX' })
     const page = await context.newPage()
-    await page.goto(((await link.json()) as { url: string }).url)
-    await page.locator('#menu').waitFor({ state: 'attached' })
+    await followLink(page, ((await link.json()) as { url: string }).url)
     const asked: string[] = []
     page.on('request', (request) => request.method() !== 'GET' && asked.push(request.url()))
     const [extractor] = await world.customer.ask<{ extractor_id: string }[]>('GET', '/v1/extractors')
