@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { LIMITS } from '../../src/exports/making/limits.ts'
 import { workOnExport } from '../../src/exports/making/work.ts'
 import { systemOf } from '../../src/platform/context.ts'
+import { centralDayOf } from '../../src/platform/time/months.ts'
 import { api } from '../support/client.ts'
 import { runs } from '../support/fuzz.ts'
 import { type Cost, costOf } from '../support/meter.ts'
@@ -34,8 +35,8 @@ beforeAll(async () => {
   fiscal_entity_id = (await connect(owner)).fiscal_entity_id
   await api(owner, 'POST', `/v1/fiscal-entities/${fiscal_entity_id}/extractions`, {
     ...{ data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received'] },
-    from: new Date(Date.now() - 45 * 86_400_000).toISOString().slice(0, 10),
-    to: new Date().toISOString().slice(0, 10),
+    from: centralDayOf(Date.now() - 45 * 86_400_000),
+    to: centralDayOf(Date.now()),
   })
   await synced(owner, fiscal_entity_id)
   const { entity } = (await env.DB.prepare('select entity from connections where fiscal_entity_id = ?')

@@ -157,7 +157,8 @@ describe.skipIf(!here)('answers', () => {
     }
     const written: Uint8Array[] = []
     const answer = await readPackage(parts(), async (part) => {
-      written.push(part)
+      // Its buffer is filled again when this returns.
+      written.push(part.slice())
     })
     return { ...answer, bytes: new Uint8Array(Buffer.concat(written)) }
   }

@@ -3,6 +3,7 @@ import { vi } from 'vitest'
 import { newKeyPair } from '../../src/identity/credentials/key.ts'
 import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant.ts'
+import { centralDayOf } from '../../src/platform/time/months.ts'
 import { SAMPLES } from '../../src/webhooks/catalog/samples.ts'
 import { insertEvents } from '../../src/webhooks/events/store.ts'
 import { efirmaOf, numberOf } from '../taxpayers/support/efirmas.ts'
@@ -85,7 +86,7 @@ const openJob = async (side: Side): Promise<Given> => {
   // Bodies that other tests sent may have left no seat: then a job of that RFC is as good as ended.
   const fiscal_entity_id = body.fiscal_entity_id ?? side.fiscal_entity_id
   const path = `/v1/fiscal-entities/${fiscal_entity_id}`
-  const today = new Date().toISOString().slice(0, 10)
+  const today = centralDayOf(Date.now())
   await api(callers.owner, 'POST', `${path}/extractions`, { data_source_keys: ['sat_cfdi_issued'], from: today, to: today })
   const { data } = (await api(callers.owner, 'GET', `${path}/sync-jobs`)).body
   const { job_id } = data.find((job: { data_source_key: string }) => job.data_source_key === 'sat_cfdi_issued')

@@ -36,8 +36,8 @@ export function unconfigured(text: string): string {
   return local! + withoutHosts(test!) + withoutBilling(withoutHosts(live!))
 }
 
-/** Other tests write configurations for wrangler, and rename them, while files are copied. */
-export const isKept = (path: string): boolean => !/\/wrangler\.json[^/]*$/.test(path)
+/** Other tests write configurations for wrangler, and wrangler its own files beside them, while files are copied. */
+export const isKept = (path: string): boolean => !/\/wrangler\.json[^/]*$|\/\.wrangler$/.test(path)
 
 /** A fresh clone of this repository in a folder of its own, after `npm ci`. */
 export class Clone {
