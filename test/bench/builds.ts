@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { writeSurfaces } from '../../scripts/configurations.ts'
 import { CONFIG } from './bindings.ts'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
@@ -16,7 +17,7 @@ const dryRun = (outdir: string, more: readonly string[]) =>
     [join(require.resolve('wrangler/package.json'), '..', 'bin', 'wrangler.js'), 'deploy', '--dry-run', '--outdir', outdir, ...more],
     {
       cwd: ROOT,
-      env: { ...process.env, WRANGLER_SEND_METRICS: 'false' },
+      env: { ...process.env, WRANGLER_SEND_METRICS: 'false', PREPARED: '1' },
     },
   )
 
@@ -27,8 +28,9 @@ export async function buildService(folder: string): Promise<string> {
 }
 
 /** Bundles a Worker that the service is bound to. */
-export async function buildBeside(folder: string, name: 'pdf' | 'destinations'): Promise<string> {
-  await dryRun(join(folder, name), ['--config', join(ROOT, name, 'wrangler.toml'), '--env', ''])
+export async function buildBeside(folder: string, name: 'pdf' | 'destinations' | 'surfaces'): Promise<string> {
+  const config = name === 'surfaces' ? writeSurfaces() : join(ROOT, name, 'wrangler.toml')
+  await dryRun(join(folder, name), ['--config', config, '--env', ''])
   return join(folder, name, 'worker.js')
 }
 

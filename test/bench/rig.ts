@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, serviceWith } from './bindings.ts'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, SURFACES, serviceWith } from './bindings.ts'
 import { buildBeside, buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
@@ -75,7 +75,10 @@ async function workersIn(folder: string, around: string | undefined, variables: 
       bindings: ['(name = "DATABASES", durableObjectNamespace = "Database")', '(name = "DISK", service = "disk")'],
     },
     ...(around === undefined
-      ? { work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] } }
+      ? {
+          work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] },
+          surfaces: { file: await buildBeside(folder, 'surfaces'), classes: [], bindings: SURFACES },
+        }
       : {
           outside: {
             file: other,
