@@ -116,8 +116,11 @@ async function goOn(system: System, row: ExportRow, maker: Maker, limits: Export
     const isSteppedOn = () => maker.phase === 'reading' && maker.parts === parts && maker.documents - documents < limits.commit
     const isAllowed = () => system.budget.allows(STEP_STATEMENTS) && maker.objects < limits.objects
     if (!isAllowed()) return true
-    do await maker.step()
-    while (isSteppedOn() && isAllowed())
+    do {
+      // Yields between steps: the local runtime answers no other request while a handler never waits.
+      await scheduler.wait(1)
+      await maker.step()
+    } while (isSteppedOn() && isAllowed())
     await save(system, row, maker)
   }
   await complete(system, row, maker)
