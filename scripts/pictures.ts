@@ -14,16 +14,17 @@ import { ROOT } from './wrangler.ts'
 
 const FOLDER = join(ROOT, 'docs/pictures')
 const VIEWPORT = { width: 1280, height: 860 }
+/** The whole menu is to be seen, without scrolling. */
+const MENU_HEIGHT = `(() => { const menu = document.getElementById('menu'); return innerHeight - menu.clientHeight + menu.scrollHeight })()`
 const MOST_BYTES = 60 * 1024
 /** From the best quality on, until a picture is small enough. */
 const QUALITIES = [90, 80, 70, 60, 50]
 const WITHIN_MS = 5 * 60_000
 
 /** RFCs of the authority's own examples, with the CIEC that decides what the sandbox does. */
-const FINISHED = ['DEM050101AB9', 'XIA190128J61'] as const
+const FINISHED = ['DEM050101AB9', 'XIA190128J61', 'EKU9003173C9'] as const
 const REFUSED = 'CACX7605101P8'
 const WAITING = { rfc: 'MISC491214B86', ciec: 'unavailable1' }
-const MOVING = { rfc: 'EKU9003173C9', ciec: 'slow6' }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + WITHIN_MS; !(await holds()); await sleep(250))
@@ -50,13 +51,12 @@ async function furnish(url: string): Promise<{ customer: Customer; invoice: stri
     const { status } = await customer.ask<{ status: string }>('GET', `/v1/fiscal-entities/${refused}`)
     return status === 'invalid_ciec'
   })
-  // As long as some of them run, the others are not said to wait.
+  // What is half done would be out of date in a picture, and as long as some run, the others are not said to wait.
   await until(
     'The end of what runs',
     async () => (await customer.sync(waiting)).jobs.running + (await customer.sync(waiting)).jobs.queued === 0,
   )
-  const moving = await connect(MOVING)
-  await until('The beginning of a download', async () => (await customer.sync(moving)).percent >= 30)
+  for (const id of finished) await until('A download', async () => isDone(await customer.sync(id)))
   const query = `fiscal_entity_id=${finished[0]}&direction=issued&tipo_comprobante=I&payment_status=partially_paid&limit=1`
   const { data } = await customer.ask<{ data: { uuid: string }[] }>('GET', `/v1/cfdi?${query}`)
   return { customer, invoice: `/cfdi/${data[0]!.uuid}?fiscal_entity_id=${finished[0]}` }
@@ -90,8 +90,9 @@ try {
   await followLink(page, url)
   await page
     .locator('[data-rfc]')
-    .nth(FINISHED.length + 2)
+    .nth(FINISHED.length + 1)
     .waitFor()
+  await page.setViewportSize({ ...VIEWPORT, height: await page.evaluate<number>(MENU_HEIGHT) })
   await settle(page)
   await take(context, page, 'console-rfcs')
   await page.goto(`${place.url}/console${invoice}`)

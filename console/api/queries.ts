@@ -70,6 +70,9 @@ export const entitiesQuery = queryOptions({
 
 export const billingQuery = queryOptions({ queryKey: ['billing'], queryFn: () => answer(api.GET('/v1/billing')) })
 
+/** What is used of each limit of the plan. It is asked for again with the former. */
+export const usageQuery = queryOptions({ queryKey: ['billing', 'usage'], queryFn: () => answer(api.GET('/v1/billing/usage')) })
+
 /**
  * A change: `const send = useSend((input, headers) => answer(api.POST('/v1/…', { body: input, headers })), ['what-it-changes'])`. It has one
  * Idempotency-Key until it succeeds, so that nothing happens twice. Afterwards the queries with these first members are asked again.

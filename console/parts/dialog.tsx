@@ -11,13 +11,19 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   const t = useWords(words)
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
+  const isGone = useRef(false)
   useEffect(() => {
     const own = dialog.current
     own?.showModal()
-    return () => own?.close()
+    return () => {
+      isGone.current = true
+      own?.close()
+    }
   }, [])
+  // Its end is told a moment later, when another page may be open already.
+  const closed = () => isGone.current || close()
   return (
-    <dialog ref={dialog} class={css.dialog} aria-labelledby={id} onClose={close} onCancel={close}>
+    <dialog ref={dialog} class={css.dialog} aria-labelledby={id} onClose={closed} onCancel={close}>
       <header>
         <h2 id={id}>{title}</h2>
         <IconButton label={t.close} onClick={close}>

@@ -69,5 +69,15 @@ export const SyncJob = z
   .meta({ id: 'SyncJob' })
 export type SyncJob = z.infer<typeof SyncJob>
 
+/** A job without what it brought. */
+export const JobState = SyncJob.omit({
+  created_count: true,
+  updated_count: true,
+  cancelled_count: true,
+  rejected_count: true,
+  rejected_files: true,
+})
+export type JobState = z.infer<typeof JobState>
+
 export const SyncJobQuery = z.strictObject({ ...Paging, status: z.enum(JOB_STATUSES).optional() })
 export type SyncJobQuery = z.infer<typeof SyncJobQuery>

@@ -6,7 +6,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { shownJobId } from '../visibility/job-id.ts'
 import { NOTHING, shows, type Window, windowsOf } from '../visibility/window.ts'
-import type { SyncJob, SyncJobQuery } from './contract.ts'
+import type { JobState, SyncJob, SyncJobQuery } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobsOfOrganization } from './progress-store.ts'
 
@@ -25,11 +25,14 @@ function rejectedFiles({ rejected_files, finished_at }: JobRow, window: Window):
     .filter(({ fecha, issued_at }) => fecha === undefined || shows(window, { fecha, issued_at }))
     .map(({ name, line, code }) => ({ name, line, code }))
 }
-/** What is shown of a job that has not ended when the connection ceases to be active: it waits for a login, whatever it does for others. */
-const WAITING = { attempts: 0, rejected_count: 0, error_class: 'invalid_credentials', started_at: null } as const
 
-/** A job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
-async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts, window: Window): Promise<SyncJob> {
+/** What is shown of a job that has not ended when the connection ceases to be active: it waits for a login, whatever it does for others. */
+export const WAITING = { attempts: 0, rejected_count: 0, error_class: 'invalid_credentials', started_at: null } as const
+
+type StateRow = Omit<JobRow, 'rejected_count' | 'rejected_files' | 'first_run'>
+
+/** The state of a job as the organization may know it: nothing of it is from before its own run that created or joined the job. */
+export async function viewState(ctx: Ctx, fiscal_entity_id: string, row: StateRow): Promise<JobState> {
   const since = (milliseconds: number | null) => iso(milliseconds === null ? null : Math.max(milliseconds, row.requested_at))
   const attempts = Math.max(0, row.attempts - row.attempts_before)
   // A login is refused after the run: joining a job that waits for a login ends the wait.
@@ -45,11 +48,6 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     period: row.month || null,
     status: row.status,
     attempts,
-    created_count: counts.created_count,
-    updated_count: counts.updated_count,
-    cancelled_count: counts.cancelled_count,
-    rejected_count: window.isEmpty ? 0 : row.rejected_count,
-    rejected_files: rejectedFiles(row, window),
     error_class,
     last_code: error_class === null ? null : errorInWords(error_class),
     next_attempt_at: isWaiting && row.wait_until !== null && row.wait_until > ctx.now.getTime() ? iso(next) : null,
@@ -58,6 +56,15 @@ async function view(ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
     finished_at: since(row.finished_at),
   }
 }
+
+const view = async (ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, counts: JobCounts, window: Window): Promise<SyncJob> => ({
+  ...(await viewState(ctx, fiscal_entity_id, row)),
+  created_count: counts.created_count,
+  updated_count: counts.updated_count,
+  cancelled_count: counts.cancelled_count,
+  rejected_count: window.isEmpty ? 0 : row.rejected_count,
+  rejected_files: rejectedFiles(row, window),
+})
 
 /**
  * Whether the connection was active when the job began, like the counts of its event (webhooks/relay/sync-counts.ts). What is downloaded

@@ -267,7 +267,12 @@ export const latestCeilings = async (db: Database, entities: readonly number[]):
 /** The RFCs that an organization is connected to, or the one of a fiscal entity. */
 export const connectionsOfOrganization = (db: Database, organization_id: string, fiscal_entity_id: string | null) =>
   db
-    .select({ entity: connections.entity, shard: connections.shard, state: connections.state })
+    .select({
+      entity: connections.entity,
+      fiscal_entity_id: connections.fiscal_entity_id,
+      shard: connections.shard,
+      state: connections.state,
+    })
     .from(connections)
     .where(
       and(

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { Temporal } from 'temporal-polyfill'
 import { expect, it } from 'vitest'
 import { dayIn, endOfDay, startOfDay } from '../../console/pages/account/days.ts'
+import { monthExportOf } from '../../console/pages/work/cfdi/month-export.ts'
 
 const ZONES = ['America/Mexico_City', 'America/Tijuana', 'America/Havana', 'Europe/Madrid', 'Asia/Kolkata', 'Pacific/Apia', 'UTC']
 const days = fc
@@ -34,4 +35,15 @@ it('an instant is on the day that the clocks of the zone show', () => {
     ),
   )
   expect(dayIn('soon', 'UTC')).toBe('')
+})
+
+it('the export of a month is of all its days', () => {
+  const daysOf = (month: string) => {
+    const params = new URL(monthExportOf('fe_1', month, 'issued'), 'https://console.invalid').searchParams
+    return [params.get('issued_from'), params.get('issued_to')]
+  }
+  expect(daysOf('2026-10')).toEqual(['2026-10-01', '2026-10-31'])
+  expect(daysOf('2026-12')).toEqual(['2026-12-01', '2026-12-31'])
+  expect(daysOf('2024-02')).toEqual(['2024-02-01', '2024-02-29'])
+  expect(monthExportOf('fe_1', '2026-02')).toBe('/cfdi?fiscal_entity_id=fe_1&issued_from=2026-02-01&issued_to=2026-02-28&export=1')
 })

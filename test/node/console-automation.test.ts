@@ -69,6 +69,9 @@ describe.skipIf(isMissing)('automation in the console', () => {
     const { context, page, complaints } = await world.enter(browser)
     await page.goto(at('/extractors/new'))
     await page.getByText('Si guarda esto').waitFor()
+    // The trial has places for two extractors, which is said before anything is typed.
+    await page.getByText('Usa 2 de 2 extractores de su plan: no cabe otro.').waitFor()
+    expect(await page.getByRole('link', { name: 'Borre un extractor' }).getAttribute('href')).toBe('/console/extractors')
     const told = page.waitForResponse(
       (response) => response.url().endsWith('/preview') && response.request().postDataJSON().scope === 'full_history',
     )
@@ -95,7 +98,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.getByLabel('Cuántos meses').fill('6')
     await page.getByLabel('Nombre').fill('Semestral')
     await page.getByRole('button', { name: 'Crear extractor' }).click()
-    // The trial has places for two extractors, and nothing was saved meanwhile.
+    // Nothing was saved meanwhile.
     await page
       .getByRole('alert')
       .getByText(/req_[0-9a-f]{32}/)
@@ -119,6 +122,15 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.getByRole('link', { name: 'Seguir la corrida' }).click()
     await page.getByRole('heading', { level: 1, name: /^Corrida del/ }).waitFor()
     await page.getByText('Completa').waitFor({ timeout: 60_000 })
+    // Each of its downloads stands there, and those that failed are none.
+    const { data: jobs } = await world.customer.ask<{ data: unknown[] }>('GET', `/v1/runs/${page.url().split('/').at(-1)}/jobs?limit=25`)
+    await page
+      .getByRole('region', { name: 'Una por una' })
+      .getByText('Lista')
+      .nth(jobs.length - 1)
+      .waitFor({ timeout: 40_000 })
+    await page.getByLabel('Estado').selectOption('failed')
+    await page.getByText('Ninguna descarga está así').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   }, 180_000)
@@ -174,16 +186,22 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await page.getByRole('button', { name: 'Enviar prueba', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Enviar', exact: true }).click()
     await page.locator('summary', { hasText: 'webhook.test' }).getByText('Falló').waitFor({ timeout: 30_000 })
+    listener.status = 503
+    await page.getByRole('button', { name: 'Enviar prueba', exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Enviar', exact: true }).click()
+    await page.getByRole('img', { name: 'Intentos: 503' }).waitFor({ timeout: 30_000 })
+    // The receiver is back: one step sends again what failed and what waits.
     listener.status = 200
-    await page.getByRole('button', { name: 'Reenviar desde…' }).click()
-    await page.getByLabel(/^Desde/).fill('2026-01-01T00:00')
-    await page.getByLabel(/^Fallidos/).check()
+    await page.getByRole('button', { name: 'Reenviar lo que no llegó…' }).click()
+    expect(await findings(page)).toEqual([])
     await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
-    await page.getByText('Entregas nuevas: 1.').waitFor()
+    await page.getByText('Entregas nuevas: 1. Pendientes que se envían ahora: 1.').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reenviar' }).click()
+    await page.getByText('Desde entonces no hay nada que reenviar.').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Cerrar' }).last().click()
     await page.getByLabel('Estado').selectOption('delivered')
     await page.waitForURL(/status=delivered/)
-    await page.locator('summary', { hasText: 'webhook.test' }).waitFor({ timeout: 30_000 })
+    await page.locator('summary', { hasText: 'webhook.test' }).nth(1).waitFor({ timeout: 30_000 })
 
     await page.getByRole('button', { name: 'Rotar el secreto' }).click()
     await page.getByRole('button', { name: 'Crear el siguiente secreto' }).click()
@@ -234,7 +252,11 @@ describe.skipIf(isMissing)('automation in the console', () => {
       ['/extractors', 'Diario', ['Nuevo extractor']],
       [`/extractors/${extractor!.extractor_id}`, 'Calendario', ['Guardar cambios', 'Correr ahora', 'Pausar', 'Borrar']],
       ['/runs', 'Completa', ['Descargar un periodo']],
-      [`/webhooks/${world.ids['webhook_id']}`, 'Contabilidad', ['Enviar prueba', 'Cambiar', 'Rotar el secreto', 'Reenviar desde…']],
+      [
+        `/webhooks/${world.ids['webhook_id']}`,
+        'Contabilidad',
+        ['Enviar prueba', 'Cambiar', 'Rotar el secreto', 'Reenviar lo que no llegó…'],
+      ],
       [`/storage/${world.ids['connector_id']}`, 'Archivo', ['Probar', 'Copiar lo que ya hay', 'Cambiar', 'Borrar']],
     ] as const) {
       await page.goto(at(path))

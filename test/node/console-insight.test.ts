@@ -216,6 +216,85 @@ describe.skipIf(isMissing)(name, () => {
     await context.close()
   }, 120_000)
 
+  it('from a month to its export in one click, and on from a list without a match; codes have their names', async () => {
+    const { context, page } = await open('/cfdi/summary/monthly')
+    await page
+      .getByRole('link', { name: /^Exportar los CFDI de .*, Recibidos$/ })
+      .first()
+      .click()
+    await page.getByRole('dialog').getByRole('heading', { name: 'Exportar' }).waitFor()
+    const filters = Object.fromEntries(new URL(page.url()).searchParams)
+    const { issued_from, issued_to } = filters as { issued_from: string; issued_to: string }
+    expect([filters['direction'], issued_from, issued_from.slice(0, 7)]).toEqual([
+      'received',
+      `${issued_to.slice(0, 7)}-01`,
+      issued_to.slice(0, 7),
+    ])
+    await page.getByText(`Emitido desde: ${issued_from} · Emitido hasta: ${issued_to}`).waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Comenzar' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Exportaciones' }).waitFor()
+    const { data } = await ask<{ data: { filters: object; fiscal_entity_id: string }[] }>('/v1/exports')
+    expect(data[0]).toMatchObject({ fiscal_entity_id: entity, filters: { direction: 'received', issued_from, issued_to } })
+
+    await page.goto(`${world.service.url}/console/analytics/vat-position?fiscal_entity_id=${entity}`)
+    await page.getByRole('link', { name: 'Exportar los CFDI del mes' }).click()
+    await page.getByText(/^Emitido desde: /).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).searchParams.has('export')).toBe(false)
+
+    await page.goto(`${world.service.url}/console/cfdi?fiscal_entity_id=${entity}&forma_pago=30&tipo_relacion=04,77&q=nadie`)
+    await page.getByText('Ningún CFDI coincide').waitFor()
+    for (const chip of ['30 – Aplicación de anticipos', '04 – Sustitución de CFDI previos, 77'])
+      await page.getByRole('group', { name: 'Filtros' }).getByText(chip).first().waitFor()
+    await page.getByRole('button', { name: 'Exportar todo lo de este RFC' }).click()
+    await page.getByText('Sin filtros: se exportan todos los documentos de este RFC.').waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Quitar los filtros' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    expect(Object.keys(Object.fromEntries(new URL(page.url()).searchParams))).toEqual(['fiscal_entity_id'])
+    await context.close()
+  }, 60_000)
+
+  it('the tax mailbox: the nearest deadline first, what nobody opened in time is said, and its letter can be had', async () => {
+    const { context, page } = await world.enter(browser)
+    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+    const one = (title: string, more: object) => ({
+      ...{ notification_id: `ntf_${title}`, kind: 'requerimiento', title, authority: 'SAT', document_number: null, sent_at: day(-3) },
+      ...{ open_deadline: null, deadline_basis: 'published', effective_at: null, opened_at: null, days_left: null },
+      ...{ severity: 'warning', has_document: true, document_kind: 'oficio', ...more },
+    })
+    const open = (title: string, days: number) =>
+      one(title, { status: 'pending', open_deadline: day(days).slice(0, 10), effective_at: day(days + 1), days_left: days })
+    const over = one('Tres', { status: 'notified_by_expiry', severity: 'critical', effective_at: '2026-01-15T06:00:00.000Z' })
+    await page.route('**/buzon/notifications?*', (route) => {
+      const isOpen = route.request().url().includes('status=pending')
+      const data = isOpen ? [open('Dos', 5), open('Uno', 2)] : [open('Dos', 5), over, open('Uno', 2)]
+      return route.fulfill({ json: { data, has_more: false, next_cursor: null } })
+    })
+    let asked = 0
+    await page.route('**/buzon/document?*', (route) => {
+      asked += 1
+      return asked === 1
+        ? route.fulfill({ status: 202, headers: { 'retry-after': '0' }, json: { status: 'fetching', retry_after_seconds: 0 } })
+        : route.fulfill({
+            contentType: 'application/pdf',
+            headers: { 'content-disposition': 'attachment; filename="oficio.pdf"' },
+            body: '%PDF-',
+          })
+    })
+    await page.goto(`${world.service.url}/console/rfcs/${entity}`)
+    const panel = page.locator('section', { has: page.getByRole('heading', { name: 'Buzón tributario' }) })
+    await panel.getByText('Tres').waitFor()
+    expect(await panel.locator('li b').allTextContents()).toEqual(['Uno', 'Dos', 'Tres'])
+    await panel.getByText('quedan 2 días hábiles').waitFor()
+    await panel.getByText('Nadie la abrió a tiempo: se da por notificada desde el 15 ene 2026').waitFor()
+    expect(await panel.getByRole('button').count()).toBe(1)
+    await panel.getByRole('button', { name: 'Descargar el oficio: Tres' }).click()
+    await expect.poll(() => asked).toBeGreaterThan(1)
+    await context.close()
+  }, 60_000)
+
   it('reports: bounded, being made, read, and downloaded as the API’s table', async () => {
     const { context, page } = await open('/reports')
     await page.getByRole('link', { name: 'DIOT' }).click()

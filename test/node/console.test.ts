@@ -32,6 +32,7 @@ describe.skipIf(isMissing)(name, () => {
         await page.goto(world.addressOf(path))
         await settle(page)
         const found = [...complaints.splice(0), ...(await findings(page))]
+        if ((await page.getByText('Esto mismo por la API:').count()) === 0) found.push('names no call of the API')
         const isWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
         wrong.push(...[...found, ...(isWide ? ['scrolls sideways'] : [])].map((one) => `${path}: ${one}`))
       }

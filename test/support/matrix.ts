@@ -398,6 +398,7 @@ export const ROWS: Record<string, Row> = {
   'PATCH /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 200, given: freshDraft, json: () => ({ name: 'Cliente' }) },
   'DELETE /v1/fiscal-entities/:fiscal_entity_id': { may: WRITERS, answers: 204, given: freshDraft },
   'GET /v1/runs/:run_id': { may: ALL, answers: 200, given: oneRun },
+  'GET /v1/runs/:run_id/jobs': { may: ALL, answers: 200, given: oneRun },
   'POST /v1/runs/:run_id/cancel': { may: WRITERS, answers: 200, given: oneRun },
   'POST /v1/fiscal-entities/:fiscal_entity_id/extractions': {
     may: WRITERS,

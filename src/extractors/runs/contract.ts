@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { JobState, SyncJobQuery } from '../../downloads/contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../../platform/http/shapes.ts'
 import { RUN_TRIGGERS } from './tables.ts'
 
@@ -105,6 +106,17 @@ export const RunProgress = z
   })
   .meta({ id: 'RunProgress' })
 export type RunProgress = z.infer<typeof RunProgress>
+
+export const RunJob = JobState.extend({ fiscal_entity_id: Id('fe') }).meta({
+  id: 'RunJob',
+  description: doc(
+    'A download that a run asked for, as `GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs` shows it with what it brought.',
+  ),
+})
+export type RunJob = z.infer<typeof RunJob>
+
+export const RunJobQuery = SyncJobQuery
+export type RunJobQuery = z.infer<typeof RunJobQuery>
 
 export const CancelledRun = RunProgress.extend({
   withdrawn_jobs: counted(doc('Number of downloads that were withdrawn.')),

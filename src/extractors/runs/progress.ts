@@ -1,9 +1,10 @@
+import { type RunJobPlace, readRunJobs } from '../../downloads/states/run-jobs.ts'
 import { listRunsOf, type RunGroup, readRunGroups } from '../../downloads/states/states.ts'
 import { notFound } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { openCursor, type Page, paginate } from '../../platform/paging/cursor.ts'
 import { connectionsOfOrganization } from '../../taxpayers/taxpayers.ts'
-import type { RunProgress, RunQuery } from './contract.ts'
+import type { RunJob, RunJobQuery, RunProgress, RunQuery } from './contract.ts'
 import { viewRun } from './history.ts'
 import { findRuns, type RunRow } from './store.ts'
 
@@ -27,13 +28,36 @@ function view(row: RunRow, groups: readonly RunGroup[]): RunProgress {
   }
 }
 
-/** Returns a run of the organization with the jobs of all RFCs that it covers. Throws Failure 404 run.not_found. */
-export async function getRun(ctx: Ctx, run_id: string): Promise<RunProgress> {
+async function requireRun(ctx: Ctx, run_id: string): Promise<RunRow> {
   const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
   if (!row) throw notFound('run')
+  return row
+}
+
+/** Returns a run of the organization with the jobs of all RFCs that it covers. Throws Failure 404 run.not_found. */
+export async function getRun(ctx: Ctx, run_id: string): Promise<RunProgress> {
+  const row = await requireRun(ctx, run_id)
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
   const asked = rfcs.map(({ entity, shard, state }) => ({ entity, shard, isActive: state === 'active' }))
   return view(row, await readRunGroups(ctx.settings.ledgers, ctx.organization.id, asked, [run_id]))
+}
+
+/** Returns a page of the jobs of a run, of all RFCs that it covers. Throws Failure 404 run.not_found. */
+export async function listRunJobs(ctx: Ctx, run_id: string, query: RunJobQuery): Promise<Page<RunJob>> {
+  const { fiscal_entity_id } = await requireRun(ctx, run_id)
+  const scope = { list: `run_jobs:${run_id}`, filters: query }
+  const after = ((await openCursor(ctx, scope, query.cursor)) as RunJobPlace | undefined) ?? null
+  const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, fiscal_entity_id)
+  const asked = rfcs.map(({ state, ...rfc }) => ({ ...rfc, isActive: state === 'active' }))
+  const rows = await readRunJobs(ctx, run_id, asked, { after, status: query.status ?? null, limit: query.limit + 1 })
+  return paginate(
+    ctx,
+    scope,
+    query.limit,
+    rows,
+    ({ place }) => place,
+    ({ job }) => job,
+  )
 }
 
 /** Returns a page of the runs that covered an RFC, newest first, each with the jobs of this RFC. Throws Failure 404 fiscal_entity.not_found. */

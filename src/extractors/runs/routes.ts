@@ -5,12 +5,12 @@ import { body, idempotent, operation, params, query, refuses, returns, roles } f
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { ExtractorPath, PreviewDraft } from '../contract.ts'
-import { CancelledRun, ExtractionDraft, ExtractorRun, Run, RunPath, RunProgress, RunQuery } from './contract.ts'
+import { CancelledRun, ExtractionDraft, ExtractorRun, Run, RunJob, RunJobQuery, RunPath, RunProgress, RunQuery } from './contract.ts'
 import { cancelRun, extractRange } from './extractions.ts'
 import { listRuns } from './history.ts'
 import { previewExtractor } from './preview.ts'
 import { ExtractorPreview } from './preview-contract.ts'
-import { getRun, listEntityRuns } from './progress.ts'
+import { getRun, listEntityRuns, listRunJobs } from './progress.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
@@ -108,6 +108,24 @@ export const oneRunRoutes = new Hono<App>()
     returns(200, RunProgress),
     refuses(404, NO_RUN),
     async (c) => c.json(await getRun(c.var.ctx, c.req.valid('param').run_id)),
+  )
+  .get(
+    '/:run_id/jobs',
+    operation(
+      'listRunJobs',
+      TAG,
+      doc('List the downloads of a run'),
+      doc(
+        'Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month ' +
+          'first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without ' +
+          'times. Attempts and times are counted from this run on.',
+      ),
+    ),
+    params(RunPath),
+    query(RunJobQuery),
+    returns(200, pageOf(RunJob)),
+    refuses(404, NO_RUN),
+    async (c) => c.json(await listRunJobs(c.var.ctx, c.req.valid('param').run_id, c.req.valid('query'))),
   )
 
 /** Mounted at /v1/fiscal-entities. */

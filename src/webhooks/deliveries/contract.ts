@@ -69,10 +69,15 @@ export const RedeliveryRequest = z
   .strictObject({
     since: GivenInstant.meta({ description: doc('Redelivers events that occurred at this time or later.') }),
     statuses: z
-      .array(z.enum(['lost', 'failed']))
+      .array(z.enum(['lost', 'failed', 'pending']))
       .min(1)
       .default(['lost'])
-      .meta({ description: doc('Redelivers events whose latest delivery to this webhook has one of these statuses.') }),
+      .meta({
+        description: doc(
+          'The events whose latest delivery to this webhook has one of these statuses. `lost` and `failed` ones are delivered anew. With ' +
+            '`pending`, the next attempt of each delivery that waits for it is made at once, under its number.',
+        ),
+      }),
   })
   .meta({ id: 'RedeliveryRequest' })
 export type RedeliveryRequest = z.infer<typeof RedeliveryRequest>
@@ -80,6 +85,9 @@ export type RedeliveryRequest = z.infer<typeof RedeliveryRequest>
 export const Redelivered = z
   .strictObject({
     redelivered_count: z.int().meta({ description: doc('Number of deliveries created, at most 1,000.') }),
+    sent_now_count: z
+      .int()
+      .meta({ description: doc('Number of waiting deliveries whose next attempt is made at once, at most 1,000; 0 without `pending`.') }),
     has_more: z.boolean().meta({ description: doc('Whether more events may remain. If true, send the same request again.') }),
   })
   .meta({ id: 'Redelivered' })

@@ -44,10 +44,10 @@ export const insertRedelivery = (d1: D1Database, { webhook, seq, redelivery, eve
     .bind(webhook, seq, redelivery + 1, event_key, now)
 
 /**
- * Creates a delivery of each event since an instant whose newest delivery to the endpoint ended with one of these statuses. Refuses the batch
- * as `deliveries.found` when there is none.
+ * Of the events since an instant whose newest delivery to the endpoint has one of these statuses: creates a delivery of those that ended, and
+ * makes those that wait due now, at most `limit` of both. Refuses the batch as `deliveries.found` when there is none.
  */
-export const insertRedeliveries = (
+export const sendAgain = (
   d1: D1Database,
   webhook: number,
   statuses: readonly string[],
@@ -55,16 +55,24 @@ export const insertRedeliveries = (
   now: number,
   limit: number,
 ): D1PreparedStatement[] => {
-  const found = sql`from deliveries d indexed by deliveries_undelivered
+  const ended = sql`from deliveries d indexed by deliveries_undelivered
     where d.webhook = ${webhook} and d.seq >= ${since} and d.status in ('failed', 'lost')
       and d.status in (select value from json_each(${JSON.stringify(statuses)}))
       and not exists (select 1 from deliveries l where l.webhook = d.webhook and l.seq = d.seq and l.redelivery > d.redelivery)`
+  // Only the newest delivery of an event can be pending.
+  const waiting = sql`from deliveries indexed by deliveries_pending
+    where webhook = ${webhook} and status = 'pending' and due_at > ${now} and seq >= ${since} and ${Number(statuses.includes('pending'))}`
   return [
-    assertThat(d1, sql`exists (select 1 ${found})`, 'deliveries.found'),
+    assertThat(d1, sql`exists (select 1 ${ended}) or exists (select 1 ${waiting})`, 'deliveries.found'),
     prepared(
       d1,
       sql`insert into deliveries (${raw(COLUMNS)})
-        select d.webhook, d.seq, d.redelivery + 1, d.event_key, 'pending', ${now}, '[]', ${now} ${found} order by d.seq limit ${limit}`,
+        select d.webhook, d.seq, d.redelivery + 1, d.event_key, 'pending', ${now}, '[]', ${now} ${ended} order by d.seq limit ${limit}`,
+    ),
+    prepared(
+      d1,
+      sql`update deliveries set due_at = ${now} where webhook = ${webhook}
+        and (seq, redelivery) in (select seq, redelivery ${waiting} order by due_at limit ${limit})`,
     ),
   ]
 }

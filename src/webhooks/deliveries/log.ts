@@ -15,7 +15,7 @@ import { fillPage, SCAN_ROWS } from '../events/scan.ts'
 import { findEvent, insertEvents } from '../events/store.ts'
 import { storedSample } from '../events/stored-body.ts'
 import type { Delivery, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './contract.ts'
-import { hasten, insertDelivery, insertRedeliveries, insertRedelivery } from './insert-store.ts'
+import { hasten, insertDelivery, insertRedelivery, sendAgain } from './insert-store.ts'
 import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
 import type { AttemptRecord } from './tables.ts'
 
@@ -170,21 +170,22 @@ const isOver = ({ status }: DeliveryRow) =>
       : `No delivery of this event to the webhook waits: it ended as ${status}. Send it again with POST …/redeliver.`,
   )
 
+/** Of new deliveries, and of deliveries that wait. */
 const REDELIVERY_LIMIT = 1_000
 
 /**
- * For each event since an instant, creates a new delivery if its latest delivery has one of the statuses; at most 1,000. Changes nothing, and
- * records nothing, when there is none. Throws Failure 404 webhook.not_found.
+ * For each event since an instant whose latest delivery has one of the statuses, creates a new delivery if that one ended, and makes it due now
+ * if it waits; at most 1,000 of each. Changes nothing, and records nothing, when there is none. Throws Failure 404 webhook.not_found.
  */
 export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
   const endpoint = await requireWebhook(ctx, webhook_id)
-  const inserts = insertRedeliveries(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
-  const results = await changeLog(ctx, 'webhook.redelivered', endpoint, inserts).catch((error: unknown) => {
+  const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
+  const results = await changeLog(ctx, 'webhook.redelivered', endpoint, again).catch((error: unknown) => {
     if (isGuardViolation(error, 'deliveries.found')) return null
     throw error
   })
-  if (results === null) return { redelivered_count: 0, has_more: false }
+  if (results === null) return { redelivered_count: 0, sent_now_count: 0, has_more: false }
   await wake(ctx, endpoint)
-  const redelivered_count = results[1]!.meta.changes
-  return { redelivered_count, has_more: redelivered_count === REDELIVERY_LIMIT }
+  const [redelivered_count, sent_now_count] = [results[1]!.meta.changes, results[2]!.meta.changes]
+  return { redelivered_count, sent_now_count, has_more: Math.max(redelivered_count, sent_now_count) === REDELIVERY_LIMIT }
 }

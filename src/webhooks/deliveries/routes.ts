@@ -54,8 +54,11 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'redeliverAll',
       TAG,
-      doc('Redeliver all lost events since a time'),
-      doc('Creates a new delivery of each event, at most 1,000 with one request. You can include failed events.'),
+      doc('Send all lost, failed or waiting events again'),
+      doc(
+        'Creates a new delivery of each lost event since a time, at most 1,000 with one request; you can include failed ones. When your server ' +
+          'is back, include `pending` too: what still waits for its next attempt is then sent at once.',
+      ),
     ),
     params(WebhookPath),
     roles('owner', 'admin'),

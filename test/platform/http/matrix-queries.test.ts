@@ -147,6 +147,7 @@ const OTHER: Record<string, string> = {
   'GET /v1/audit-events': 'action=credential.created',
   'GET /v1/fiscal-entities': 'status=active',
   'GET /v1/fiscal-entities/:fiscal_entity_id/sync-jobs': 'status=succeeded',
+  'GET /v1/runs/:run_id/jobs': 'status=succeeded',
   'GET /v1/fiscal-entities/:fiscal_entity_id/documents': 'data_source_key=sat_declaracion_mensual',
   'GET /v1/cfdi': 'direction=issued',
   'GET /v1/webhooks/:webhook_id/deliveries': 'status=lost',

@@ -31,6 +31,7 @@ interface Delivery {
   event_id: string
   redelivery: number
   status: string
+  next_attempt_at: string | null
 }
 
 /** An endpoint with a log: its events in order, and of each what became of it. */
@@ -185,6 +186,7 @@ describe('sending an event again', () => {
 
 describe('sending again what was lost', () => {
   const since = iso(START + 2)
+  const none = { redelivered_count: 0, sent_now_count: 0, has_more: false }
 
   it('since a time: every event whose newest delivery was lost, once; repeated it does nothing', async () => {
     const { of, deliveries, events, list, webhook } = await logOf([
@@ -210,25 +212,68 @@ describe('sending again what was lost', () => {
       [events[2], 1],
     ])
     expect(await audited(of, 'webhook.redelivered')).toHaveLength(1)
-    expect((await again({ since })).body).toEqual({ redelivered_count: 0, has_more: false })
+    expect((await again({ since })).body).toEqual(none)
     const headers = { authorization: basic(of.owner), 'content-type': 'application/json', 'idempotency-key': 'nothing' }
     const keyed = () => request('POST', `${deliveries}/redeliver`, { headers, body: JSON.stringify({ since }) })
     for (let n = 0; n < 2; n++) expect(await keyed()).toMatchObject({ status: 202, body: { redelivered_count: 0, has_more: false } })
     // Nothing has changed, and nothing is recorded.
     expect(await audited(of, 'webhook.redelivered')).toHaveLength(1)
-    expect((await again({ since, statuses: ['failed'] })).body).toEqual({ redelivered_count: 1, has_more: false })
-    expect((await again({ since: iso(START), statuses: ['failed', 'lost'] })).body).toEqual({ redelivered_count: 2, has_more: false })
+    expect((await again({ since, statuses: ['failed'] })).body).toEqual({ ...none, redelivered_count: 1 })
+    expect((await again({ since: iso(START), statuses: ['failed', 'lost'] })).body).toEqual({ ...none, redelivered_count: 2 })
     expect((await again({ since: '2018-01-01T00:00:00-06:00', statuses: ['failed', 'lost'] })).body.redelivered_count).toBe(0)
   })
 
   it('a thousand at a time, and by twenty at once each event once', async () => {
     const { of, deliveries, webhook } = await logOf(Array.from({ length: 2_300 }, () => ({ status: 'lost' as const })))
     const again = () => of.ask('POST', `${deliveries}/redeliver`, { since: iso(START) })
-    expect((await again()).body).toEqual({ redelivered_count: 1_000, has_more: true })
+    expect((await again()).body).toEqual({ redelivered_count: 1_000, sent_now_count: 0, has_more: true })
     const all = await Promise.all(Array.from({ length: 20 }, again))
     expect(all.reduce((sum, { body }) => sum + body.redelivered_count, 0)).toBe(1_300)
     expect(await countOf(webhook)).toBe(4_600)
-    expect((await again()).body).toEqual({ redelivered_count: 0, has_more: false })
+    expect((await again()).body).toEqual(none)
+  })
+
+  it('with what waits: its next attempt is made now, under its number, and what is due stays as it is', async () => {
+    const due = Date.parse(NOW) + 3_600_000
+    const { of, deliveries, list } = await logOf([
+      { status: 'pending', due_at: due },
+      { status: 'delivered' },
+      { status: 'pending', due_at: due },
+      { status: 'pending', due_at: Date.parse(NOW) - 60_000 },
+      { status: 'lost' },
+      { status: 'failed' },
+    ])
+    const again = (body: object) => of.ask('POST', `${deliveries}/redeliver`, body)
+    const dueNow = async () =>
+      (await list('&status=pending')).map((one) => [one.redelivery, Date.parse(one.next_attempt_at!) - Date.parse(NOW)])
+    const before = await dueNow()
+    expect((await again({ since })).body).toEqual({ ...none, redelivered_count: 1 })
+    expect(await dueNow()).toEqual([[1, 0], ...before])
+    const all = ['lost', 'failed', 'pending']
+    expect((await again({ since, statuses: all })).body).toEqual({ ...none, redelivered_count: 1, sent_now_count: 1 })
+    // The first one is of an event before that time.
+    expect(await dueNow()).toEqual([
+      [1, 0],
+      [1, 0],
+      [0, -60_000],
+      [0, 0],
+      [0, 3_600_000],
+    ])
+    expect((await again({ since, statuses: all })).body).toEqual(none)
+    expect(await audited(of, 'webhook.redelivered')).toHaveLength(2)
+    expect((await again({ since: iso(START), statuses: ['pending'] })).body).toEqual({ ...none, sent_now_count: 1 })
+    expect(await audited(of, 'webhook.redelivered')).toHaveLength(3)
+  })
+
+  it('what waits: a thousand at a time, by twenty at once each once, and nothing of another webhook', async () => {
+    const waits = { status: 'pending' as const, due_at: Date.parse(NOW) + 60_000 }
+    const one = await logOf(Array.from({ length: 1_300 }, () => waits))
+    const other = await logOf([waits], one.of, START + 5_000)
+    const again = () => one.of.ask('POST', `${one.deliveries}/redeliver`, { since: iso(START), statuses: ['pending'] })
+    expect((await again()).body).toEqual({ ...none, sent_now_count: 1_000, has_more: true })
+    const all = await Promise.all(Array.from({ length: 20 }, again))
+    expect(all.reduce((sum, { body }) => sum + body.sent_now_count, 0)).toBe(300)
+    expect((await other.list())[0]!.next_attempt_at).toBe(iso(waits.due_at))
   })
 
   it.each([

@@ -158,6 +158,10 @@ class Operations(Transport):
         """Get a run with its downloads."""
         return cast(types.RunProgress, self._request('GET', f'/v1/runs/{_quoted(run_id)}', {}).json())
 
+    def list_run_jobs(self, *, run_id: str, limit: int | None = None, cursor: str | None = None, status: types.RunJobStatus | None = None) -> types.RunJobPage:
+        """List the downloads of a run."""
+        return cast(types.RunJobPage, self._request('GET', f'/v1/runs/{_quoted(run_id)}/jobs', {'limit': limit, 'cursor': cursor, 'status': status}).json())
+
     def create_extraction(self, *, fiscal_entity_id: str, body: types.ExtractionDraft, idempotency_key: str | None = None) -> types.RunProgress:
         """Download a range of one RFC now."""
         return cast(types.RunProgress, self._request('POST', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/extractions', {}, json=body, idempotency_key=idempotency_key).json())
@@ -174,7 +178,7 @@ class Operations(Transport):
         """Get where the downloads of an RFC are."""
         return cast(types.SyncStatus, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync', {}).json())
 
-    def list_sync_jobs(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.SyncJobStatus | None = None) -> types.SyncJobPage:
+    def list_sync_jobs(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.RunJobStatus | None = None) -> types.SyncJobPage:
         """List the download jobs of an RFC."""
         return cast(types.SyncJobPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/sync-jobs', {'limit': limit, 'cursor': cursor, 'status': status}).json())
 
@@ -411,7 +415,7 @@ class Operations(Transport):
         return cast(types.WebhookDeliveryPage, self._request('GET', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries', {'limit': limit, 'cursor': cursor, 'status': status, 'event_key': event_key}).json())
 
     def redeliver_all(self, *, webhook_id: str, body: types.RedeliveryRequest, idempotency_key: str | None = None) -> types.Redelivered:
-        """Redeliver all lost events since a time."""
+        """Send all lost, failed or waiting events again."""
         return cast(types.Redelivered, self._request('POST', f'/v1/webhooks/{_quoted(webhook_id)}/deliveries/redeliver', {}, json=body, idempotency_key=idempotency_key).json())
 
     def redeliver(self, *, webhook_id: str, event_id: str, idempotency_key: str | None = None) -> types.WebhookDelivery:

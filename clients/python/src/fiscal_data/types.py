@@ -353,6 +353,7 @@ class WebhookAttempt(TypedDict):
 
 class Redelivered(TypedDict):
     redelivered_count: int
+    sent_now_count: int
     has_more: bool
 
 
@@ -1027,7 +1028,7 @@ class WebhookDraftCustomHeader(TypedDict):
     value: str
 
 
-RedeliveryRequestStatuse: TypeAlias = Literal['lost', 'failed']
+RedeliveryRequestStatuse: TypeAlias = Literal['lost', 'failed', 'pending']
 
 
 CancellationSeverity: TypeAlias = Literal['critical', 'warning']
@@ -1330,10 +1331,10 @@ class BatchResultRefusal(TypedDict):
 CancelledRunOutcome: TypeAlias = Literal['succeeded', 'partly_failed', 'failed', 'nothing']
 
 
+RunJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', 'failed']
+
+
 SyncStatusStatus: TypeAlias = Literal['idle', 'running']
-
-
-SyncJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', 'failed']
 
 
 CfdiSource: TypeAlias = Literal['sat_cfdi_issued', 'sat_cfdi_received']
@@ -2737,6 +2738,25 @@ RunProgress = TypedDict(
 )
 
 
+class RunJob(TypedDict):
+    """
+    A download that a run asked for, as `GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs` shows it with what it brought.
+    """
+
+    job_id: str
+    data_source_key: str
+    period: str | None
+    status: RunJobStatus
+    attempts: int
+    error_class: str | None
+    last_code: str | None
+    next_attempt_at: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    fiscal_entity_id: str
+
+
 class SyncStatus(TypedDict):
     fiscal_entity_id: str
     rfc: str
@@ -2761,7 +2781,7 @@ class SyncJob(TypedDict):
     job_id: str
     data_source_key: str
     period: str | None
-    status: SyncJobStatus
+    status: RunJobStatus
     attempts: int
     created_count: int
     updated_count: int
@@ -3283,6 +3303,12 @@ class DataSourcePage(TypedDict):
 
 class FiscalEntityPage(TypedDict):
     data: list[FiscalEntity]
+    has_more: bool
+    next_cursor: str | None
+
+
+class RunJobPage(TypedDict):
+    data: list[RunJob]
     has_more: bool
     next_cursor: str | None
 

@@ -3503,7 +3503,7 @@ export type RedeliveryRequest = {
      */
     since: string;
     /**
-     * Redelivers events whose latest delivery to this webhook has one of these statuses.
+     * The events whose latest delivery to this webhook has one of these statuses. `lost` and `failed` ones are delivered anew. With `pending`, the next attempt of each delivery that waits for it is made at once, under its number.
      */
     statuses?: Array<RedeliveryRequestStatuse>;
 };
@@ -3513,6 +3513,10 @@ export type Redelivered = {
      * Number of deliveries created, at most 1,000.
      */
     redelivered_count: number;
+    /**
+     * Number of waiting deliveries whose next attempt is made at once, at most 1,000; 0 without `pending`.
+     */
+    sent_now_count: number;
     /**
      * Whether more events may remain. If true, send the same request again.
      */
@@ -5786,6 +5790,60 @@ export type RunProgress = {
     completed_at: string | null;
 };
 
+/**
+ * A download that a run asked for, as `GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs` shows it with what it brought.
+ */
+export type RunJob = {
+    /**
+     * The identifier that this connection has for the job.
+     */
+    job_id: string;
+    /**
+     * The data source.
+     */
+    data_source_key: string;
+    /**
+     * The month, `YYYY-MM`; null for document sources.
+     */
+    period: string | null;
+    /**
+     * All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job is `waiting` after an attempt that failed, which error_class and next_attempt_at tell more of, while the tax authority prepares what it was asked for, and while the connection is not active, even if it goes on for others.
+     */
+    status: RunJobStatus;
+    /**
+     * Attempts since the organization’s own run asked for the job.
+     */
+    attempts: number;
+    /**
+     * Why the last attempt failed: invalid_credentials, login_failed, sat_unavailable, rate_limited or internal_error.
+     */
+    error_class: string | null;
+    /**
+     * error_class with a sentence. The coverage of the month has it too, unless the tax authority gave a code.
+     */
+    last_code: string | null;
+    /**
+     * When the next attempt begins, of a job that waits after a failed attempt or for the tax authority; otherwise null.
+     */
+    next_attempt_at: string | null;
+    /**
+     * When the first of the organization’s runs asked for the job. No other time of it is earlier.
+     */
+    created_at: string;
+    /**
+     * When it began; null while it has not.
+     */
+    started_at: string | null;
+    /**
+     * When it ended; null while it has not.
+     */
+    finished_at: string | null;
+    /**
+     * The identifier of the fiscal entity: your connection to an RFC.
+     */
+    fiscal_entity_id: string;
+};
+
 export type ExtractionDraft = {
     /**
      * The data sources to download. They must be enabled for the connection.
@@ -5923,7 +5981,7 @@ export type SyncJob = {
     /**
      * All jobs of the RFC that a worker has taken are `running`; it does one after the other. A job is `waiting` after an attempt that failed, which error_class and next_attempt_at tell more of, while the tax authority prepares what it was asked for, and while the connection is not active, even if it goes on for others.
      */
-    status: SyncJobStatus;
+    status: RunJobStatus;
     /**
      * Attempts since the organization’s own run asked for the job.
      */
@@ -8827,7 +8885,7 @@ export type WebhookDraftCustomHeader = {
     name: string;
 };
 
-export type RedeliveryRequestStatuse = 'lost' | 'failed';
+export type RedeliveryRequestStatuse = 'lost' | 'failed' | 'pending';
 
 export type CancellationSeverity = 'critical' | 'warning';
 
@@ -9500,9 +9558,9 @@ export type BatchResultRefusal = {
 
 export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'nothing';
 
-export type SyncStatusStatus = 'idle' | 'running';
+export type RunJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
 
-export type SyncJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
+export type SyncStatusStatus = 'idle' | 'running';
 
 export type CfdiSource = 'sat_cfdi_issued' | 'sat_cfdi_received';
 
@@ -10665,6 +10723,21 @@ export type FiscalEntityPage = {
      * The items.
      */
     data: Array<FiscalEntity>;
+    /**
+     * Whether more items follow. Continue with next_cursor while this is true.
+     */
+    has_more: boolean;
+    /**
+     * The cursor of the next page; null on the last page.
+     */
+    next_cursor: string | null;
+};
+
+export type RunJobPage = {
+    /**
+     * The items.
+     */
+    data: Array<RunJob>;
     /**
      * Whether more items follow. Continue with next_cursor while this is true.
      */
@@ -12801,6 +12874,65 @@ export type GetRunResponses = {
 
 export type GetRunResponse = GetRunResponses[keyof GetRunResponses];
 
+export type ListRunJobsData = {
+    body?: never;
+    path: {
+        /**
+         * The identifier of the run.
+         */
+        run_id: string;
+    };
+    query?: {
+        /**
+         * The greatest number of items in the page.
+         */
+        limit?: number;
+        /**
+         * The next_cursor of the previous page. It is valid only with the same filters.
+         */
+        cursor?: string;
+        /**
+         * The state.
+         */
+        status?: RunJobStatus;
+    };
+    url: '/v1/runs/{run_id}/jobs';
+};
+
+export type ListRunJobsErrors = {
+    /**
+     * The cursor or an identifier in the path is malformed.
+     */
+    400: Problem;
+    /**
+     * The credential is absent, malformed, expired or revoked.
+     */
+    401: Problem;
+    /**
+     * The organization has no run with this identifier. Runs are kept for 30 days.
+     */
+    404: Problem;
+    /**
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     */
+    422: Problem;
+    /**
+     * The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.
+     */
+    429: Problem;
+};
+
+export type ListRunJobsError = ListRunJobsErrors[keyof ListRunJobsErrors];
+
+export type ListRunJobsResponses = {
+    /**
+     * OK
+     */
+    200: RunJobPage;
+};
+
+export type ListRunJobsResponse = ListRunJobsResponses[keyof ListRunJobsResponses];
+
 export type CreateExtractionData = {
     body: ExtractionDraft;
     headers?: {
@@ -13044,7 +13176,7 @@ export type ListSyncJobsData = {
         /**
          * The state.
          */
-        status?: SyncJobStatus;
+        status?: RunJobStatus;
     };
     url: '/v1/fiscal-entities/{fiscal_entity_id}/sync-jobs';
 };

@@ -35,7 +35,7 @@ export function Seats() {
   const setting = useSend(
     ({ id, active }: Pick<BillingRfc, 'id' | 'active'>) =>
       answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params: { path: { fiscal_entity_id: id } }, body: { active } })),
-    ['billing-rfcs', 'billing', 'billing-usage', 'standings', 'fiscal-entities', 'fiscal-entity'],
+    ['billing-rfcs', 'billing', 'standings', 'fiscal-entities', 'fiscal-entity'],
   )
   return (
     <>

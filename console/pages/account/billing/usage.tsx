@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
-import { answer, api } from '../../../api/client.ts'
+import { usageQuery } from '../../../api/queries.ts'
 import type { QuotaUsage } from '../../../api/routes.d.ts'
 import { bytes, count, instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -16,7 +16,7 @@ type Quota = QuotaUsage & { name: string }
 export function Usage() {
   const t = useWords(words)
   const zone = useZone()
-  const query = useQuery({ queryKey: ['billing-usage'], queryFn: () => answer(api.GET('/v1/billing/usage')) })
+  const query = useQuery(usageQuery)
   const shown = ({ unit }: QuotaUsage, value: number) => (unit === 'bytes' ? bytes(value) : count(value))
   return (
     <Loaded query={query} rows={4}>

@@ -15,6 +15,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { Room } from '../../../room/room.tsx'
 import { useSession, useZone } from '../../../session.ts'
 import css from '../account.module.css'
 import { startOfDay } from '../days.ts'
@@ -30,7 +31,7 @@ function Create({ close, made }: { close: () => void; made: (one: NewCredential)
   const [role, choose] = useState<Role>('member')
   const send = useSend(
     (body: CredentialDraft, headers) => answer(api.POST('/v1/credentials', { body, headers })),
-    ['credentials', 'billing-usage'],
+    ['credentials', 'billing'],
   )
   const submit = (form: FormData) => {
     const expiry = String(form.get('expires_at') ?? '')
@@ -46,6 +47,7 @@ function Create({ close, made }: { close: () => void; made: (one: NewCredential)
   }
   return (
     <Dialog title={t.create} close={close}>
+      <Room of="credentials" />
       <Form onSubmit={submit}>
         <Field
           label={t.name}
@@ -75,7 +77,7 @@ function Revoke({ one: { api_key, name }, isOwn, close }: { one: Credential; isO
   const c = useWords(common)
   const send = useSend(
     (_: null) => answer(api.DELETE('/v1/credentials/{api_key}', { params: { path: { api_key } } })),
-    ['credentials', 'invitations', 'billing-usage'],
+    ['credentials', 'invitations', 'billing'],
   )
   return (
     <Dialog title={t.revokeOf(c.credential(name))} close={close}>

@@ -9,6 +9,7 @@ import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Field, Form } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
+import { Room } from '../../../room/room.tsx'
 import css from '../account.module.css'
 import { credentialsQuery, rowsOf } from '../lists.ts'
 import { RoleField } from '../parts.tsx'
@@ -23,7 +24,7 @@ export function Invite({ close, made }: { close: () => void; made: (one: NewInvi
   const [role, choose] = useState<Role>('member')
   const send = useSend(
     (body: InvitationDraft, headers) => answer(api.POST('/v1/team/members/invite', { body, headers })),
-    ['invitations', 'billing-usage'],
+    ['invitations', 'billing'],
   )
   const submit = (form: FormData) => {
     const name = textOf(form, 'name')
@@ -39,6 +40,8 @@ export function Invite({ close, made }: { close: () => void; made: (one: NewInvi
   }
   return (
     <Dialog title={t.invite} close={close}>
+      <Room of="invitations" />
+      <Room of="credentials" />
       <Form onSubmit={submit}>
         <Field label={t.email} name="email" type="email" required autocomplete="off" fault={faultOf(send.error, 'email')} />
         <RoleField value={role} choose={choose} fault={faultOf(send.error, 'role')} />
@@ -148,7 +151,7 @@ export function Withdraw({ invitation, close }: { invitation: Invitation; close:
   const { invitation_id, email } = invitation
   const send = useSend(
     (_: null) => answer(api.DELETE('/v1/team/invitations/{invitation_id}', { params: { path: { invitation_id } } })),
-    ['invitations', 'billing-usage'],
+    ['invitations', 'billing'],
   )
   return (
     <Dialog title={t.withdrawOf(email)} close={close}>

@@ -9,7 +9,7 @@ import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Panel, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Problem } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { useZone } from '../../../session.ts'
@@ -98,6 +98,7 @@ export default function Alerts() {
         }}
       </Loaded>
       <More list={alerts} />
+      <Call call={`GET /v1/alerts${isAll ? '' : '?is_read=false'}`} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { useWords } from '../../../language.ts'
-import { Title } from '../../../parts/page.tsx'
+import { Call, Title } from '../../../parts/page.tsx'
+import { Room } from '../../../room/room.tsx'
 import { Editor } from '../extractor/editor.tsx'
 import { words } from '../extractor/words.ts'
 
@@ -8,7 +9,9 @@ export default function NewExtractor() {
   return (
     <>
       <Title text={t.create} lead={t.createLead} />
+      <Room of="extractors" />
       <Editor />
+      <Call call="POST /v1/extractors" />
     </>
   )
 }

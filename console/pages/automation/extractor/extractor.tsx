@@ -7,7 +7,7 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Panel } from '../../../parts/page.tsx'
+import { Call, Panel } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
@@ -68,6 +68,7 @@ export default function OneExtractor({ extractor_id = '' }: { extractor_id?: str
         </Loaded>
       </Panel>
       <More list={runs} />
+      <Call call={`GET /v1/extractors/${extractor_id}/runs`} />
     </>
   )
 }

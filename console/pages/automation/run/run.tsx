@@ -16,6 +16,7 @@ import { extractorsQuery, sourcesQuery } from '../parts/queries.ts'
 import { useRfcOf } from '../parts/rfcs.tsx'
 import { Outcome } from '../runs/outcome.tsx'
 import { words } from '../runs/words.ts'
+import { Jobs } from './jobs.tsx'
 
 const STATES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'total'] as const
 
@@ -38,7 +39,7 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
   })
   const stopping = useSend(
     (_: undefined, headers) => answer(api.POST('/v1/runs/{run_id}/cancel', { params, headers })),
-    ['run', 'runs', 'standings'],
+    ['run', 'run-jobs', 'runs', 'standings'],
   )
   if (error && !run) return <Failed isPage error={error} retry={refetch} />
   if (!run) return <Skeleton rows={4} />
@@ -83,6 +84,7 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
           ]}
         />
       </Panel>
+      <Jobs run={run} />
       <Call call={`GET /v1/runs/${run_id}`} />
       {isAsking && (
         <Ask title={t.stopTitle} lead={t.stopLead} label={t.stop} send={stopping} done={() => ask(false)} close={() => ask(false)} />

@@ -59,6 +59,16 @@ const es = {
   stopLead: 'Se retiran las descargas que no han comenzado y que nadie más pidió. Las que ya comenzaron siguen.',
   withdrawn: (jobs: string) => `Descargas retiradas: ${jobs}.`,
   list: 'Corridas',
+  each: 'Una por una',
+  eachLead: 'Por RFC y fuente, primero el mes más reciente.',
+  source: 'Fuente',
+  month: 'Mes',
+  state: 'Estado',
+  any: 'Todas',
+  jobStates: { queued: 'En fila', running: 'Descargando', waiting: 'Espera', succeeded: 'Lista', failed: 'Falló' },
+  attempts: 'Intentos',
+  next: (when: string) => `Próximo intento: ${when}`,
+  noneSuch: 'Ninguna descarga está así',
 }
 const en: typeof es = {
   title: 'Runs',
@@ -121,5 +131,15 @@ const en: typeof es = {
   stopLead: 'Downloads that have not begun and that nobody else asked for are withdrawn. Those that have begun go on.',
   withdrawn: (jobs) => `Withdrawn downloads: ${jobs}.`,
   list: 'Runs',
+  each: 'One by one',
+  eachLead: 'By RFC and source, the latest month first.',
+  source: 'Source',
+  month: 'Month',
+  state: 'State',
+  any: 'All',
+  jobStates: { queued: 'Queued', running: 'Downloading', waiting: 'Waiting', succeeded: 'Done', failed: 'Failed' },
+  attempts: 'Attempts',
+  next: (when) => `Next attempt: ${when}`,
+  noneSuch: 'No download is in this state',
 }
 export const words = { es, en }

@@ -7,8 +7,9 @@ import type { StorageConnectorDraft } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Actions, Field, Form, Select } from '../../../parts/field.tsx'
-import { Panel, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
+import { Room } from '../../../room/room.tsx'
 import { useMayWrite } from '../../../session.ts'
 import { Credentials, groupsOf, Place, ScopeFields, useScope } from '../connector/fields.tsx'
 import { type Group, NotJson, PROVIDERS, type Provider, readConfig, readCredentials } from '../connector/providers.ts'
@@ -43,6 +44,7 @@ export default function NewConnector() {
     <>
       <Title text={t.create} lead={t.createLead} />
       <div class={css.narrow}>
+        <Room of="storage_connectors" />
         <Panel>
           <Form onSubmit={(form) => void submit(form)}>
             <fieldset class={css.stack} disabled={!mayWrite}>
@@ -75,6 +77,7 @@ export default function NewConnector() {
             </Actions>
           </Form>
         </Panel>
+        <Call call="POST /v1/storage-connectors" />
       </div>
     </>
   )

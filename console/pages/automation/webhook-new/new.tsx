@@ -4,8 +4,9 @@ import type { WebhookDraft } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Actions, Form } from '../../../parts/field.tsx'
-import { Panel, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Problem } from '../../../parts/states.tsx'
+import { Room } from '../../../room/room.tsx'
 import { useMayWrite } from '../../../session.ts'
 import css from '../parts/automation.module.css'
 import { Code } from '../webhook/code.tsx'
@@ -37,6 +38,7 @@ export default function NewWebhook() {
     <>
       <Title text={t.create} lead={t.createLead} />
       <div class={css.narrow}>
+        <Room of="webhooks" />
         <Panel>
           <Form onSubmit={() => creating.mutate(bodyOf(draft))}>
             <fieldset class={css.stack} disabled={!mayWrite}>
@@ -51,6 +53,7 @@ export default function NewWebhook() {
             </Actions>
           </Form>
         </Panel>
+        <Call call="POST /v1/webhooks" />
       </div>
     </>
   )

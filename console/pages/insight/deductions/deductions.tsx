@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { DeductionRow, Deductions, DeductionTotals, paths } from '../../../api/routes.d.ts'
 import { sizeOf } from '../../../charts/scale.ts'
+import { useCodes } from '../../../codes/codes.ts'
 import { day, money, NOTHING, rate } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
@@ -64,6 +65,7 @@ function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
 
 function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fiscal_entity_id: string }) {
   const t = useWords(words)
+  const { said } = useCodes()
   return (
     <Panel flush title={t.rows}>
       <Table<DeductionRow>
@@ -89,7 +91,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
             cell: ({ category, uso_cfdi }) => (
               <span class={css.two}>
                 {category === null ? t.noCategory : (t.categories[category] ?? category)}
-                {uso_cfdi && <small>{`${t.use} ${uso_cfdi}`}</small>}
+                {uso_cfdi && <small>{`${t.use} ${said('uso_cfdi', uso_cfdi)}`}</small>}
               </span>
             ),
           },

@@ -3,6 +3,7 @@ import { Waterfall } from '../../../charts/waterfall.tsx'
 import { day, decimal, money, month as monthName, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { ButtonLink } from '../../../parts/button.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Drill } from '../figures/drill.tsx'
 import { Formulas } from '../surface/quality.tsx'
@@ -44,10 +45,12 @@ interface Props {
   periods: readonly string[]
   choose: (period: string) => void
   formulas: Record<string, string>
+  /** Where the CFDIs of the month can be exported. */
+  exportHref: string
 }
 
 /** A month: its balance, what the return says, and the way from what was collected to the balance. */
-export function Month({ row, before, periods, choose, formulas }: Props) {
+export function Month({ row, before, periods, choose, formulas, exportHref }: Props) {
   const t = useWords(words)
   const { period, declarado, saldo, resultado, diferencia } = row
   const all = periods.includes(period) ? periods : [...periods, period].sort()
@@ -61,13 +64,16 @@ export function Month({ row, before, periods, choose, formulas }: Props) {
       title={t.waterfall}
       lead={<Status row={row} />}
       actions={
-        <select aria-label={t.month} value={period} onChange={({ currentTarget: { value } }) => choose(value)}>
-          {all.toReversed().map((one) => (
-            <option key={one} value={one}>
-              {monthName(one, 'long')}
-            </option>
-          ))}
-        </select>
+        <>
+          <select aria-label={t.month} value={period} onChange={({ currentTarget: { value } }) => choose(value)}>
+            {all.toReversed().map((one) => (
+              <option key={one} value={one}>
+                {monthName(one, 'long')}
+              </option>
+            ))}
+          </select>
+          <ButtonLink href={exportHref}>{t.exportMonth}</ButtonLink>
+        </>
       }
     >
       <Figures

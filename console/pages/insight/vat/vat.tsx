@@ -6,6 +6,7 @@ import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call } from '../../../parts/page.tsx'
 import { Empty, Skeleton } from '../../../parts/states.tsx'
+import { monthExportOf } from '../../work/cfdi/month-export.ts'
 import { Basis, Incomplete } from '../surface/quality.tsx'
 import { type At, Range, Surface } from '../surface/surface.tsx'
 import { Beside, Rates } from './beside.tsx'
@@ -54,6 +55,7 @@ function Position({ at: { fiscal_entity_id, own, said, change } }: { at: At }) {
                     periods={rows.map((one) => one.period)}
                     choose={(month) => change({ period: month })}
                     formulas={position.basis.formulas}
+                    exportHref={monthExportOf(fiscal_entity_id, period)}
                   />
                 ) : (
                   <Loaded query={outside}>{() => <Skeleton />}</Loaded>

@@ -94,7 +94,15 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
   )
 }
 
-function List({ fiscal_entity_id, filters, sort }: { fiscal_entity_id: string; filters: Filters; sort: string }) {
+interface ListProps {
+  fiscal_entity_id: string
+  filters: Filters
+  sort: string
+  clear: () => void
+  exportAll: () => void
+}
+
+function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) {
   const t = useWords(words)
   const asked = { ...filters, ...(sort && { sort }) }
   const list = useInfiniteQuery({
@@ -116,7 +124,12 @@ function List({ fiscal_entity_id, filters, sort }: { fiscal_entity_id: string; f
           const status = pages.find((page) => page.data_status)?.data_status
           if (rows.length === 0 && !last.has_more)
             return Object.keys(filters).length > 0 ? (
-              <Empty title={t.none} lead={t.noneLead} />
+              <Empty title={t.none} lead={t.noneLead}>
+                <Button kind="primary" onClick={clear}>
+                  {t.clear}
+                </Button>
+                <Button onClick={exportAll}>{t.exportUnfiltered}</Button>
+              </Empty>
             ) : (
               <Empty title={t.noneYet} lead={t.noneYetLead} action={{ label: t.progress, href: `/rfcs/${fiscal_entity_id}` }} />
             )
@@ -143,7 +156,6 @@ function List({ fiscal_entity_id, filters, sort }: { fiscal_entity_id: string; f
 export default function CfdiList() {
   const t = useWords(words)
   const { entity, entities, error, refetch, choose, params, set } = useEntity()
-  const [isExporting, ask] = useState(false)
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
   if (!entities) return <Skeleton rows={8} />
   if (entities.length === 0)
@@ -159,12 +171,15 @@ export default function CfdiList() {
       },
       { replace: true },
     )
-  const clear = () => set(entity ? { fiscal_entity_id: entity.fiscal_entity_id } : {})
+  const own = entity ? { fiscal_entity_id: entity.fiscal_entity_id } : undefined
+  const clear = () => set(own ?? {})
+  // Other pages lead to the form of an export with its filters.
+  const isExporting = params.get('export') === '1'
   return (
     <>
       <Title text={t.title} lead={t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
-        <Button disabled={!entity} onClick={() => ask(true)}>
+        <Button disabled={!entity} onClick={() => change('export', '1')}>
           <Download size={16} aria-hidden="true" />
           {t.exports}
         </Button>
@@ -183,11 +198,13 @@ export default function CfdiList() {
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <List fiscal_entity_id={entity.fiscal_entity_id} filters={filters} sort={sort} />
+        <List {...{ filters, sort, clear }} fiscal_entity_id={entity.fiscal_entity_id} exportAll={() => set({ ...own, export: '1' })} />
       ) : (
         <Empty title={t.unknownRfc} />
       )}
-      {isExporting && entity && <Exporting fiscal_entity_id={entity.fiscal_entity_id} filters={filters} close={() => ask(false)} />}
+      {isExporting && entity && (
+        <Exporting fiscal_entity_id={entity.fiscal_entity_id} filters={filters} close={() => change('export', '')} />
+      )}
     </>
   )
 }

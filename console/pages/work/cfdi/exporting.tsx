@@ -8,6 +8,7 @@ import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Form, Select } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
+import { Room } from '../../../room/room.tsx'
 import { type Filters, useFilterText } from './filters.tsx'
 import { words } from './words.ts'
 
@@ -24,11 +25,12 @@ export function Exporting({ fiscal_entity_id, filters, close }: { fiscal_entity_
     (body: { kind: ExportKind; format: ExportFormat }, headers) =>
       // The texts of the address are those that the API takes, for true and false as well.
       answer(api.POST('/v1/exports', { body: { fiscal_entity_id, filters: filters as CfdiFilters, ...body }, headers })),
-    ['exports'],
+    ['exports', 'billing'],
   )
   const named = Object.entries(filters).map(([name, value]) => textOf(name, value))
   return (
     <Dialog title={t.exports} close={close}>
+      <Room of="exports" />
       <Form
         onSubmit={(form) => send.mutate({ kind, format: String(form.get('format')) as ExportFormat }, { onSuccess: () => go('/exports') })}
       >

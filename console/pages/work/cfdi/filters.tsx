@@ -1,3 +1,4 @@
+import { type Catalog, useCodes } from '../../../codes/codes.ts'
 import { useWords } from '../../../language.ts'
 import { Chips } from '../../../parts/chips.tsx'
 import { Field, Select } from '../../../parts/field.tsx'
@@ -10,6 +11,9 @@ const OFFERED = [
   'tipo_comprobante',
   'payment_status',
   'metodo_pago',
+  'forma_pago',
+  'uso_cfdi',
+  'tipo_relacion',
   'blacklist',
   'issued_from',
   'issued_to',
@@ -27,14 +31,11 @@ const OFFERED = [
 const LINKED = [
   'emisor_rfc',
   'receptor_rfc',
-  'forma_pago',
-  'uso_cfdi',
   'serie',
   'folio',
   'version',
   'cancelled_from',
   'cancelled_to',
-  'tipo_relacion',
   'has_pdf',
   'kind',
   'is_substituted',
@@ -56,10 +57,29 @@ export function filtersOf(params: URLSearchParams): Filters {
   return found
 }
 
+/** The values that a filter can have, with their names; undefined of one that is typed. */
+function useChoices() {
+  const t = useWords(words)
+  const { isCatalog, namesOf, said } = useCodes()
+  const ofCatalog = (name: Catalog): [string, string][] =>
+    Object.keys(namesOf(name))
+      .sort()
+      .map((code) => [code, said(name, code)])
+  return (name: string): [string, string][] | undefined =>
+    isCatalog(name) ? ofCatalog(name) : t.values[name] && Object.entries(t.values[name])
+}
+
 /** A filter as people say it. */
 export function useFilterText() {
   const t = useWords(words)
-  return (name: string, value: string) => ({ name, label: t.names[name] ?? name, value: t.values[name]?.[value] ?? value })
+  const { isCatalog, said } = useCodes()
+  return (name: string, value: string) => {
+    const known = t.values[name]
+    // Several codes stand beside each other with commas.
+    const named =
+      known || isCatalog(name) ? value.split(',').map((one) => known?.[one] ?? (isCatalog(name) ? said(name, one) : one)) : [value]
+    return { name, label: t.names[name] ?? name, value: known?.[value] ?? named.join(', ') }
+  }
 }
 
 interface Props {
@@ -71,13 +91,14 @@ interface Props {
 export function CfdiFilters({ filters, set, clear }: Props) {
   const t = useWords(words)
   const textOf = useFilterText()
+  const choicesOf = useChoices()
   const chips = NAMES.filter((name) => filters[name]).map((name) => textOf(name, filters[name]!))
   return (
     <Chips chips={chips} remove={(name) => set(name, '')} clear={clear}>
       {OFFERED.map((name) => {
         const label = t.names[name]!
         const value = filters[name] ?? ''
-        const choices = t.values[name]
+        const choices = choicesOf(name)
         if (!choices)
           return (
             <Field
@@ -94,8 +115,8 @@ export function CfdiFilters({ filters, set, clear }: Props) {
         return (
           <Select key={name} label={label} name={name} value={value} onChange={({ currentTarget }) => set(name, currentTarget.value)}>
             <option value="">{t.any}</option>
-            {value && !choices[value] && <option value={value}>{value}</option>}
-            {Object.entries(choices).map(([one, text]) => (
+            {value && !choices.some(([one]) => one === value) && <option value={value}>{textOf(name, value).value}</option>}
+            {choices.map(([one, text]) => (
               <option key={one} value={one}>
                 {text}
               </option>

@@ -24,6 +24,8 @@ const es = {
   all: 'Son todos.',
   none: 'Ningún CFDI coincide',
   noneLead: 'Quite un filtro o elija otro RFC.',
+  clear: 'Quitar los filtros',
+  exportUnfiltered: 'Exportar todo lo de este RFC',
   noneYet: 'Todavía no hay CFDI de este RFC',
   noneYetLead: 'Aparecen mes por mes en cuanto el SAT los entrega. El avance está en la página del RFC.',
   progress: 'Ver el avance',
@@ -107,7 +109,6 @@ const es = {
     estatus: { vigente: 'Vigente', cancelado: 'Cancelado' },
     tipo_comprobante: { I: 'Ingreso', E: 'Egreso', P: 'Pago', N: 'Nómina', T: 'Traslado', 'I,E': 'Ingreso y egreso' },
     payment_status: { unpaid: 'Sin pagar', partially_paid: 'Pago parcial', 'unpaid,partially_paid': 'Con saldo', paid: 'Pagada' },
-    metodo_pago: { PUE: 'PUE', PPD: 'PPD' },
     blacklist: {
       sat_69b: 'En el listado 69-B',
       sat_69b_bis: 'En el listado 69-B Bis',
@@ -144,6 +145,8 @@ const en: typeof es = {
   all: 'These are all.',
   none: 'No CFDI matches',
   noneLead: 'Remove a filter or choose another RFC.',
+  clear: 'Remove the filters',
+  exportUnfiltered: 'Export all of this RFC',
   noneYet: 'There are no CFDIs of this RFC yet',
   noneYetLead: 'They appear month by month as soon as SAT delivers them. The page of the RFC shows the progress.',
   progress: 'See the progress',
@@ -219,7 +222,6 @@ const en: typeof es = {
     estatus: { vigente: 'Valid', cancelado: 'Cancelled' },
     tipo_comprobante: { I: 'Income', E: 'Credit note', P: 'Payment', N: 'Payroll', T: 'Transfer', 'I,E': 'Income and credit notes' },
     payment_status: { unpaid: 'Unpaid', partially_paid: 'Partly paid', 'unpaid,partially_paid': 'With a balance', paid: 'Paid' },
-    metodo_pago: { PUE: 'PUE', PPD: 'PPD' },
     blacklist: {
       sat_69b: 'On the 69-B list',
       sat_69b_bis: 'On the 69-B Bis list',

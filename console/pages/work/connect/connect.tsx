@@ -9,8 +9,9 @@ import { count } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Actions, Field, Form } from '../../../parts/field.tsx'
-import { Panel, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import { Seats } from '../../../room/room.tsx'
 import css from './connect.module.css'
 import { type Kind, LoginFields, loginOf } from './login-fields.tsx'
 import { words } from './words.ts'
@@ -35,6 +36,7 @@ function New() {
     <>
       <Title text={t.title} lead={t.lead} />
       <div class={css.narrow}>
+        <Seats />
         <Panel>
           <Form onSubmit={(form) => void submit(form)}>
             <Field
@@ -64,6 +66,7 @@ function New() {
         {billing && billing.seats.allowance !== null && (
           <p class={css.soft}>{t.seats(count(billing.seats.used), count(billing.seats.allowance))}</p>
         )}
+        <Call call="POST /v1/fiscal-entities" />
       </div>
     </>
   )
@@ -97,6 +100,7 @@ function Update({ entity }: { entity: FiscalEntity }) {
             {saving.isPending && <p role="status">{t.verifying}</p>}
           </Form>
         </Panel>
+        <Call call={`PATCH /v1/fiscal-entities/${entity.fiscal_entity_id}`} />
       </div>
     </>
   )

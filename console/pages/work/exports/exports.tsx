@@ -26,7 +26,10 @@ const isMoving = ({ status }: Export): boolean => status === 'queued' || status 
 function Remove({ one, close }: { one: Export; close: () => void }) {
   const t = useWords(words)
   const { export_id } = one
-  const remove = useSend((_: null) => answer(api.DELETE('/v1/exports/{export_id}', { params: { path: { export_id } } })), ['exports'])
+  const remove = useSend(
+    (_: null) => answer(api.DELETE('/v1/exports/{export_id}', { params: { path: { export_id } } })),
+    ['exports', 'billing'],
+  )
   return (
     <Dialog title={t.removeTitle} close={close}>
       <p>{t.removeLead}</p>

@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { CfdiApplication, CfdiDetail, CfdiRelation } from '../../../api/routes.d.ts'
+import { useCodes } from '../../../codes/codes.ts'
 import { day, instant, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
@@ -26,6 +27,7 @@ const hrefOf = (uuid: string, fiscal_entity_id: string) => `/cfdi/${uuid}?fiscal
 /** What was paid of an invoice, and what does not count. */
 export function Payments({ cfdi }: Props) {
   const t = useWords(words)
+  const { said } = useCodes()
   const query = useQuery({
     queryKey: ['cfdi-payments', cfdi.fiscal_entity_id, cfdi.uuid],
     queryFn: () => answer(api.GET('/v1/cfdi/{uuid}/payments', { params: paramsOf(cfdi) })),
@@ -59,7 +61,7 @@ export function Payments({ cfdi }: Props) {
                       ),
                     },
                     { name: t.date, cell: ({ fecha_pago }) => day(fecha_pago) },
-                    { name: t.form, cell: ({ forma_pago }) => forma_pago },
+                    { name: t.form, cell: ({ forma_pago }) => forma_pago && said('forma_pago', forma_pago) },
                     { name: t.part, end: true, cell: ({ num_parcialidad }) => num_parcialidad },
                     { name: t.amount, end: true, cell: (one) => money(one.amount, one.currency) },
                     { name: t.after, end: true, cell: (one) => one.imp_saldo_insoluto && money(one.imp_saldo_insoluto, one.currency) },
@@ -86,10 +88,11 @@ export function Payments({ cfdi }: Props) {
 function Node({ one, fiscal_entity_id }: { one: CfdiRelation; fiscal_entity_id: string }) {
   const t = useWords(words)
   const list = useWords(listWords)
+  const { said } = useCodes()
   const { cfdi, uuid, relation } = one
   return (
     <li>
-      <small>{t.relation[relation] ?? relation}</small>
+      <small>{t.relation[relation] ?? said('tipo_relacion', relation)}</small>
       {cfdi ? (
         <>
           <Link href={hrefOf(uuid, fiscal_entity_id)}>

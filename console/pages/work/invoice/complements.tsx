@@ -1,5 +1,6 @@
 import { Link } from 'wouter-preact'
 import type { CfdiDetail } from '../../../api/routes.d.ts'
+import { useCodes } from '../../../codes/codes.ts'
 import { day, decimal, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts } from '../../../parts/page.tsx'
@@ -12,6 +13,7 @@ type Paid = CfdiDetail['pagos'][number]['documentos'][number] & { n: number }
 /** What a document says beside its lines: payments, payroll, withholdings. */
 export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
   const t = useWords(words)
+  const { said } = useCodes()
   return (
     <>
       {cfdi.pagos.map((pago, n) => (
@@ -20,7 +22,7 @@ export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
           <Facts
             facts={[
               [t.date, day(pago.fecha_pago)],
-              [t.form, pago.forma_pago_p],
+              [t.form, pago.forma_pago_p && said('forma_pago', pago.forma_pago_p)],
               [t.amount, money(pago.monto, pago.moneda_p)],
             ]}
           />

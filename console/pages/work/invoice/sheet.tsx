@@ -1,4 +1,5 @@
 import type { CfdiDetail } from '../../../api/routes.d.ts'
+import { useCodes } from '../../../codes/codes.ts'
 import { day, decimal, money, NOTHING, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
@@ -79,14 +80,15 @@ function Totals({ cfdi }: { cfdi: CfdiDetail }) {
 export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
   const t = useWords(words)
   const list = useWords(listWords)
+  const { said: coded } = useCodes()
   const { currency } = cfdi
   const address = verificationOf(cfdi)
   const facts: [string, string | null][] = [
     [t.folio, [cfdi.serie, cfdi.folio].filter(Boolean).join(' ')],
     [t.issued, moment(cfdi.fecha)],
     [t.place, cfdi.lugar_expedicion],
-    [t.method, cfdi.metodo_pago],
-    [t.form, cfdi.forma_pago],
+    [t.method, cfdi.metodo_pago && coded('metodo_pago', cfdi.metodo_pago)],
+    [t.form, cfdi.forma_pago && coded('forma_pago', cfdi.forma_pago)],
     [t.terms, cfdi.condiciones_pago],
     [t.due, cfdi.due_date && day(cfdi.due_date)],
     [t.currency, cfdi.moneda],
@@ -107,16 +109,16 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
           role={t.issuer}
           name={cfdi.emisor_nombre}
           rfc={cfdi.emisor_rfc}
-          notes={[cfdi.emisor_regimen_fiscal && t.regimen(cfdi.emisor_regimen_fiscal)]}
+          notes={[cfdi.emisor_regimen_fiscal && t.regimen(coded('regimen_fiscal', cfdi.emisor_regimen_fiscal))]}
         />
         <Party
           role={t.receiver}
           name={cfdi.receptor_nombre}
           rfc={cfdi.receptor_rfc}
           notes={[
-            cfdi.receptor_regimen_fiscal && t.regimen(cfdi.receptor_regimen_fiscal),
+            cfdi.receptor_regimen_fiscal && t.regimen(coded('regimen_fiscal', cfdi.receptor_regimen_fiscal)),
             cfdi.receptor_domicilio_fiscal && t.zip(cfdi.receptor_domicilio_fiscal),
-            cfdi.uso_cfdi && t.use(cfdi.uso_cfdi),
+            cfdi.uso_cfdi && t.use(coded('uso_cfdi', cfdi.uso_cfdi)),
           ]}
         />
         <div class={css.state}>
@@ -141,7 +143,7 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
               { name: t.key, cell: ({ clave_prod_serv }) => clave_prod_serv },
               { name: t.description, cell: ({ descripcion }) => descripcion },
               { name: t.quantity, end: true, cell: ({ cantidad }) => decimal(cantidad) },
-              { name: t.unit, cell: ({ unidad, clave_unidad }) => unidad ?? clave_unidad },
+              { name: t.unit, cell: ({ unidad, clave_unidad }) => unidad ?? (clave_unidad && coded('clave_unidad', clave_unidad)) },
               { name: t.price, end: true, cell: ({ valor_unitario }) => money(valor_unitario, currency) },
               { name: t.discount, end: true, cell: ({ descuento }) => descuento && money(descuento, currency) },
               { name: t.amount, end: true, cell: ({ importe }) => money(importe, currency) },

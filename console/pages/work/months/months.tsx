@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
+import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { CfdiMonth, CfdiMonthlySummary } from '../../../api/routes.d.ts'
 import { type Bar, Bars, Keys } from '../../../charts/bars.tsx'
@@ -13,6 +14,7 @@ import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
+import { monthExportOf } from '../cfdi/month-export.ts'
 import css from './months.module.css'
 import { words } from './words.ts'
 
@@ -58,7 +60,7 @@ function Chart({ data }: { data: readonly CfdiMonth[] }) {
   )
 }
 
-function Figures({ summary }: { summary: CfdiMonthlySummary }) {
+function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; fiscal_entity_id: string }) {
   const t = useWords(words)
   const zone = useZone()
   const rows = [...summary.data].sort((one, other) => other.month.localeCompare(one.month) || one.direction.localeCompare(other.direction))
@@ -78,6 +80,14 @@ function Figures({ summary }: { summary: CfdiMonthlySummary }) {
             ),
           },
           { name: t.direction, cell: ({ direction }) => t[direction] },
+          {
+            name: t.exports,
+            cell: ({ month, direction }) => (
+              <Link href={monthExportOf(fiscal_entity_id, month, direction)} aria-label={t.exportOf(monthName(month), t[direction])}>
+                {t.exports}
+              </Link>
+            ),
+          },
           { name: t.net, end: true, cell: ({ net }) => <b>{money(net)}</b> },
           { name: t.total, end: true, cell: ({ total }) => money(total) },
           { name: t.count, end: true, cell: (one) => count(one.count) },
@@ -127,7 +137,7 @@ function Summary({ query }: { query: Query }) {
           ) : (
             <>
               <Chart data={read.data} />
-              <Figures summary={read} />
+              <Figures summary={read} fiscal_entity_id={query.fiscal_entity_id} />
               <Panel title={t.basis}>
                 <Facts facts={Object.entries(read.basis).map(([key, text]) => [t.basisKeys[key] ?? key, t.basisText[key] ?? text])} />
               </Panel>

@@ -33,6 +33,8 @@ const es = {
   data: 'Datos',
   state: { complete: 'Completo', downloading: 'En camino', missing: 'Falta' },
   documents: (month: string, direction: string) => `${month}, ${direction}: ver los documentos`,
+  exports: 'Exportar',
+  exportOf: (month: string, direction: string) => `Exportar los CFDI de ${month}, ${direction}`,
   basis: 'Cómo se calcula',
   basisKeys: {
     population: 'Qué documentos cuentan',
@@ -92,6 +94,8 @@ const en: typeof es = {
   data: 'Data',
   state: { complete: 'Complete', downloading: 'On its way', missing: 'Missing' },
   documents: (month, direction) => `${month}, ${direction}: see the documents`,
+  exports: 'Export',
+  exportOf: (month, direction) => `Export the CFDIs of ${month}, ${direction}`,
   basis: 'How it is computed',
   basisKeys: {
     population: 'Which documents count',

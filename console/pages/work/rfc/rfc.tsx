@@ -5,7 +5,7 @@ import { standingsQuery } from '../../../api/standings.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { useRemembered } from '../../../parts/entity.tsx'
-import { Panel, Title } from '../../../parts/page.tsx'
+import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { Changes } from './changes.tsx'
@@ -63,6 +63,7 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
           <Documents fiscal_entity_id={fiscal_entity_id} />
         </>
       )}
+      <Call call={`GET /v1/fiscal-entities/${fiscal_entity_id}`} />
     </>
   )
 }

@@ -5,7 +5,7 @@ import { type Standing, standingsQuery } from '../../../api/standings.ts'
 import { count } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
-import { Figures, Title } from '../../../parts/page.tsx'
+import { Call, Figures, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Card } from './card.tsx'
 import css from './rfcs.module.css'
@@ -66,6 +66,7 @@ export default function Rfcs() {
           </ul>
         </>
       )}
+      <Call call="GET /v1/sync" />
     </>
   )
 }

@@ -1,0 +1,63 @@
+const es = {
+  full: (used: string, limit: string, things: string) => `Usa ${used} de ${limit} ${things} de su plan: no cabe otro.`,
+  lacks: (things: string) => `Su plan no incluye ${things}.`,
+  or: 'o',
+  plans: 'cambie de plan',
+  plansOnly: 'Cambie de plan',
+  seats: 'compre asientos o cambie de plan',
+  things: {
+    seats: 'asientos',
+    extractors: 'extractores',
+    webhooks: 'webhooks',
+    storage_connectors: 'almacenamientos',
+    exports: 'lugares para exportaciones',
+    credentials: 'lugares para credenciales',
+    invitations: 'lugares para invitaciones',
+  },
+  remedy: {
+    seats: 'Pause un RFC',
+    extractors: 'Borre un extractor',
+    webhooks: 'Borre un webhook',
+    storage_connectors: 'Borre un almacenamiento',
+    exports: 'Borre una exportación',
+    credentials: 'Revoque una credencial',
+    invitations: 'Retire una invitación',
+  },
+  stopped: {
+    suspended: 'Hay facturas vencidas: hasta pagarlas, las conexiones están en pausa y no se agregan otras.',
+    diagnostic_expired: 'La prueba terminó: hasta elegir un plan, las conexiones están en pausa y no se agregan otras.',
+  } as Record<string, string>,
+  toBilling: 'Ir a Plan y uso',
+}
+const en: typeof es = {
+  full: (used, limit, things) => `You use ${used} of the ${limit} ${things} of your plan: there is no room for another.`,
+  lacks: (things) => `Your plan has no ${things}.`,
+  or: 'or',
+  plans: 'change your plan',
+  plansOnly: 'Change your plan',
+  seats: 'buy seats or change your plan',
+  things: {
+    seats: 'seats',
+    extractors: 'extractors',
+    webhooks: 'webhooks',
+    storage_connectors: 'storage connectors',
+    exports: 'places for exports',
+    credentials: 'places for credentials',
+    invitations: 'places for invitations',
+  },
+  remedy: {
+    seats: 'Pause an RFC',
+    extractors: 'Delete an extractor',
+    webhooks: 'Delete a webhook',
+    storage_connectors: 'Delete a storage connector',
+    exports: 'Delete an export',
+    credentials: 'Revoke a credential',
+    invitations: 'Withdraw an invitation',
+  },
+  stopped: {
+    suspended: 'Invoices are overdue: until they are paid, connections are paused and none is added.',
+    diagnostic_expired: 'The trial has ended: until you choose a plan, connections are paused and none is added.',
+  },
+  toBilling: 'Go to plan and usage',
+}
+export const words = { es, en }
