@@ -7,8 +7,10 @@ import { makeEfirma } from '../stand-in/certificates.ts'
 import { ConsoleWorld } from './support/console-world.ts'
 import { discard } from './support/runner.ts'
 
-const pesos = (text: string): string =>
-  new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' }).format(text as `${number}`)
+const money = (text: string, currency: string): string => {
+  const own = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const
+  return `${new Intl.NumberFormat('es-MX', own).format(text as `${number}`)}${currency === 'MXN' ? '' : ` ${currency}`}`
+}
 
 interface Listed {
   uuid: string
@@ -18,6 +20,7 @@ interface Listed {
 }
 interface Application {
   amount: string
+  currency: string
   counts: boolean
 }
 
@@ -62,7 +65,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
           .locator('td:first-child a')
           .evaluateAll((all) => all.map((one) => one.getAttribute('href')!))
       await expect
-        .poll(async () => (await links()).slice(0, 25).map((href) => /cfdi\/([^?]+)/.exec(href)![1]))
+        .poll(async () => (await links()).slice(0, 25).map((href) => /cfdi\/([^?]+)/.exec(href)![1]), { timeout: 15_000 })
         .toEqual(data.map(({ uuid }) => uuid))
       return data
     }
@@ -86,7 +89,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     })
     const [first] = await shown()
     const row = rowsOf(page, 'Lista de CFDI').first()
-    if (first!.currency === 'MXN') expect(await row.locator('[data-name=Saldo]').textContent()).toBe(pesos(first!.balance!))
+    expect(await row.locator('[data-name=Saldo]').textContent()).toBe(money(first!.balance!, first!.currency))
     await page.reload()
     await shown()
     await row.getByRole('link').focus()
@@ -108,7 +111,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     const uuid = world.ids['uuid']!
     const path = `/v1/cfdi/${uuid}`
     const query = `fiscal_entity_id=${entity}`
-    const payments = await ask<{ data: Application[]; paid_amount: string; balance: string }>(`${path}/payments?${query}`)
+    const payments = await ask<{ data: Application[]; currency: string; balance: string }>(`${path}/payments?${query}`)
     expect(payments.data.length).toBeGreaterThan(0)
     const reasons = ['cancelled', 'other_parties', 'currency_mismatch', 'missing_rate', 'substituted']
     const not = reasons.map((reason, n) => ({
@@ -136,11 +139,13 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
       expect.stringMatching(/^No: está cancelado\s+El pago es de otro receptor$/),
       ...['No: es de otras partes', 'No: es de otra moneda', 'No: falta el tipo de cambio', 'No: otro lo sustituye'],
     ])
-    expect(await rows.locator('[data-name=Importe]').first().textContent()).toBe(pesos(payments.data[0]!.amount))
+    expect(await rows.locator('[data-name=Importe]').first().textContent()).toBe(
+      money(payments.data[0]!.amount, payments.data[0]!.currency),
+    )
     expect(
       await page
         .locator('main dd')
-        .filter({ hasText: pesos(payments.balance) })
+        .filter({ hasText: money(payments.balance, payments.currency) })
         .count(),
     ).toBeGreaterThan(0)
 
@@ -191,7 +196,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     // Each window begins on the line where its day is between 2018 and today.
     const [whole, window] = await line
       .locator('rect')
-      .evaluateAll((all) => all.slice(0, 2).map((one) => one.getBoundingClientRect().toJSON() as DOMRect))
+      .evaluateAll((all) => all.slice(0, 2).map((one) => one.getBoundingClientRect().toJSON() as { x: number; width: number }))
     const begin = Date.UTC(2018, 0, 1)
     const share = (Date.parse(windows['sat_cfdi_issued']!.visible_from) - begin) / (Date.now() - begin)
     expect((window!.x - whole!.x) / whole!.width).toBeCloseTo(share, 1)

@@ -29,6 +29,8 @@ interface Place {
 /** Everything that the API has answered a page since it was opened. */
 export class Answers {
   readonly #bodies: Promise<string>[] = []
+  /** How many figures were seen. */
+  seen = 0
 
   constructor(page: Page) {
     page.on('response', (response) => {
@@ -53,6 +55,8 @@ export class Answers {
         if (!node.parentElement.closest('svg, code, pre, option')) found.push(node.data)
       return found
     })
-    return texts.flatMap((text) => text.match(SHOWN) ?? []).filter((shown) => !said.has(plain(shown)))
+    const figures = texts.flatMap((text) => text.match(SHOWN) ?? [])
+    this.seen += figures.length
+    return figures.filter((shown) => !said.has(plain(shown)))
   }
 }
