@@ -52,7 +52,7 @@ const es = {
   what: 'Concepto',
   used: 'Usado',
   resets: 'Empieza de nuevo',
-  taken: 'RFC y asientos',
+  taken: 'RFC y sus lugares',
   takenLead: 'Un RFC en pausa o en borrador no ocupa lugar.',
   noRfcs: 'Todavía no hay RFC conectados.',
   connection: 'Conexión',

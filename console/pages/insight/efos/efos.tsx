@@ -71,7 +71,9 @@ function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosEx
             cell: (one) => (
               <small>
                 {STEPS.filter((step) => one[step]).map((step) => (
-                  <div key={step}>{t.step[step](day(one[step]))}</div>
+                  <div key={step} class={css.nowrap}>
+                    {t.step[step](day(one[step]))}
+                  </div>
                 ))}
               </small>
             ),

@@ -56,9 +56,10 @@ export function State({ of: { fiscal_entity_id, data_quality, from, to, as_of, w
   const isMissing = months_missing > 0 || months_downloading > 0
   const isCut = DIRECTIONS.some((direction) => cut_months[direction].length > 0)
   const until = as_of && (as_of.length === 10 ? day(as_of) : instant(as_of, zone))
+  const range = from && to && until && (to === as_of ? t.days(day(from), until) : t.range(rangeEnd(from), rangeEnd(to), until))
   return (
     <div class={css.state} role="note">
-      {from && to && until && <span>{t.range(rangeEnd(from), rangeEnd(to), until)}</span>}
+      {range && <span>{range}</span>}
       {months_downloading > 0 && <Badge tone="going">{t.downloading(count(months_downloading))}</Badge>}
       {months_missing > 0 && (
         <Link href={`/rfcs/${fiscal_entity_id}`}>

@@ -107,7 +107,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
                   {uuid.slice(0, 8)}
                 </Link>
                 <br />
-                <small>
+                <small class={figures.nowrap}>
                   {t.direction[direction]}
                   <br />
                   {day(issued_at)}

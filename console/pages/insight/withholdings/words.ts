@@ -15,7 +15,7 @@ const es = {
   },
   missingCount: 'Diferencias',
   rows: 'Pago por pago',
-  rowsLead: 'Los filtros eligen renglones; lo de cada mes es siempre todo.',
+  rowsLead: 'Los filtros cambian solo estos renglones, no las sumas de cada mes.',
   who: 'Quién retuvo',
   all: 'Todas',
   role: { withheld_by_us: 'Usted retuvo', withheld_from_us: 'Le retuvieron' },
