@@ -118,8 +118,13 @@ describe.skipIf(isMissing)(name, () => {
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('dialog', (dialog) => complaints.push(dialog.message()))
+    const files: string[] = []
+    page.on('response', (response) => /session$/.test(response.url()) || files.push(new URL(response.url()).pathname))
     await page.goto(`${world.service.url}/console/alerts`)
     await page.getByLabel('Clave (api_key)').waitFor()
+    await settle(page)
+    // The page, its script, its style, its font and its icon.
+    expect([files.length <= 5, files]).toEqual([true, files])
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Saltar al contenido')
     await page.getByLabel('Clave (api_key)').focus()
