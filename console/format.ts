@@ -37,15 +37,21 @@ export function decimal(text: string | null | undefined): string {
   return formatOf(`decimal ${digits}`, make).format(text as `${number}`)
 }
 
+/** Both languages part the sign from the figure, as the API's own percentages are shown. */
+const parted = (shown: string): string => shown.replace(/\s*%/, ' %')
+
 /** A ratio such as `0.1234`, as a percentage. */
 export function percent(ratio: string | number | null | undefined): string {
   if (ratio === null || ratio === undefined) return NOTHING
-  return formatOf('percent', (name) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 2 })).format(ratio as number)
+  const make = (name: string) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 2 })
+  return parted(formatOf('percent', make).format(ratio as number))
 }
 
 /** A ratio with up to six places, as a percentage with all of them. */
 export const rate = (ratio: string): string =>
-  formatOf('rate', (name) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 4 })).format(ratio as `${number}`)
+  parted(
+    formatOf('rate', (name) => new Intl.NumberFormat(name, { style: 'percent', maximumFractionDigits: 4 })).format(ratio as `${number}`),
+  )
 
 export const count = (value: number | null | undefined): string =>
   value === null || value === undefined ? NOTHING : formatOf('count', (name) => new Intl.NumberFormat(name)).format(value)
@@ -58,7 +64,8 @@ const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 export function bytes(size: number): string {
   const power = Math.min(BYTES.length - 1, size > 0 ? Math.floor(Math.log10(size) / 3) : 0)
   const unit = BYTES[power]!
-  const make = (name: string) => new Intl.NumberFormat(name, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+  const make = (name: string) =>
+    new Intl.NumberFormat(name, { style: 'unit', unit, unitDisplay: power === 0 ? 'long' : 'short', maximumFractionDigits: 1 })
   return formatOf(unit, make).format(size / 1_000 ** power)
 }
 

@@ -48,25 +48,30 @@ export function enter(view: Session): void {
   queries.setQueryData(sessionQuery.queryKey, view)
 }
 
-const PAGE = 100
-/** More RFCs than this are chosen by typing, not from a list. */
-const MOST_PAGES = 2
+/** The most that the API gives at once. */
+export const PAGE = 100
 
-/** The RFCs, for pages that choose one. */
-export const entitiesQuery = queryOptions({
-  queryKey: ['fiscal-entities'],
-  queryFn: async () => {
-    const all: FiscalEntity[] = []
-    let cursor: string | undefined
-    for (let page = 0; page < MOST_PAGES; page++) {
-      const answered = await answer(api.GET('/v1/fiscal-entities', { params: { query: { limit: PAGE, ...(cursor && { cursor }) } } }))
-      all.push(...answered.data)
-      if (!answered.next_cursor) break
-      cursor = answered.next_cursor
-    }
-    return all
-  },
-})
+/** All of a list, page after page. */
+export async function everyPage<T>(
+  read: (query: { limit: number; cursor?: string }) => Promise<{ data: T[]; next_cursor: string | null }>,
+): Promise<T[]> {
+  const all: T[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: { data: T[]; next_cursor: string | null } = await read({ limit: PAGE, ...(cursor && { cursor }) })
+    all.push(...page.data)
+    cursor = page.next_cursor
+  }
+  return all
+}
+
+export const readEntities = (): Promise<FiscalEntity[]> =>
+  everyPage(
+    (query) =>
+      answer(api.GET('/v1/fiscal-entities', { params: { query } })) as Promise<{ data: FiscalEntity[]; next_cursor: string | null }>,
+  )
+
+/** Every RFC, for pages that choose one. */
+export const entitiesQuery = queryOptions({ queryKey: ['fiscal-entities'], queryFn: readEntities })
 
 export const billingQuery = queryOptions({ queryKey: ['billing'], queryFn: () => answer(api.GET('/v1/billing')) })
 

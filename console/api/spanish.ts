@@ -11,7 +11,7 @@ export const SENTENCES: Record<string, string> = {
   'billing.changed': 'Otras solicitudes están cambiando su facturación. Intente otra vez.',
   'billing.connection_paused': 'Una conexión en pausa no se puede desvincular: reanúdela primero.',
   'billing.overdue': 'Hay una factura sin pagar después de su plazo. Páguela para continuar.',
-  'billing.seats': 'No hay asientos libres en su plan. Pause otro RFC o compre un asiento.',
+  'billing.seats': 'No hay lugares libres en su plan. Pause otro RFC o compre un lugar.',
   'billing.trial_ended': 'La prueba terminó. Elija un plan para conectar RFC.',
   'billing.trial_rfcs': 'La prueba cubre un solo RFC. Elija un plan para conectar más.',
   'blacklist.changed': 'La lista cambió mientras tanto. Intente otra vez.',

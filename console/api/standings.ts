@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/preact-query'
 import { language } from '../language.ts'
 import { answer, api } from './client.ts'
-import { FRESH_MS, LIVE_MS } from './queries.ts'
+import { everyPage, FRESH_MS, LIVE_MS, PAGE, readEntities } from './queries.ts'
 import type { FiscalEntity, SyncStatus } from './routes.d.ts'
 
 /** An RFC and how it stands. */
@@ -10,24 +10,8 @@ export interface Standing {
   sync: SyncStatus
 }
 
-const PAGE = 100
-
-async function everyPage<T>(read: (cursor: string | undefined) => Promise<{ data: T[]; next_cursor: string | null }>): Promise<T[]> {
-  const all: T[] = []
-  for (let cursor: string | undefined; ; ) {
-    const page = await read(cursor)
-    all.push(...page.data)
-    if (!page.next_cursor) return all
-    cursor = page.next_cursor
-  }
-}
-
-const query = (cursor: string | undefined) => ({ params: { query: { limit: PAGE, ...(cursor && { cursor }) } } })
-
-const readEntities = () => everyPage<FiscalEntity>((cursor) => answer(api.GET('/v1/fiscal-entities', query(cursor))))
-
 /** One request for a hundred RFCs. */
-const readSync = () => everyPage<SyncStatus>((cursor) => answer(api.GET('/v1/sync', query(cursor))))
+const readSync = () => everyPage<SyncStatus>((query) => answer(api.GET('/v1/sync', { params: { query } })))
 
 async function readStandings(): Promise<Standing[]> {
   const [entities, syncs] = await Promise.all([readEntities(), readSync()])
@@ -43,9 +27,15 @@ export const isMoving = ({ sync }: Pick<Standing, 'sync'>): boolean => sync.stat
 /** The sentence on how an RFC stands, in the language that is spoken. */
 export const sayOf = ({ sync }: Pick<Standing, 'sync'>): string => (language() === 'es' ? sync.message_es : sync.summary)
 
+/** Of many RFCs one reading takes many calls: they stay under 20 a minute while nothing moves, and under 100 while something does. */
+const IDLE_CALL_MS = 3_000
+const LIVE_CALL_MS = 600
+const callsFor = (all: readonly Standing[]): number => 2 * Math.max(1, Math.ceil(all.length / PAGE))
+
 /** Asked again often while something moves, seldom while nothing does, and never while nobody looks. */
 export const standingsQuery = queryOptions({
   queryKey: ['standings'],
   queryFn: readStandings,
-  refetchInterval: ({ state }) => (state.data?.some(isMoving) ? LIVE_MS : FRESH_MS),
+  refetchInterval: ({ state: { data = [] } }) =>
+    data.some(isMoving) ? Math.max(LIVE_MS, callsFor(data) * LIVE_CALL_MS) : Math.max(FRESH_MS, callsFor(data) * IDLE_CALL_MS),
 })

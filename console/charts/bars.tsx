@@ -22,6 +22,8 @@ const HEIGHT = 260
 const LEFT = 58
 const BOTTOM = 28
 const TOP = 12
+/** About as wide as half a character of a label. */
+const HALF_CHARACTER = 3.4
 
 /** Groups of bars, which may go below zero. Every figure that is drawn stands in a table on the same page. */
 export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
@@ -92,7 +94,14 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
           {bars.map(
             ({ key, label: text }, n) =>
               n % every === (bars.length - 1) % every && (
-                <text key={key} class={css.tick} x={LEFT + (n + 0.5) * step} y={HEIGHT - 8} text-anchor="middle" aria-hidden="true">
+                <text
+                  key={key}
+                  class={css.tick}
+                  x={Math.min(LEFT + (n + 0.5) * step, width - text.length * HALF_CHARACTER)}
+                  y={HEIGHT - 8}
+                  text-anchor="middle"
+                  aria-hidden="true"
+                >
                   {text}
                 </text>
               ),

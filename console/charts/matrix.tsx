@@ -67,7 +67,8 @@ export function Matrix({ months, choose, chosen }: Props) {
                 <g
                   key={source + name}
                   role="button"
-                  tabIndex={0}
+                  // SVG knows its attributes in lower case alone.
+                  tabindex={0}
                   class={css.cell}
                   aria-label={sayOf(one)}
                   aria-pressed={chosen === one}

@@ -155,8 +155,10 @@ describe.skipIf(isMissing)(name, () => {
     await page.waitForURL(`**code=${first.flags[0]!.code}**`)
     await settle(page)
     const asked = await ask(`/v1/cfdi/risk?${queryOf('/cfdi/risk')}&limit=25&level=${first.level}&code=${first.flags[0]!.code}`)
-    await expect.poll(() => page.locator('main tbody tr').count()).toBe(asked.data.length)
-    expect(await page.locator('main tbody tr').first().textContent()).toContain(`+${first.flags[0]!.weight}`)
+    await expect.poll(() => page.getByRole('region', { name: 'CFDI con riesgo' }).locator('tbody tr').count()).toBe(asked.data.length)
+    expect(await page.getByRole('region', { name: 'CFDI con riesgo' }).locator('tbody tr').first().textContent()).toContain(
+      `+${first.flags[0]!.weight}`,
+    )
 
     await open('/cfdi/concentration')
     await page.getByRole('button', { name: 'Proveedores' }).click()

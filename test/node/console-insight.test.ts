@@ -182,8 +182,8 @@ describe.skipIf(isMissing)(name, () => {
     })
     await page.goto(world.addressOf('/analytics/vat-position'))
     await page.getByText('por eso no hay saldo').waitFor()
-    await page.getByText('Meses incompletos').waitFor()
-    await page.getByText('Faltan 12 meses').waitFor()
+    await page.getByText('un cero no es un cero').waitFor()
+    await page.getByText('Meses que faltan: 12').waitFor()
     expect(await page.locator('[data-step=saldo] > span').last().textContent()).toBe('=—')
     await context.close()
   }, 60_000)
@@ -294,6 +294,27 @@ describe.skipIf(isMissing)(name, () => {
     await expect.poll(() => asked).toBeGreaterThan(1)
     await context.close()
   }, 60_000)
+
+  it('a figure of a past day leads to its documents as they stood then, and one of today to documents as they stand', async () => {
+    const { context, page } = await open('/analytics/financing')
+    const past = new Date(Date.now() - 60 * 86_400_000).toISOString().slice(0, 10)
+    for (const [path, figure] of [
+      ['/analytics/financing', 'receivables.outstanding'],
+      ['/analytics/fx-exposure', 'total_sales'],
+      ['/analytics/efos-exposure', 'total_purchases'],
+    ] as const)
+      for (const day of [past, null]) {
+        await page.goto(`${world.addressOf(path)}${day ? `&as_of=${day}` : ''}`)
+        await page.locator(`main a[href*="/entries?"][href*="figure=${figure}"]`).first().click()
+        const row = page.locator('tbody tr').first().getByRole('link').first()
+        const href = (await row.getAttribute('href'))!
+        expect([path, day, new URLSearchParams(href.slice(href.indexOf('?'))).get('as_of')]).toEqual([path, day, day])
+        await row.click()
+        await page.getByRole('heading', { name: 'Historia' }).waitFor()
+        expect(await page.getByText('Así estaba este CFDI al cierre del').isVisible()).toBe(day !== null)
+      }
+    await context.close()
+  }, 120_000)
 
   it('reports: bounded, being made, read, and downloaded as the API’s table', async () => {
     const { context, page } = await open('/reports')

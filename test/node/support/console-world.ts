@@ -12,6 +12,7 @@ const PAGES = join(ROOT, 'console/pages')
 /** What a test knows of a page. Its whole type is of the browser, whose types those of Workers contradict. */
 interface Page {
   path: string
+  name: { es: string; en: string }
 }
 
 /** Every page that is registered. */

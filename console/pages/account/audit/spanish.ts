@@ -61,7 +61,7 @@ export const MEMBERS: Record<string, string> = {
   razon_social: 'razón social',
   read_at: 'lectura',
   rfc: 'RFC',
-  rfc_allowance: 'asientos de RFC',
+  rfc_allowance: 'lugares de RFC',
   role: 'rol',
   schedule_kind: 'frecuencia',
   schedule_spec: 'horario',

@@ -11,12 +11,13 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Blacklist } from '../../work/cfdi/badges.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { ByMonth } from '../figures/by-month.tsx'
 import { Drill, pageOf, rate } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named, Share } from '../figures/share.tsx'
+import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
 
@@ -180,7 +181,7 @@ export default function ConcentrationPage() {
       path={PATH}
       names={['from', 'to', 'direction', 'include_generic']}
       otherwise={{ direction: 'issued' }}
-      controls={(own, change) => (
+      controls={({ own, change }) => (
         <>
           <Switch
             label={t.show}
@@ -189,20 +190,20 @@ export default function ConcentrationPage() {
               ['issued', t.customers],
               ['received', t.suppliers],
             ]}
-            choose={(value) => change('direction', value)}
+            choose={(value) => change({ direction: value })}
           />
           <label>
             <input
               type="checkbox"
               checked={own['include_generic'] === 'true'}
-              onChange={({ currentTarget }) => change('include_generic', currentTarget.checked ? 'true' : '')}
+              onChange={({ currentTarget }) => change({ include_generic: currentTarget.checked ? 'true' : '' })}
             />
             {t.generic}
           </label>
         </>
       )}
     >
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

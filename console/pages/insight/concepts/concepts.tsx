@@ -9,12 +9,13 @@ import { Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { ByMonth } from '../figures/by-month.tsx'
 import { Drill, pageOf, rate } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named, Share } from '../figures/share.tsx'
+import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
 
@@ -198,7 +199,7 @@ export default function ConceptsPage() {
       path={PATH}
       names={['from', 'to', 'direction', 'level']}
       otherwise={{ direction: 'received', level: 'family' }}
-      controls={(own, change) => (
+      controls={({ own, change }) => (
         <>
           <Switch
             label={t.show}
@@ -207,18 +208,18 @@ export default function ConceptsPage() {
               ['received', t.bought],
               ['issued', t.sold],
             ]}
-            choose={(value) => change('direction', value)}
+            choose={(value) => change({ direction: value })}
           />
           <Switch
             label={t.by}
             value={own['level']!}
             choices={LEVELS.map((level) => [level, t.level[level]] as const)}
-            choose={(value) => change('level', value)}
+            choose={(value) => change({ level: value })}
           />
         </>
       )}
     >
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

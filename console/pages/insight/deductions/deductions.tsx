@@ -1,7 +1,5 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
 import { Link } from 'wouter-preact'
-import { answer, api } from '../../../api/client.ts'
-import type { DeductionRow, Deductions, DeductionTotals, paths } from '../../../api/routes.d.ts'
+import type { DeductionRow, Deductions, DeductionTotals } from '../../../api/routes.d.ts'
 import { sizeOf } from '../../../charts/scale.ts'
 import { useCodes } from '../../../codes/codes.ts'
 import { day, money, NOTHING, rate } from '../../../format.ts'
@@ -9,18 +7,19 @@ import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Call, Panel } from '../../../parts/page.tsx'
+import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { Drill } from '../figures/drill.tsx'
-import { Basis, Incomplete } from '../surface/quality.tsx'
-import css from '../surface/surface.module.css'
-import { type Asked, type At, Range, Surface } from '../surface/surface.tsx'
+import css from '../figures/figures.module.css'
+import { type Own, usePages } from '../figures/read.ts'
+import { State } from '../figures/state.tsx'
+import { type Asked, Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
 
-type Query = NonNullable<paths['/v1/cfdi/deductions']['get']['parameters']['query']>
-
+const PATH = '/v1/cfdi/deductions'
 const TONES: Record<DeductionRow['status'], Tone> = { eligible: 'good', capped: 'wait', review: 'going', not_deductible: 'bad' }
 const FIGURES = ['gross_amount', 'deductible_amount', 'review_amount'] as const
 const INCOME = /^\d{1,12}(\.\d{1,6})?$/
@@ -117,50 +116,35 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
   )
 }
 
-function All({ at: { fiscal_entity_id, own } }: { at: At }) {
+function All({ own }: { own: Own }) {
   const t = useWords(words)
-  const query = { fiscal_entity_id, ...own('from', 'to', 'profile', 'annual_income') }
-  const list = useInfiniteQuery({
-    queryKey: ['deductions', query],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      // An address may hold any text: what the API does not know it refuses, and the page says so.
-      answer(
-        api.GET('/v1/cfdi/deductions', { params: { query: { ...(query as Query), limit: 25, ...(cursor && { cursor }) } } }),
-      ) as Promise<Deductions>,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  })
+  const list = usePages<Deductions>(PATH, own)
   return (
-    <>
-      <Loaded query={list} rows={8}>
-        {({ pages }) => {
-          const first = pages[0]!
-          const rows = pages.flatMap(({ data }) => data)
-          return (
-            <>
-              <Incomplete of={first.data_quality} />
-              {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
-              {first.totals.length > 0 && <Totals rows={first.totals} />}
-              {rows.length > 0 ? <Rows rows={rows} fiscal_entity_id={fiscal_entity_id} /> : <Empty title={t.none} lead={t.noneLead} />}
-              <div class={css.bar}>
-                <More list={list} />
-              </div>
-              <Basis of={first} />
-            </>
-          )
-        }}
-      </Loaded>
-      <Call call={`GET /v1/cfdi/deductions?${new URLSearchParams(query)}`} />
-    </>
+    <Loaded query={list} rows={8}>
+      {({ pages }) => {
+        const first = pages[0]!
+        const rows = pages.flatMap(({ data }) => data)
+        return (
+          <>
+            <State of={first} />
+            {first.cap_unknown && <p class={css.note}>{t.capUnknown}</p>}
+            {first.totals.length > 0 && <Totals rows={first.totals} />}
+            {rows.length > 0 ? <Rows rows={rows} fiscal_entity_id={first.fiscal_entity_id} /> : <Empty title={t.none} lead={t.noneLead} />}
+            <div class={css.bar}>
+              <More list={list} />
+            </div>
+            <Basis of={first} />
+          </>
+        )
+      }}
+    </Loaded>
   )
 }
 
-function Bar(asked: Asked) {
+function Controls({ said, change }: Asked) {
   const t = useWords(words)
-  const { said, change } = asked
   return (
     <>
-      <Range {...asked} />
       <label>
         {t.income}
         <input
@@ -184,8 +168,14 @@ function Bar(asked: Asked) {
 export default function DeductionsPage() {
   const t = useWords(words)
   return (
-    <Surface title={t.title} lead={t.lead} bar={Bar}>
-      {(at) => <All at={at} />}
+    <Surface
+      title={t.title}
+      lead={t.lead}
+      path={PATH}
+      names={['from', 'to', 'profile', 'annual_income']}
+      controls={(asked) => <Controls {...asked} />}
+    >
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

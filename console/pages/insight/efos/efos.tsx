@@ -8,11 +8,12 @@ import { type Figure, Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { Drill, rate } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
+import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
 import { Sides } from './sides.tsx'
 import { Situation } from './situation.tsx'
@@ -70,7 +71,9 @@ function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosEx
             cell: (one) => (
               <small>
                 {STEPS.filter((step) => one[step]).map((step) => (
-                  <div key={step}>{t.step[step](day(one[step]))}</div>
+                  <div key={step} class={css.nowrap}>
+                    {t.step[step](day(one[step]))}
+                  </div>
                 ))}
               </small>
             ),
@@ -144,7 +147,7 @@ export default function EfosPage() {
       path={PATH}
       names={['from', 'to', 'as_of', 'direction']}
       otherwise={{ direction: 'received' }}
-      controls={(own, change) => (
+      controls={({ own, change }) => (
         <Switch
           label={t.show}
           value={own['direction']!}
@@ -152,11 +155,11 @@ export default function EfosPage() {
             ['received', t.parties.received],
             ['issued', t.parties.issued],
           ]}
-          choose={(value) => change('direction', value)}
+          choose={(value) => change({ direction: value })}
         />
       )}
     >
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

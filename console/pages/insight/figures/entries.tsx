@@ -12,6 +12,7 @@ import { Call, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { dayIn } from '../../account/days.ts'
 import css from './figures.module.css'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
@@ -42,6 +43,12 @@ const FIRST: Record<string, Own> = {
   '/cfdi/deductions': { figure: 'unreconciled_payments' },
 }
 
+/** The zone whose days figures are of. */
+const CENTRAL = 'America/Mexico_City'
+
+/** What a figure of a past day is made of is shown as it stood then; that of today as it stands. */
+const dayOf = ({ as_of }: Own): Own => (as_of && as_of < dayIn(new Date().toISOString(), CENTRAL) ? { as_of } : {})
+
 type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'currency' | 'counterparty'>
 
 /** The documents that a page of entries names. While they are not known, entries go by their UUID. */
@@ -69,7 +76,7 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
     const { serie, folio } = documents.get(uuid) ?? {}
     const name = [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
     return (
-      <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(name)} title={uuid}>
+      <Link href={`/cfdi/${uuid}?${new URLSearchParams({ fiscal_entity_id, ...dayOf(own) })}`} aria-label={t.open(name)} title={uuid}>
         {name}
       </Link>
     )

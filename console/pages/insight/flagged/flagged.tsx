@@ -11,11 +11,12 @@ import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import figures from '../figures/figures.module.css'
 import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
-import { type Change, Surface } from '../figures/surface.tsx'
+import { State } from '../figures/state.tsx'
+import { type Asked, Surface } from '../figures/surface.tsx'
 import { useSentence } from '../sentences/sentences.ts'
 import css from './flagged.module.css'
 import { words } from './words.ts'
@@ -106,7 +107,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
                   {uuid.slice(0, 8)}
                 </Link>
                 <br />
-                <small>
+                <small class={figures.nowrap}>
                   {t.direction[direction]}
                   <br />
                   {day(issued_at)}
@@ -164,11 +165,9 @@ function All({ own }: { own: Own }) {
   )
 }
 
-interface PickProps {
+interface PickProps extends Pick<Asked, 'own' | 'change'> {
   name: string
   label: string
-  own: Own
-  change: Change
   choices: Record<string, string>
 }
 
@@ -181,7 +180,7 @@ function Pick({ name, label, own, change, choices }: PickProps) {
   return (
     <span>
       <label for={id}>{label}</label>{' '}
-      <select id={id} value={value} onChange={({ currentTarget }) => change(name, currentTarget.value)}>
+      <select id={id} value={value} onChange={({ currentTarget }) => change({ [name]: currentTarget.value })}>
         <option value="">{t.any}</option>
         {value && !choices[value] && <option value={value}>{value}</option>}
         {Object.entries(choices).map(([one, text]) => (
@@ -202,7 +201,7 @@ export default function FlaggedPage() {
       lead={t.lead}
       path={PATH}
       names={['from', 'to', 'direction', 'level', 'code', 'min_total']}
-      controls={(own, change) => (
+      controls={({ own, change }) => (
         <>
           <Switch
             label={t.show}
@@ -212,7 +211,7 @@ export default function FlaggedPage() {
               ['issued', t.direction.issued],
               ['received', t.direction.received],
             ]}
-            choose={(value) => change('direction', value)}
+            choose={(value) => change({ direction: value })}
           />
           <Pick
             {...{ name: 'level', label: t.levelName, own, change }}
@@ -226,14 +225,14 @@ export default function FlaggedPage() {
               pattern="[0-9]+([.][0-9]{1,6})?"
               size={10}
               value={own['min_total'] ?? ''}
-              onChange={({ currentTarget }) => currentTarget.checkValidity() && change('min_total', currentTarget.value.trim())}
+              onChange={({ currentTarget }) => currentTarget.checkValidity() && change({ min_total: currentTarget.value.trim() })}
             />
           </label>
           <Pick {...{ name: 'code', label: t.flagName, own, change }} choices={t.short} />
         </>
       )}
     >
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

@@ -7,11 +7,12 @@ import { Loaded } from '../../../parts/loaded.tsx'
 import { Facts, Figures, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { Drill, pageOf } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
 import { type Own, useWhole } from '../figures/read.ts'
 import { Share } from '../figures/share.tsx'
+import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
 
@@ -156,7 +157,7 @@ export default function FxPage() {
   const t = useWords(words)
   return (
     <Surface title={t.title} lead={t.lead} path={PATH} names={['from', 'to', 'as_of']}>
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

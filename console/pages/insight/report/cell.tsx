@@ -4,7 +4,7 @@ import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Blacklist } from '../../work/cfdi/badges.tsx'
 import { Drill } from '../figures/drill.tsx'
-import css from '../surface/surface.module.css'
+import css from '../figures/figures.module.css'
 import type { Kind } from './columns.ts'
 import { words } from './words.ts'
 

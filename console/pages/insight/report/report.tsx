@@ -11,15 +11,16 @@ import { Badge } from '../../../parts/badge.tsx'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Call, Facts, Panel } from '../../../parts/page.tsx'
+import { Facts, Panel } from '../../../parts/page.tsx'
 import { Empty, Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import { Basis } from '../figures/basis.tsx'
+import css from '../figures/figures.module.css'
+import { State } from '../figures/state.tsx'
+import { type At, Surface } from '../figures/surface.tsx'
 import { catalogQuery } from '../reports/reports.tsx'
 import { words as catalogWords } from '../reports/words.ts'
-import { Basis, Incomplete } from '../surface/quality.tsx'
-import css from '../surface/surface.module.css'
-import { type At, Surface } from '../surface/surface.tsx'
 import { Cell, isEnd, type Row } from './cell.tsx'
 import { SHAPES, type Shape } from './columns.ts'
 import { readCsv, save } from './csv.ts'
@@ -181,7 +182,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
                 ]}
               />
             </Panel>
-            <Incomplete of={data.data_quality} />
+            <State of={{ fiscal_entity_id, data_quality: data.data_quality }} />
             {isByPeriod && hasNextPage && !isError ? (
               <Skeleton rows={6} />
             ) : rows.length === 0 ? (
@@ -190,7 +191,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
               SHAPES[report].map((shape) => <Kind key={shape.kind} shape={shape} rows={rows} />)
             )}
             <div class={css.bar}>{(!isByPeriod || isError) && <More list={list} />}</div>
-            <Basis of={{ ...data, as_of: source_watermark }} />
+            <Basis of={data} />
           </>
         )
       }}
@@ -205,15 +206,17 @@ export default function ReportPage({ report: named = '' }: { report?: string }) 
   if (!Object.hasOwn(SHAPES, named)) return <Empty isPage title={t.unknown} action={{ label: t.back, href: '/reports' }} />
   const report = named as ReportKey
   const title = translated[report]?.[0] ?? catalog?.data.find(({ key }) => key === report)?.title ?? report
-  const back = ({ fiscal_entity_id }: At) => <ButtonLink href={`/reports?fiscal_entity_id=${fiscal_entity_id}`}>{t.back}</ButtonLink>
+  const back = ({ entity: { fiscal_entity_id } }: At) => (
+    <ButtonLink href={`/reports?fiscal_entity_id=${fiscal_entity_id}`}>{t.back}</ButtonLink>
+  )
   return (
-    <Surface title={title} lead={translated[report]?.[1] ?? catalog?.data.find(({ key }) => key === report)?.description} actions={back}>
-      {({ fiscal_entity_id, entity }) => (
-        <>
-          <Read report={report} fiscal_entity_id={fiscal_entity_id} rfc={entity.rfc} />
-          <Call call={`GET /v1/reports/${report}?fiscal_entity_id=${fiscal_entity_id}`} />
-        </>
-      )}
+    <Surface
+      title={title}
+      lead={translated[report]?.[1] ?? catalog?.data.find(({ key }) => key === report)?.description}
+      path={`/v1/reports/${report}`}
+      actions={back}
+    >
+      {({ entity: { fiscal_entity_id, rfc } }) => <Read report={report} fiscal_entity_id={fiscal_entity_id} rfc={rfc} />}
     </Surface>
   )
 }

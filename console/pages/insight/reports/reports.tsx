@@ -5,8 +5,8 @@ import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
-import css from '../surface/surface.module.css'
-import { Surface } from '../surface/surface.tsx'
+import css from '../figures/figures.module.css'
+import { Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
 
 export const catalogQuery = {
@@ -46,7 +46,7 @@ export default function Reports() {
   const t = useWords(words)
   return (
     <Surface title={t.title} lead={t.lead}>
-      {({ fiscal_entity_id }) => (
+      {({ entity: { fiscal_entity_id } }) => (
         <>
           <Catalog fiscal_entity_id={fiscal_entity_id} />
           <Call call="GET /v1/reports" />

@@ -7,9 +7,10 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Panel } from '../../../parts/page.tsx'
-import { Basis, State } from '../figures/basis.tsx'
+import { Basis } from '../figures/basis.tsx'
 import { Drill, rate } from '../figures/drill.tsx'
 import { type Own, useWhole } from '../figures/read.ts'
+import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
 import { useSentence } from '../sentences/sentences.ts'
 import css from './risk.module.css'
@@ -102,7 +103,7 @@ export default function RiskPage() {
   const t = useWords(words)
   return (
     <Surface title={t.title} lead={t.lead} path={PATH} names={['from', 'to']}>
-      {(own) => <All own={own} />}
+      {({ own }) => <All own={own} />}
     </Surface>
   )
 }

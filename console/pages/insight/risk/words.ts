@@ -6,7 +6,7 @@ const es = {
   fine: 'Dentro del umbral',
   unknown: 'Sin datos',
   threshold: (value: string) => `Umbral: ${value}`,
-  sample: (n: string) => `de ${n}`,
+  sample: (n: string) => `casos: ${n}`,
   onNoList: 'En ninguna lista',
   anyList: 'Umbral: cualquier lista vigente',
   names: {

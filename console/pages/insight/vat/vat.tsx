@@ -1,14 +1,13 @@
 import { useQuery } from '@tanstack/preact-query'
 import { useEffect, useRef } from 'preact/hooks'
 import type { VatMonth } from '../../../api/routes.d.ts'
-
 import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { Call } from '../../../parts/page.tsx'
 import { Empty, Skeleton } from '../../../parts/states.tsx'
 import { monthExportOf } from '../../work/cfdi/month-export.ts'
-import { Basis, Incomplete } from '../surface/quality.tsx'
-import { type At, Range, Surface } from '../surface/surface.tsx'
+import { Basis } from '../figures/basis.tsx'
+import { State } from '../figures/state.tsx'
+import { type At, Surface } from '../figures/surface.tsx'
 import { Beside, Rates } from './beside.tsx'
 import { Month } from './month.tsx'
 import { Months } from './months.tsx'
@@ -20,10 +19,10 @@ import { words } from './words.ts'
 const firstOf = (rows: readonly VatMonth[]): VatMonth | undefined =>
   rows.findLast(({ is_partial, saldo }) => !is_partial && saldo !== null) ?? rows.findLast(({ saldo }) => saldo !== null) ?? rows.at(-1)
 
-function Position({ at: { fiscal_entity_id, own, said, change } }: { at: At }) {
+function Position({ at: { entity, own, said, change } }: { at: At }) {
   const t = useWords(words)
-  const query = { fiscal_entity_id, ...own('from', 'to') }
-  const range = useQuery({ queryKey: ['vat', query], queryFn: () => readVat(query) })
+  const { fiscal_entity_id } = entity
+  const range = useQuery({ queryKey: ['vat', own], queryFn: () => readVat({ ...own, fiscal_entity_id }) })
   const rows = range.data?.data ?? []
   const period = said('period') || firstOf(rows)?.period || ''
   const rowOf = (month: string, all = rows) => all.find((one) => one.period === month)
@@ -39,50 +38,47 @@ function Position({ at: { fiscal_entity_id, own, said, change } }: { at: At }) {
     previous.current = period
   }, [period])
   return (
-    <>
-      <Loaded query={range} rows={8}>
-        {(position) => {
-          const row = rowOf(period) ?? rowOf(period, outside.data?.data)
-          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} />
-          return (
-            <>
-              <Incomplete of={position.data_quality} />
-              <div ref={head}>
-                {row ? (
-                  <Month
-                    row={row}
-                    before={rowOf(before) ?? rowOf(before, outside.data?.data)}
-                    periods={rows.map((one) => one.period)}
-                    choose={(month) => change({ period: month })}
-                    formulas={position.basis.formulas}
-                    exportHref={monthExportOf(fiscal_entity_id, period)}
-                  />
-                ) : (
-                  <Loaded query={outside}>{() => <Skeleton />}</Loaded>
-                )}
-              </div>
-              {row && (
-                <>
-                  <Rates row={row} />
-                  <Beside row={row} />
-                </>
+    <Loaded query={range} rows={8}>
+      {(position) => {
+        const row = rowOf(period) ?? rowOf(period, outside.data?.data)
+        if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} />
+        return (
+          <>
+            <State of={position} />
+            <div ref={head}>
+              {row ? (
+                <Month
+                  row={row}
+                  before={rowOf(before) ?? rowOf(before, outside.data?.data)}
+                  periods={rows.map((one) => one.period)}
+                  choose={(month) => change({ period: month })}
+                  formulas={position.basis.formulas}
+                  exportHref={monthExportOf(entity.fiscal_entity_id, period)}
+                />
+              ) : (
+                <Loaded query={outside}>{() => <Skeleton />}</Loaded>
               )}
-              <Months rows={rows} chosen={period} />
-              <Basis of={position} />
-            </>
-          )
-        }}
-      </Loaded>
-      <Call call={`GET /v1/analytics/vat-position?${new URLSearchParams(query)}`} />
-    </>
+            </div>
+            {row && (
+              <>
+                <Rates row={row} />
+                <Beside row={row} />
+              </>
+            )}
+            <Months rows={rows} chosen={period} />
+            <Basis of={position} />
+          </>
+        )
+      }}
+    </Loaded>
   )
 }
 
 export default function VatPage() {
   const t = useWords(words)
   return (
-    <Surface title={t.title} lead={t.lead} bar={Range}>
-      {(at) => <Position key={at.fiscal_entity_id} at={at} />}
+    <Surface title={t.title} lead={t.lead} path="/v1/analytics/vat-position" names={['from', 'to']}>
+      {(at) => <Position key={at.entity.fiscal_entity_id} at={at} />}
     </Surface>
   )
 }

@@ -29,7 +29,7 @@ const es = {
     'pagado.iva_8': 'IVA pagado al 8 %',
     'pagado.iva_otras': 'IVA pagado a otras tasas',
     no_deducible_excluded: 'No acreditable',
-    prorrateo: 'Prorrateo',
+    prorrateo: 'Factor de prorrateo',
     'pagado.retenido_a_terceros': 'Retenido a terceros',
     retenido_antes: 'Retenido el mes anterior',
     acreditable: 'IVA acreditable',

@@ -5,7 +5,7 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
-import css from '../surface/surface.module.css'
+import css from '../figures/figures.module.css'
 import { words } from './words.ts'
 
 /** An amount with the rate that it is of the base. */

@@ -5,7 +5,7 @@ import { useWords } from '../../../language.ts'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Drill } from '../figures/drill.tsx'
-import css from '../surface/surface.module.css'
+import css from '../figures/figures.module.css'
 import { words } from './words.ts'
 
 const FIGURES = ['isr_por_enterar', 'iva_por_enterar', 'isr_a_favor', 'iva_a_favor', 'missing_amount'] as const

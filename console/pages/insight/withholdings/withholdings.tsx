@@ -1,27 +1,25 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
-import { answer, api } from '../../../api/client.ts'
-import type { paths, Withholdings } from '../../../api/routes.d.ts'
+import type { Withholdings } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
 import { Chips } from '../../../parts/chips.tsx'
 import { Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Call } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
-import { Basis, Incomplete } from '../surface/quality.tsx'
-import surface from '../surface/surface.module.css'
-import { type At, Range, Surface } from '../surface/surface.tsx'
+import { Basis } from '../figures/basis.tsx'
+import css from '../figures/figures.module.css'
+import { usePages } from '../figures/read.ts'
+import { State } from '../figures/state.tsx'
+import { type Asked, Surface } from '../figures/surface.tsx'
 import { Rows } from './rows.tsx'
 import { Totals } from './totals.tsx'
 import { words } from './words.ts'
 
-type Query = NonNullable<paths['/v1/cfdi/withholdings']['get']['parameters']['query']>
-
+const PATH = '/v1/cfdi/withholdings'
 const FILTERS = ['impuesto', 'concept_class', 'source', 'missing', 'role'] as const
 type Chosen = 'impuesto' | 'concept_class' | 'source'
 
-function Filters({ at: { said, change } }: { at: At }) {
+function Filters({ said, change }: Asked) {
   const t = useWords(words)
   const choices: Record<Chosen, Record<string, string>> = {
     impuesto: { ISR: 'ISR', IVA: 'IVA', IEPS: 'IEPS' },
@@ -35,7 +33,7 @@ function Filters({ at: { said, change } }: { at: At }) {
   ]
   return (
     <>
-      <div class={surface.bar}>
+      <div class={css.bar}>
         <Switch
           label={t.who}
           value={said('role')}
@@ -67,57 +65,45 @@ function Filters({ at: { said, change } }: { at: At }) {
   )
 }
 
-function All({ at }: { at: At }) {
+function All(asked: Asked) {
   const t = useWords(words)
-  const { fiscal_entity_id, own } = at
-  const query = { fiscal_entity_id, ...own('from', 'to', ...FILTERS) }
-  const isFiltered = FILTERS.some(at.said)
-  const list = useInfiniteQuery({
-    queryKey: ['withholdings', query],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      // An address may hold any text: what the API does not know it refuses, and the page says so.
-      answer(
-        api.GET('/v1/cfdi/withholdings', { params: { query: { ...(query as Query), limit: 25, ...(cursor && { cursor }) } } }),
-      ) as Promise<Withholdings>,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  })
+  const { own, said } = asked
+  const isFiltered = FILTERS.some(said)
+  const list = usePages<Withholdings>(PATH, own)
   return (
-    <>
-      <Loaded query={list} rows={8}>
-        {({ pages }) => {
-          const first = pages[0]!
-          const rows = pages.flatMap(({ data }) => data)
-          return (
-            <>
-              <Incomplete of={first.data_quality} />
-              {first.totals.length > 0 && <Totals rows={first.totals} fiscal_entity_id={fiscal_entity_id} />}
-              {first.totals.length > 0 || isFiltered ? <Filters at={at} /> : null}
-              {rows.length > 0 ? (
-                <Rows rows={rows} fiscal_entity_id={fiscal_entity_id} />
-              ) : isFiltered ? (
-                <Empty title={t.noneFiltered} lead={t.noneFilteredLead} />
-              ) : (
-                <Empty title={t.none} lead={t.noneLead} />
-              )}
-              <div class={surface.bar}>
-                <More list={list} />
-              </div>
-              <Basis of={first} />
-            </>
-          )
-        }}
-      </Loaded>
-      <Call call={`GET /v1/cfdi/withholdings?${new URLSearchParams(query)}`} />
-    </>
+    <Loaded query={list} rows={8}>
+      {({ pages }) => {
+        const first = pages[0]!
+        const { fiscal_entity_id } = first
+        const rows = pages.flatMap(({ data }) => data)
+        return (
+          <>
+            <State of={first} />
+            {first.totals.length > 0 && <Totals rows={first.totals} fiscal_entity_id={fiscal_entity_id} />}
+            {first.totals.length > 0 || isFiltered ? <Filters {...asked} /> : null}
+            {rows.length > 0 ? (
+              <Rows rows={rows} fiscal_entity_id={fiscal_entity_id} />
+            ) : isFiltered ? (
+              <Empty title={t.noneFiltered} lead={t.noneFilteredLead} />
+            ) : (
+              <Empty title={t.none} lead={t.noneLead} />
+            )}
+            <div class={css.bar}>
+              <More list={list} />
+            </div>
+            <Basis of={first} />
+          </>
+        )
+      }}
+    </Loaded>
   )
 }
 
 export default function WithholdingsPage() {
   const t = useWords(words)
   return (
-    <Surface title={t.title} lead={t.lead} bar={Range}>
-      {(at) => <All at={at} />}
+    <Surface title={t.title} lead={t.lead} path={PATH} names={['from', 'to', ...FILTERS]}>
+      {({ own, said, change }) => <All {...{ own, said, change }} />}
     </Surface>
   )
 }

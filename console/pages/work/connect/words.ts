@@ -17,7 +17,7 @@ const es = {
   connect: 'Conectar y descargar',
   save: 'Verificar y guardar',
   verifying: 'El SAT está verificando el acceso…',
-  seats: (used: string, allowance: string) => `Usa ${used} de ${allowance} asientos.`,
+  seats: (used: string, allowance: string) => `Usa ${used} de ${allowance} lugares para RFC.`,
   cancel: 'Cancelar',
 }
 const en: typeof es = {

@@ -1,21 +1,22 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
-import { answer, api } from '../../../api/client.ts'
 import type { Debtor, FactoringPool, Financing } from '../../../api/routes.d.ts'
 import { count, day, money, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
-import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
-import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
-import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { Facts, Figures, Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { Basis } from '../../insight/figures/basis.tsx'
 import { Drill, rate } from '../../insight/figures/drill.tsx'
-import { useSentence } from '../../insight/sentences/sentences.ts'
+import { type Own, usePages } from '../../insight/figures/read.ts'
+import { State } from '../../insight/figures/state.tsx'
+import { Surface } from '../../insight/figures/surface.tsx'
 import { Blacklist } from '../cfdi/badges.tsx'
 import css from './financing.module.css'
 import { BUCKETS, days, Side } from './side.tsx'
 import { words } from './words.ts'
+
+const PATH = '/v1/analytics/financing'
 
 function Debtors({ rows }: { rows: readonly Debtor[] }) {
   const t = useWords(words)
@@ -102,144 +103,49 @@ function Pool({ pool }: { pool: FactoringPool }) {
   )
 }
 
-function Basis({ of }: { of: Financing }) {
+function All({ own }: { own: Own }) {
   const t = useWords(words)
-  const say = useSentence()
-  const { data_quality: quality, basis } = of
-  const { drilldown } = quality
+  const list = usePages<Financing>(PATH, own)
   return (
-    <Panel title={t.quality}>
-      <Facts
-        facts={[
-          [
-            t.withXml,
-            <Drill
-              key="xml"
-              to={drilldown['with_xml']}
-              label={t.withXml}
-              text={t.of(count(quality.with_xml), count(quality.cfdi_total))}
-            />,
-          ],
-          [
-            t.unreconciled,
-            <Drill
-              key="unreconciled"
-              to={drilldown['unreconciled_payments']}
-              label={t.unreconciled}
-              text={count(quality.unreconciled_payments)}
-            />,
-          ],
-          [
-            t.otherParties,
-            <Drill key="parties" to={drilldown['other_parties']} label={t.otherParties} text={count(quality.other_parties)} />,
-          ],
-          [t.missingMonths, count(quality.months_missing)],
-          [t.downloading, count(quality.months_downloading)],
-        ]}
-      />
-      <details class={css.basis}>
-        <summary>{t.formulas}</summary>
-        <dl>
-          {Object.entries(basis.formulas).map(([name, formula]) => (
-            <div key={name}>
-              <dt>
-                <code>{name}</code>
-              </dt>
-              <dd>{say(formula)}</dd>
-            </div>
-          ))}
-        </dl>
-        {basis.notes.map((note) => (
-          <p key={note}>{say(note)}</p>
-        ))}
-      </details>
-    </Panel>
-  )
-}
-
-function All({ fiscal_entity_id, as_of }: { fiscal_entity_id: string; as_of: string }) {
-  const t = useWords(words)
-  const own = { fiscal_entity_id, ...(as_of && { as_of }) }
-  const list = useInfiniteQuery({
-    queryKey: ['financing', own],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      answer(
-        api.GET('/v1/analytics/financing', { params: { query: { ...own, limit: 25, ...(cursor && { cursor }) } } }),
-      ) as Promise<Financing>,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  })
-  return (
-    <>
-      <Loaded query={list} rows={8}>
-        {({ pages }) => {
-          const first = pages[0]!
-          const { receivables, payables, pool } = first
-          return (
-            <>
-              <Side
-                name={t.receivables}
-                own={receivables}
-                turnover={[t.dso, receivables.dso]}
-                expected={receivables.expected_inflows}
-                expectedName={t.inflow}
-                expectedKey="expected_inflows"
-              />
-              <Debtors rows={pages.flatMap(({ data }) => data)} />
-              <More list={list} />
-              <Side
-                name={t.payables}
-                own={payables}
-                turnover={[t.dpo, payables.dpo]}
-                expected={payables.expected_outflows}
-                expectedName={t.outflow}
-                expectedKey="expected_outflows"
-              />
-              <Pool pool={pool} />
-              <Basis of={first} />
-            </>
-          )
-        }}
-      </Loaded>
-      <Call call={`GET /v1/analytics/financing?${new URLSearchParams(own)}`} />
-    </>
+    <Loaded query={list} rows={8}>
+      {({ pages }) => {
+        const first = pages[0]!
+        const { receivables, payables, pool } = first
+        return (
+          <>
+            <State of={first} />
+            <Side
+              name={t.receivables}
+              own={receivables}
+              turnover={[t.dso, receivables.dso]}
+              expected={receivables.expected_inflows}
+              expectedName={t.inflow}
+              expectedKey="expected_inflows"
+            />
+            <Debtors rows={pages.flatMap(({ data }) => data)} />
+            <More list={list} />
+            <Side
+              name={t.payables}
+              own={payables}
+              turnover={[t.dpo, payables.dpo]}
+              expected={payables.expected_outflows}
+              expectedName={t.outflow}
+              expectedKey="expected_outflows"
+            />
+            <Pool pool={pool} />
+            <Basis of={first} />
+          </>
+        )
+      }}
+    </Loaded>
   )
 }
 
 export default function FinancingPage() {
   const t = useWords(words)
-  const { entity, entities, error, refetch, choose, params, set } = useEntity()
-  if (error && !entities) return <Failed isPage error={error} retry={refetch} />
-  if (!entities) return <Skeleton rows={8} />
-  if (entities.length === 0)
-    return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
-  const as_of = params.get('as_of') ?? ''
   return (
-    <>
-      <Title text={t.title} lead={t.lead}>
-        <EntityPicker entities={entities} entity={entity} choose={choose} />
-        <label class={css.day}>
-          {t.asOf}{' '}
-          <input
-            type="date"
-            value={as_of}
-            onChange={({ currentTarget: { value } }) =>
-              set((old) => {
-                if (value) old.set('as_of', value)
-                else old.delete('as_of')
-                return old
-              })
-            }
-          />
-        </label>
-      </Title>
-      {entity && isUnreadable(entity) ? (
-        <Unreadable entity={entity} />
-      ) : entity ? (
-        <All fiscal_entity_id={entity.fiscal_entity_id} as_of={as_of} />
-      ) : (
-        <Empty title={t.unknownRfc} />
-      )}
-    </>
+    <Surface title={t.title} lead={t.lead} path={PATH} names={['as_of', 'advance_rate', 'max_age_days', 'debtor_cap']}>
+      {({ own }) => <All own={own} />}
+    </Surface>
   )
 }

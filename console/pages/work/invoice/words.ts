@@ -87,7 +87,7 @@ const es = {
     missing_rate: 'No: falta el tipo de cambio',
     substituted: 'No: otro lo sustituye',
   } as Record<string, string>,
-  differs: 'El receptor es otro',
+  differs: 'El pago es de otro receptor',
   relations: 'Relaciones',
   relationsLead: 'Los documentos que este nombra y los que lo nombran.',
   noRelations: 'Ningún documento se relaciona con este.',

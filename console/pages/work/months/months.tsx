@@ -1,25 +1,23 @@
-import { useQuery } from '@tanstack/preact-query'
 import { Link } from 'wouter-preact'
-import { answer, api } from '../../../api/client.ts'
 import type { CfdiMonth, CfdiMonthlySummary } from '../../../api/routes.d.ts'
 import { type Bar, Bars, Keys } from '../../../charts/bars.tsx'
 import { count, day, instant, money, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
-import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
-import { Call, Facts, Panel, Title } from '../../../parts/page.tsx'
-import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
+import { Facts, Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
+import { useWhole } from '../../insight/figures/read.ts'
+import { type At, Surface } from '../../insight/figures/surface.tsx'
 import { monthExportOf } from '../cfdi/month-export.ts'
 import css from './months.module.css'
 import { words } from './words.ts'
 
+const PATH = '/v1/cfdi/summary/monthly'
 const DATA: Record<CfdiMonth['data_status'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad' }
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
 /** The page of the console with what a figure sums. */
 const pageOf = (drilldown: string): string => drilldown.replace(/^\/v1/, '/console')
@@ -115,96 +113,50 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
   )
 }
 
-interface Query {
-  fiscal_entity_id: string
-  from?: string
-  to?: string
-  direction?: 'issued' | 'received'
-}
-
-function Summary({ query }: { query: Query }) {
+function Summary({ own, entity }: At) {
   const t = useWords(words)
-  const summary = useQuery({
-    queryKey: ['months', query],
-    queryFn: () => answer(api.GET('/v1/cfdi/summary/monthly', { params: { query } })) as Promise<CfdiMonthlySummary>,
-  })
+  const summary = useWhole<CfdiMonthlySummary>(PATH, own)
   return (
-    <>
-      <Loaded query={summary} rows={6}>
-        {(read) =>
-          read.data.length === 0 ? (
-            <Empty title={t.none} lead={t.noneLead} />
-          ) : (
-            <>
-              <Chart data={read.data} />
-              <Figures summary={read} fiscal_entity_id={query.fiscal_entity_id} />
-              <Panel title={t.basis}>
-                <Facts facts={Object.entries(read.basis).map(([key, text]) => [t.basisKeys[key] ?? key, t.basisText[key] ?? text])} />
-              </Panel>
-            </>
-          )
-        }
-      </Loaded>
-      <Call call={`GET /v1/cfdi/summary/monthly?${new URLSearchParams({ ...query })}`} />
-    </>
+    <Loaded query={summary} rows={6}>
+      {(read) =>
+        read.data.length === 0 ? (
+          <Empty title={t.none} lead={t.noneLead} />
+        ) : (
+          <>
+            <Chart data={read.data} />
+            <Figures summary={read} fiscal_entity_id={entity.fiscal_entity_id} />
+            <Panel title={t.basis}>
+              <Facts facts={Object.entries(read.basis).map(([key, text]) => [t.basisKeys[key] ?? key, t.basisText[key] ?? text])} />
+            </Panel>
+          </>
+        )
+      }
+    </Loaded>
   )
 }
 
 export default function Months() {
   const t = useWords(words)
-  const { entity, entities, error, refetch, choose, params, set } = useEntity()
-  if (error && !entities) return <Failed isPage error={error} retry={refetch} />
-  if (!entities) return <Skeleton rows={6} />
-  if (entities.length === 0)
-    return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
-  const said = (name: string) => params.get(name) ?? ''
-  const change = (name: string, value: string) =>
-    set((old) => {
-      if (value) old.set(name, value)
-      else old.delete(name)
-      return old
-    })
-  const direction = said('direction')
-  const query: Query = {
-    fiscal_entity_id: entity?.fiscal_entity_id ?? '',
-    ...(said('from') && { from: said('from') }),
-    ...(said('to') && { to: said('to') }),
-    ...((direction === 'issued' || direction === 'received') && { direction }),
-  }
   return (
-    <>
-      <Title text={t.title} lead={t.lead}>
-        <EntityPicker entities={entities} entity={entity} choose={choose} />
-      </Title>
-      <div class={css.bar}>
-        {(['from', 'to'] as const).map((name) => (
-          <label key={name}>
-            {t[name]}
-            <input
-              type="month"
-              value={said(name).slice(0, 7)}
-              onChange={({ currentTarget: { value } }) => (value === '' || MONTH.test(value)) && change(name, value)}
-            />
-          </label>
-        ))}
+    <Surface
+      title={t.title}
+      lead={t.lead}
+      path={PATH}
+      names={['from', 'to', 'direction']}
+      controls={({ said, change }) => (
         <Switch
           label={t.show}
-          value={direction}
+          value={said('direction')}
           choices={[
             ['', t.both],
             ['issued', t.issued],
             ['received', t.received],
           ]}
-          choose={(value) => change('direction', value)}
+          choose={(direction) => change({ direction })}
         />
-      </div>
-      {entity && isUnreadable(entity) ? (
-        <Unreadable entity={entity} />
-      ) : entity ? (
-        <Summary query={query} />
-      ) : (
-        <Empty title={t.unknownRfc} />
       )}
-    </>
+    >
+      {(at) => <Summary {...at} />}
+    </Surface>
   )
 }

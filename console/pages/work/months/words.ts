@@ -8,8 +8,6 @@ const es = {
   received: 'Recibidos',
   both: 'Ambos',
   show: 'Qué mostrar',
-  from: 'Desde',
-  to: 'Hasta',
   cut: 'Rayado: el mes está cortado o aún no está completo.',
   says: (month: string, parts: string) => `${month}: ${parts}`,
   cutSays: (until: string) => `cortado al ${until}`,
@@ -54,10 +52,6 @@ const es = {
   asOf: (time: string) => `Al ${time}`,
   none: 'Todavía no hay meses',
   noneLead: 'Aparecen en cuanto el SAT entrega los primeros documentos.',
-  connectTitle: 'Primero conecte un RFC',
-  connectLead: 'Sus meses aparecen aquí cuando el SAT los entrega.',
-  connect: 'Conectar un RFC',
-  unknownRfc: 'Este RFC no está en su organización',
 }
 const en: typeof es = {
   title: 'Months',
@@ -69,8 +63,6 @@ const en: typeof es = {
   received: 'Received',
   both: 'Both',
   show: 'What to show',
-  from: 'From',
-  to: 'Until',
   cut: 'Hatched: the month is cut or not complete yet.',
   says: (month, parts) => `${month}: ${parts}`,
   cutSays: (until) => `cut at ${until}`,
@@ -108,9 +100,5 @@ const en: typeof es = {
   asOf: (time) => `As of ${time}`,
   none: 'There are no months yet',
   noneLead: 'They appear as soon as SAT delivers the first documents.',
-  connectTitle: 'Connect an RFC first',
-  connectLead: 'Its months appear here when SAT delivers them.',
-  connect: 'Connect an RFC',
-  unknownRfc: 'Your organization does not have this RFC',
 }
 export const words = { es, en }
