@@ -5860,7 +5860,7 @@ export type SyncStatus = {
      */
     percent: number;
     /**
-     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Null before.
+     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Read it too after you deleted your last extractor or created the first one. Null before.
      */
     latest_change_at: string | null;
     /**
