@@ -145,6 +145,7 @@ const RULES = [
   'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,checks,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
   'test/cfdi/taxes/*.test.ts',
+  'test/clients/*.test.ts',
   'test/platform/xml-reader.test.ts',
   'test/billing/subscription/trial-email.test.ts',
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',

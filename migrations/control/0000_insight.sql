@@ -36,6 +36,8 @@ CREATE TABLE `connections` (
 	`received_reaches` text DEFAULT '[]' NOT NULL,
 	`issued_struck` text,
 	`received_struck` text,
+	`widened_at` integer,
+	`widened_before` integer,
 	`imported_at` integer,
 	`untold` text,
 	`listed` text,

@@ -98,6 +98,8 @@ async function commitConnection(
     received_to: null,
     issued_struck: null,
     received_struck: null,
+    widened_at: null,
+    widened_before: null,
   }
   const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
   const row = { ...initial, ...former, ...identity, ...columns }

@@ -72,7 +72,7 @@ export const SyncStatus = z
     latest_change_at: Instant.nullable().meta({
       description: doc(
         'When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of ' +
-          '`GET /v1/cfdi/changes`: read it again. Null before.',
+          '`GET /v1/cfdi/changes`: read it again. Read it too after you deleted your last extractor or created the first one. Null before.',
       ),
     }),
     last_success_at: Instant.nullable().meta({ description: doc('When one of the counted jobs last ended successfully; null before.') }),

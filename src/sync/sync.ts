@@ -42,12 +42,14 @@ export async function listSync(ctx: Ctx, query: SyncQuery): Promise<Page<SyncSta
     const rows = read.slice(0, size)
     const views = await viewsOf(ctx, rows)
     has_more = read.length > size
-    for (const [n, view] of views.entries()) {
+    const isMeant = (view: SyncStatus) => state === undefined || view.state === state
+    for (const view of views) {
+      if (data.length === limit && isMeant(view)) {
+        has_more = true
+        break
+      }
       after = view.fiscal_entity_id
-      if (state === undefined || view.state === state) data.push(view)
-      if (data.length < limit) continue
-      has_more ||= n + 1 < views.length
-      break
+      if (isMeant(view)) data.push(view)
     }
   }
   return { data, has_more, next_cursor: has_more && after !== undefined ? await sealCursor(ctx, scope, [after]) : null }
@@ -81,7 +83,10 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
   ])
   const latest = await latestChanges(
     ctx,
-    rows.map((row) => connectionOf(row, reaches.get(row.connection))),
+    rows.map((row) => ({
+      connection: connectionOf(row, reaches.get(row.connection)),
+      widened: [time(row.widened_at), time(row.widened_before)],
+    })),
   )
   return rows.map((row) => view(ctx, row, states.get(row.entity)!, extractors, latest.get(row.connection) ?? null))
 }

@@ -68,19 +68,24 @@ const added = (column: string): string => {
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
  * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
  * what was struck makes up for it. `from` is a day, `to` the
- * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections.
+ * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections. Both directions of
+ * a run are widened at the same time, `now`.
  */
 export const widenWindows = (
   db: Database,
   direction: 'issued' | 'received',
   rows: readonly { connection: number; from: string; to: number }[],
+  now: number,
 ): D1PreparedStatement => {
   const reaches = `${direction}_reaches`
+  const isWider = `coalesce(j.ceiling > ${direction}_to or j.floor < ${direction}_from, 1)`
   return db.$client
     .prepare(
       `update connections set
          ${reaches} = ${added(reaches)},
          ${direction}_struck = iif(${direction}_struck < j.floor, ${direction}_struck, null),
+         widened_before = iif(${isWider} and widened_at is not ?2, widened_at, widened_before),
+         widened_at = iif(${isWider}, ?2, widened_at),
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
          ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
        from (select value->>0 as connection, value->>1 as floor, value->>2 as day, value->>3 as ceiling from json_each(?1)) j
@@ -89,7 +94,7 @@ export const widenWindows = (
          or connections.efirma is not null and connections.efirma_verify_at is null and connections.efirma_valid_to >= ?2)
        returning connections.connection`,
     )
-    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])), Date.now())
+    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])), now)
 }
 
 /**

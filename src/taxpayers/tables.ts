@@ -98,6 +98,9 @@ export const connections = sqliteTable(
      */
     issued_struck: text(),
     received_struck: text(),
+    /** When a run last widened a window, and when one did before, by the clock: a run can be dispatched long after its instant. */
+    widened_at: instant(),
+    widened_before: instant(),
     /** When the organization first imported files for this RFC; null before. */
     imported_at: instant(),
     /**

@@ -1,5 +1,5 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
-import { beforeAll, describe, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { VatEntriesQuery, VatQuery } from '../../src/insight/vat/contract.ts'
 import { listVatEntries } from '../../src/insight/vat/entries.ts'
 import { getVatPosition } from '../../src/insight/vat/vat.ts'
@@ -7,9 +7,9 @@ import type { Ctx } from '../../src/platform/context.ts'
 import { FISCAL_ENTITY } from '../support/context.ts'
 import { runs } from '../support/fuzz.ts'
 import { vatPositionOf } from './oracle/analytics/vat.ts'
-import { qualityOf } from './oracle/quality.ts'
+import { creditsOfUnpaid, qualityOf } from './oracle/quality.ts'
 import { lastDayOf } from './oracle/world.ts'
-import { type Ask, expectSurface } from './support/compare.ts'
+import { type Ask, expectEntries, expectSurface } from './support/compare.ts'
 import { keptYear } from './support/kept.ts'
 
 beforeAll(async () => {
@@ -27,6 +27,8 @@ const ask =
     return answer as unknown as Awaited<ReturnType<Ask>>
   }
 
+let counted = 0
+
 describe('the VAT position is that of the oracle', () => {
   it.each(Array.from({ length: runs(2, 40) }, (_, n) => n + 1))('in a seeded year, without windows and within them (%i)', async (seed) => {
     for (const { ctx, world, year } of await keptYear(seed)) {
@@ -38,11 +40,26 @@ describe('the VAT position is that of the oracle', () => {
         months_downloading: __,
         ...data_quality
       } = { ...qualityOf(world, range).counts, months_missing: 0, months_downloading: 0 }
-      await expectSurface(
+      const unpaid = creditsOfUnpaid(world, range)
+      const count = unpaid.count('credit_notes_of_unpaid')
+      const answer = await expectSurface(
         ask(ctx),
-        { path: '/analytics/vat-position', query: { from, to }, head: { data_quality }, rows, tally },
+        {
+          path: '/analytics/vat-position',
+          query: { from, to },
+          head: { data_quality: { ...data_quality, credit_notes_of_unpaid: count } },
+          rows,
+          tally,
+        },
         runs(5, 1),
       )
+      const { drilldown } = answer['data_quality'] as { drilldown: Record<string, string> }
+      await expectEntries(ask(ctx), drilldown['credit_notes_of_unpaid']!, unpaid.entries('credit_notes_of_unpaid'))
+      counted += count
     }
+  })
+
+  it('and some credit notes were of unpaid invoices', () => {
+    expect(counted).toBeGreaterThan(0)
   })
 })

@@ -125,8 +125,12 @@ describe.skipIf(withoutPython)(`the Python client${withoutPython ? ` (skipped: $
     pip(join(folder, `fiscal_data_client-${version}-py3-none-any.whl`))
     const project = join(folder, 'caller')
     mkdirSync(project)
-    cpSync(join(source, 'test/journey.py'), join(project, 'journey.py'))
-    run(python, ['-m', 'mypy', '--strict', 'journey.py'], project)
+    for (const script of ['journey.py', 'retries.py']) cpSync(join(source, 'test', script), join(project, script))
+    run(python, ['-m', 'mypy', '--strict', 'journey.py', 'retries.py'], project)
     expectWhole(run(python, ['journey.py', service.url, `py.${Date.now()}@example.com`], project))
+  })
+
+  it('sends again what does no harm when it is repeated, and nothing else', { timeout: SLOW }, () => {
+    run(python, ['retries.py'], join(folder, 'caller'))
   })
 })

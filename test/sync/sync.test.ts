@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { newId } from '../../src/platform/db/id.ts'
 import type { SyncStatus } from '../../src/sync/contract.ts'
 import { callOf, cfdiOf, deliver, ISSUED, later, ledgerOf, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { costOf } from '../support/meter.ts'
@@ -154,6 +155,52 @@ describe('where the downloads of an RFC are', () => {
     expect((await wide.sync()).latest_change_at).toBe(instant(100))
     expect((await narrow.sync()).latest_change_at).toBe(instant(0))
   })
+
+  it('has the time at which a run was dispatched, when that was long after its instant: who read the changes meanwhile reads them again', async () => {
+    const rfc = freshRfc()
+    const [first, second] = [await subscriber(rfc, cfdiOf(1)), await subscriber(rfc, cfdiOf(1))]
+    await first.run()
+    await work(rfc)
+    /** A run that is planned at one time, and dispatched at another one. */
+    const run = async (planned: number, dispatched: number) => {
+      const run_id = newId('run')
+      await env.DB.prepare(
+        `insert into runs (run_id, organization_id, extractor_id, trigger, instant, status, connections, dispatched, created_at, moved_at)
+         select ?1, organization_id, extractor_id, 'manual', ?3, 'planned', 0, 0, ?3, ?3 from extractors where extractor_id = ?2`,
+      )
+        .bind(run_id, second.extractor_id, Date.parse(instant(planned)))
+        .run()
+      later(dispatched)
+      await deliver([{ runs: [run_id] }], 'dispatch')
+    }
+    const changes = async () => (await second.ask('GET', `/v1/cfdi/changes?fiscal_entity_id=${second.fiscal_entity_id}`)).body.data
+    later(120)
+    expect([await changes(), (await second.sync()).latest_change_at]).toEqual([[], null])
+    await run(100, 200)
+    expect((await changes()).length).toBeGreaterThan(0)
+    expect((await second.entity()).visible_to).toBe(instant(100))
+    expect((await second.sync()).latest_change_at).toBe(instant(200))
+    // Two more runs show nothing more. When a run widened the windows is kept of the last two.
+    await run(300, 310)
+    expect((await second.sync()).latest_change_at).toBe(instant(200))
+    await run(400, 410)
+    expect((await second.sync()).latest_change_at).toBe(instant(100))
+  })
+})
+
+describe('an answer of the changes in which nothing has changed', () => {
+  it('reads three rows at most beside the three of authentication, also of an RFC of which something is imported', async () => {
+    const one = await subscriber(freshRfc(), ISSUED)
+    await one.run()
+    await work((await one.entity()).rfc)
+    const path = `/v1/cfdi/changes?fiscal_entity_id=${one.fiscal_entity_id}&limit=100`
+    const { next_cursor } = (await one.ask('GET', `${path}&from=now`)).body
+    await env.DB.prepare('update connections set imported_at = 1 where fiscal_entity_id = ?').bind(one.fiscal_entity_id).run()
+    const again = (await one.ask('GET', `${path}&cursor=${next_cursor}`)).body.next_cursor
+    const { cost, result } = await costOf(env.LEDGER_0, env.FILES, () => one.ask('GET', `${path}&cursor=${again}`))
+    expect(result.body).toMatchObject({ data: [], has_more: false, next_cursor: expect.any(String) })
+    expect([cost.d1_calls, cost.rows_written, cost.rows_read <= 6]).toEqual([2, 0, true])
+  })
 })
 
 describe('the list', () => {
@@ -172,6 +219,9 @@ describe('the list', () => {
       }
       expect(seen).toEqual(state === '' ? ids : ids.slice(1))
     }
+    // The other connections of the page are none of these, and nothing follows.
+    const idle = (await one.ask('GET', '/v1/sync?limit=1&state=idle')).body
+    expect([idle.data[0].fiscal_entity_id, idle.data.length, idle.has_more, idle.next_cursor]).toEqual([ids[0], 1, false, null])
     const { body } = await one.ask('GET', '/v1/sync?limit=2')
     expect((await one.ask('GET', `/v1/sync?limit=2&state=idle&cursor=${body.next_cursor}`)).status).toBe(400)
     expect((await list(one, `&fiscal_entity_id=${ids[3]}`)).data.map((it) => it.fiscal_entity_id)).toEqual([ids[3]])

@@ -42,6 +42,7 @@ const widen = (direction: 'issued' | 'received', runs: readonly (readonly [conne
     connect(env.DB),
     direction,
     runs.map(([id, [to, from]]) => ({ connection: id, from, to })),
+    Date.now(),
   ).all<{ connection: number }>()
 
 describe('what a connection’s runs reached', () => {

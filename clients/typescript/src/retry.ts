@@ -11,23 +11,31 @@ const SAFE = ['GET', 'HEAD', 'PUT', 'DELETE']
 /** Refused before anything was done, so that any request may be sent again. */
 const NOT_DONE = [429, 503]
 const FAILED = [500, 502, 504]
+/** Nobody is known yet to whom an Idempotency-Key could belong: who signed up twice has two organizations. */
+const WITHOUT_KEY = '/v1/auth/'
 
 /**
  * A `fetch` that sends a request again after 429 and 503, and, where repeating it does no harm, after other failures of the service or of
- * the network. Every POST gets an Idempotency-Key, so that the service carries it out once.
+ * the network. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation,
+ * which are not sent again after such a failure.
  */
 export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = globalThis.fetch }: RetryOptions = {}): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init)
-    if (request.method === 'POST' && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', crypto.randomUUID())
-    const isRepeatable = SAFE.includes(request.method) || request.headers.has('idempotency-key')
+    const isKeyed = request.method === 'POST' && !new URL(request.url).pathname.includes(WITHOUT_KEY)
+    if (isKeyed && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', crypto.randomUUID())
+    const isRepeatable = isKeyed || SAFE.includes(request.method)
     for (let attempt = 1; ; attempt++) {
       const isLast = attempt >= attempts
       const answer = await send(isLast ? request : request.clone()).catch((error: unknown) => {
         if (isLast || !isRepeatable || request.signal.aborted) throw error
         return null
       })
-      const isWorth = answer === null || NOT_DONE.includes(answer.status) || (isRepeatable && FAILED.includes(answer.status))
+      const isWorth =
+        answer === null ||
+        NOT_DONE.includes(answer.status) ||
+        (isRepeatable && FAILED.includes(answer.status)) ||
+        (isKeyed && (await isInFlight(answer)))
       if (answer && (isLast || !isWorth)) return answer
       const wait = waitOf(answer, attempt)
       if (answer && wait > longestWait) return answer
@@ -35,6 +43,16 @@ export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = glo
       await pause(wait, request.signal)
     }
   }
+}
+
+/** Whether the service is still carrying out a request with the same key, whose answer was lost. */
+async function isInFlight(answer: Response): Promise<boolean> {
+  if (answer.status !== 409) return false
+  const told = (await answer
+    .clone()
+    .json()
+    .catch(() => null)) as { code?: unknown } | null
+  return told?.code === 'idempotency.in_flight'
 }
 
 /** The service's own Retry-After; otherwise longer and longer, and never at the same instant as other clients. */

@@ -24,12 +24,12 @@ export const isLarge = (alias: string): string =>
   `(max(${['total_mxn', 'net_mxn', 'iva_trasladado'].map((name) => `coalesce(length(${alias}.${name}), 0)`).join(', ')}) > ${LARGE}
     or coalesce(instr(${alias}.taxes, '"'), 0) > 0)`
 
-/** The condition that a complement which the window shows, and which counts, refers to the invoice `own`: then it was not paid at once. */
-const hasComplement = (partition: Partition): Fragment => sql`exists (
+/** The condition that a complement which the window shows, and which counts, refers to an invoice: then it was not paid at once. */
+const hasComplement = (partition: Partition, alias: 'own' | 'i' = 'own'): Fragment => sql`exists (
   select 1 from cfdi_payments p cross join cfdi source
-  where p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
-    and source.emisor_rfc = own.emisor_rfc and source.receptor_rfc <> own.emisor_rfc
-    and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')
+  where p.entity = ${partition.number} and p.invoice = ${raw(alias)}.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
+    and ${raw(`source.emisor_rfc = ${alias}.emisor_rfc and source.receptor_rfc <> ${alias}.emisor_rfc
+    and coalesce(p.currency, ${alias}.currency, 'MXN') = coalesce(${alias}.currency, 'MXN')`)}
     and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
 
 const columns = (values: Record<string, Fragment>): Fragment => {
@@ -248,5 +248,22 @@ export function creditsOfOthers(partition: Partition, direction: DirectionNumber
       from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
       where i.uuid = related.value and ${isVisible(partition, 'i')}
         and (i.emisor_rfc <> own.emisor_rfc or i.receptor_rfc <> own.receptor_rfc)`
+  )
+}
+
+/**
+ * Selects the credit notes of a direction and some days that are paid at once although no complement pays the invoice of the same parties that
+ * they credit, which is paid later: the same columns, once for each invoice.
+ */
+export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+  const atOnce = `own.metodo_pago = 'PUE' and own.version is not null and own.related is not null and not coalesce(${NOT_COUNTED('own')}, 0)`
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw(atOnce)] })
+  return (
+    notes &&
+    sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
+      from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
+      where i.uuid = related.value and ${isVisible(partition, 'i')} and i.emisor_rfc = own.emisor_rfc and i.receptor_rfc = own.receptor_rfc
+        and i.version is not null and i.tipo_comprobante = 'I' and i.metodo_pago = 'PPD' and i.cancelled = 0
+        and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, 'i')}`
   )
 }

@@ -1,4 +1,5 @@
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { firstChunkOf } from '../chunks/chunks.ts'
 
 export interface StoredCommit {
   number: number
@@ -35,6 +36,9 @@ export interface NamedDocument {
   direction: 0 | 1
   fecha: string
   issued_at: number
+  utc_offset: number
+  /** Whether its XML came in a later commit than its metadata. */
+  has_later_xml: 0 | 1
 }
 
 /** Finds named documents. One call, none without names. */
@@ -44,8 +48,9 @@ export async function findRows(d1: D1Database, names: readonly NamedRow[]): Prom
     jsonChunks(names).map((json) =>
       d1
         .prepare(
-          `select c.entity, c.uuid, c.direction, c.fecha, c.issued_at from json_each(?1) j
-           cross join cfdi c on c.entity = j.value->>0 and c.uuid = j.value->>1`,
+          `select c.entity, c.uuid, c.direction, c.fecha, c.issued_at, c.utc_offset,
+             coalesce(c.chunk >= (c.stored_by + 1) * ${firstChunkOf(1)}, 0) as has_later_xml
+           from json_each(?1) j cross join cfdi c on c.entity = j.value->>0 and c.uuid = j.value->>1`,
         )
         .bind(json),
     ),

@@ -15,6 +15,7 @@ import {
   type StoredCommit,
   type WidenedRange,
 } from './latest-store.ts'
+import { asAnnounced } from './moved.ts'
 
 /**
  * How many commits of each RFC the rounds read, and how many documents they look at. Most RFCs are done after the first one, because their last
@@ -33,25 +34,30 @@ const FIRST = 10
 /** Runs that reached further back than those before, the last ones, that are looked at. */
 const WIDENINGS = 10
 
+/** A connection, and when its last two runs widened its windows, in milliseconds, the last one first. */
+export interface Followed {
+  connection: Connection
+  widened: readonly (number | null)[]
+}
+
 /**
  * Returns when something last changed that the organization is shown of RFCs, in milliseconds, by the number of the connection. What only others
  * are shown is gone through and not told, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
  * the rounds in which some RFC is not done.
  */
-export async function latestChanges(ctx: Ctx, connections: readonly Connection[]): Promise<Map<number, number>> {
+export async function latestChanges(ctx: Ctx, followed: readonly Followed[]): Promise<Map<number, number>> {
   const latest = new Map<number, number>()
-  const readable = connections.filter(isReadable)
+  const readable = followed.filter(({ connection }) => isReadable(connection))
   await Promise.all(
-    [...Map.groupBy(readable, ({ shard }) => shard)].map(async ([shard, own]) => {
-      const ledgers = own.map((connection) => ({ connection, ledger: openLedger({ ...ctx, connection }) }))
+    [...Map.groupBy(readable, ({ connection }) => connection.shard)].map(async ([shard, own]) => {
+      const ledgers = own.map((one) => ({ ...one, ledger: openLedger({ ...ctx, connection: one.connection }) }))
       for (const [connection, at] of await latestIn(ctx.settings.ledgers[shard]!, ledgers)) latest.set(connection, at)
     }),
   )
   return latest
 }
 
-interface Opened {
-  connection: Connection
+interface Opened extends Followed {
   ledger: ScopedLedger
 }
 
@@ -69,8 +75,11 @@ async function latestIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<
   )
 }
 
-/** A document that a commit names, with the ceiling from which on it changes for a reader; without a UUID, something that is shown. */
-type Name = readonly [at: number, uuid: string | null, from: number | null]
+/**
+ * A document that a commit names, with the ceiling from which on it changes for a reader; `stored` when it or its XML was. Without a UUID,
+ * something that is shown.
+ */
+type Name = readonly [at: number, uuid: string | null, from: number | 'stored' | null]
 
 /** Goes through the commits of a partition, the last one first, until one changed something that is shown. */
 class Walk {
@@ -140,16 +149,19 @@ function namesIn({ touched, committed_at }: StoredCommit, { fiscal_entity_id, en
   const { stored = [], cancelled = [], substituted = [], balances = [], checked = [], isCut } = readTouched(touched)
   if (number !== entity || isCut || checked.some(([, asker]) => asker === fiscal_entity_id)) return [[committed_at, null, null]]
   const names = [
-    ...[...stored, ...cancelled].map((uuid): Name => [committed_at, uuid, null]),
+    ...stored.map((uuid): Name => [committed_at, uuid, 'stored']),
+    ...cancelled.map((uuid): Name => [committed_at, uuid, null]),
     ...[...substituted, ...balances].map(([uuid, from]): Name => [committed_at, uuid, from]),
   ]
   if (names.length <= FIRST) return names
   return [...Array.from({ length: FIRST }, (_, n) => names[Math.floor((n * names.length) / FIRST)]!), ...names]
 }
 
-function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, from: number | null): boolean {
+/** A document whose XML dates it behind the ceiling, before which its metadata was, is not shown any more: that is a change too. */
+function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, from: Name[2]): boolean {
   if (row === undefined) return false
   const window = row.direction === 0 ? windows.issued : windows.received
+  if (from === 'stored') return shows(window, row) || (row.has_later_xml === 1 && shows(window, asAnnounced(row)))
   return shows(window, row) && (from === null || window.ceiling === null || from * 1_000 <= window.ceiling)
 }
 
@@ -165,7 +177,24 @@ async function reachedIn(d1: D1Database, opened: readonly Opened[]): Promise<Map
     ...newest.map((document) => ({ n: document.n, at: shownSince(opened[document.n]!.ledger.reachesOf(document.direction), document) })),
     ...widened,
   ]
-  return new Map([...Map.groupBy(instants, ({ n }) => n)].map(([n, list]) => [n, list.flatMap(({ at }) => at ?? [])]))
+  return new Map(
+    [...Map.groupBy(instants, ({ n }) => n)].map(([n, list]) => [
+      n,
+      list.flatMap(({ at }) => (at === undefined ? [] : widenedAt(opened[n]!, at))),
+    ]),
+  )
+}
+
+/** When the run of an instant widened the windows, as far as that is kept. It can be dispatched hours later, such as after an outage. */
+function widenedAt({ ledger, widened }: Opened, at: number): number {
+  const instants = ([0, 1] as const).flatMap((direction) =>
+    ledger
+      .reachesOf(direction)
+      .slice(-2)
+      .map((reach) => reach.at),
+  )
+  const place = [...new Set(instants)].sort((a, b) => b - a).indexOf(at)
+  return Math.max(at, widened[place] ?? 0)
 }
 
 /** Since which run a document is shown, in milliseconds. No later one newly reached anything with its ceiling, if it is the newest document. */

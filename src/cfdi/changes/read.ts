@@ -4,6 +4,7 @@ import { lastCommits } from '../commits/commits.ts'
 import type { PageItem } from '../search/store.ts'
 import type { ChangeReason } from './contract.ts'
 import { legsOf } from './legs.ts'
+import { asAnnounced } from './moved.ts'
 import { type Name, namesOfCommits, namesOfLeg } from './names.ts'
 import { ChangePage, type ToldChange } from './page.ts'
 import {
@@ -217,9 +218,6 @@ async function tellNames(reading: Reading, position: ChangesPosition, names: rea
 const once = (asked: readonly AskedName[]): AskedName[] =>
   [...new Map(asked.toReversed().map((one) => [one[1], one])).values()].sort(([a], [b]) => a - b)
 
-/** Before this year Mexico City, whose zone metadata has, was an hour ahead in summer. */
-const DAYLIGHT_SAVING_ENDED = '2023'
-
 /** What a name tells the reader; null for nothing. `told` are the windows of which anything has been told. */
 function changeOf(
   { of, reason, from, commit }: Name,
@@ -235,8 +233,7 @@ function changeOf(
   if (of !== 'authority') return { reason: shownAs, item }
   if (!isIn(windows, row)) {
     // Its metadata lay before the ceiling, and its XML says that it does not.
-    const issued_at = row.issued_at + (row.utc_offset + (row.fecha < DAYLIGHT_SAVING_ENDED ? 300 : 360)) * 60
-    if (reason !== 'stored' || !isIn(told, { ...row, issued_at })) return null
+    if (reason !== 'stored' || !isIn(told, asAnnounced(row))) return null
     return seen.import ? { reason: 'appeared', item: seen.import } : { reason: 'removed', item: null }
   }
   const { ceiling } = windowFor(windows, row)

@@ -272,7 +272,8 @@ async function dispatchPage(
   const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
   const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
   if (directions.length > 0) {
-    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction]))
+    const now = Date.now()
+    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction], now))
     const widened = await commit<{ connection: number }>(system.db.$client, statements)
     for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
   }

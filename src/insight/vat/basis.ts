@@ -20,7 +20,7 @@ export const BASIS: Omit<Basis, 'rules'> = {
       'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself',
   },
   notes: [
-    'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid. Taxes of a complement are its own, else in proportion to its invoice.',
+    'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.',
     'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
     'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.',
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',

@@ -4,7 +4,7 @@ import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CounterpartyRfc, Drilldown, Envelope, keyOfRow, money, OMITTED } from '../common/contract.ts'
+import { CounterpartyRfc, Drilldown, Envelope, InsightQuality, keyOfRow, money, OMITTED } from '../common/contract.ts'
 
 const month = (description: string | undefined) => Month.optional().meta({ description })
 
@@ -39,11 +39,14 @@ export const VAT_FIGURES = [
 ] as const
 export type VatFigure = (typeof VAT_FIGURES)[number]
 
+/** What data_quality counts beside what other surfaces do, to be listed. */
+export const CREDITS_OF_UNPAID = 'credit_notes_of_unpaid'
+
 export const VatEntriesQuery = z
   .strictObject({
     ...Months,
     figure: z
-      .enum([...VAT_FIGURES, ...OMITTED])
+      .enum([...VAT_FIGURES, ...OMITTED, CREDITS_OF_UNPAID])
       .meta({ description: doc('The path of the figure in its row, or a count of data_quality.') }),
     rfc: CounterpartyRfc,
     ...Paging,
@@ -122,5 +125,14 @@ export const VatMonth = z
   .meta({ id: 'VatMonth' })
 export type VatMonth = z.infer<typeof VatMonth>
 
-export const VatPosition = z.strictObject({ ...Envelope, data: z.array(VatMonth) }).meta({ id: 'VatPosition' })
+const VatQuality = InsightQuality.extend({
+  [CREDITS_OF_UNPAID]: z.int().meta({
+    description: doc(
+      'Credit notes (E, PUE, relación 01 or 03) of the range that count as money on their own Fecha although no payment is known of the PPD invoice that ' +
+        'they credit: once for each invoice. They lower IVA that was never counted.',
+    ),
+  }),
+}).meta({ id: 'VatQuality' })
+
+export const VatPosition = z.strictObject({ ...Envelope, data_quality: VatQuality, data: z.array(VatMonth) }).meta({ id: 'VatPosition' })
 export type VatPosition = z.infer<typeof VatPosition>

@@ -1,4 +1,4 @@
-import { accruedEvents } from '../../cfdi/cash/events.ts'
+import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
@@ -11,7 +11,7 @@ import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
 import { ivaOf, measurer } from '../common/measured.ts'
 import { isUnmatched, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import { pageOfPairs } from '../common/pairs.ts'
-import type { VatEntriesQuery } from './contract.ts'
+import { CREDITS_OF_UNPAID, type VatEntriesQuery } from './contract.ts'
 import { type Exclusions, exclusionsOf, isOverLimit, rateOfLimit } from './exclusions.ts'
 import type { Odd } from './odd.ts'
 import { monthsOf } from './reading.ts'
@@ -76,6 +76,10 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
 
 function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
   const { name, insight } = figure
+  if (name === CREDITS_OF_UNPAID) {
+    const notes = creditsOfUnpaid(partition, direction, insight.span)
+    return notes ? [sql`select *, 0 as is_odd, null as as_json from (${notes})`] : []
+  }
   return isUnmatched(name) ? unmatchedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
 }
 
@@ -133,6 +137,6 @@ export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<
     page,
     (partition) => ([0, 1] as const).flatMap((direction) => streamsOf(figure, partition, direction)),
     (items: readonly Item[]) => measureAll(figure, items),
-    name === 'pagos_sin_conciliar' || isUnmatched(name),
+    name === 'pagos_sin_conciliar' || name === CREDITS_OF_UNPAID || isUnmatched(name),
   )
 }

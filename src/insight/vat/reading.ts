@@ -6,7 +6,7 @@ import type { Insight } from '../common/insight.ts'
 import { type Exclusions, exclusionsOf } from './exclusions.ts'
 import type { OpenRow } from './pending.ts'
 import { type GroupRow, groupIn, openIn, type PositionRow, positionOf } from './position.ts'
-import { notes } from './store.ts'
+import { type NotesRow, notes } from './store.ts'
 import type { KnownSuppliers } from './suppliers.ts'
 
 type OfDirection<Row> = Row & { direction: DirectionNumber }
@@ -17,8 +17,7 @@ export interface VatReading {
   open: OfDirection<OpenRow>[]
   /** Invoices for `measureOpenOn`. */
   odd: OfDirection<{ invoice: string }>[]
-  /** Credit notes that name an invoice of other parties. */
-  notes: number
+  notes: NotesRow
   returns: ReturnRow[]
   exclusions: Exclusions
 }
@@ -53,10 +52,19 @@ export function statementsOf(
   )
   const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)].map(withLiterals)
   const parse = (found: readonly unknown[][]): VatReading => {
-    const reading: VatReading = { groups: [], open: [], odd: [], notes: 0, returns: found.at(-1) as ReturnRow[], exclusions }
+    const reading: VatReading = {
+      groups: [],
+      open: [],
+      odd: [],
+      notes: { of_others: 0, of_unpaid: 0 },
+      returns: found.at(-1) as ReturnRow[],
+      exclusions,
+    }
     for (const [n, { direction, isPosition }] of reads.entries()) {
-      if (!isPosition) reading.notes += (found[n] as { n: number }[])[0]!.n
-      else
+      if (!isPosition) {
+        const [row] = found[n] as NotesRow[]
+        reading.notes = { of_others: reading.notes.of_others + row!.of_others, of_unpaid: reading.notes.of_unpaid + row!.of_unpaid }
+      } else
         for (const { kind, row } of found[n] as PositionRow[]) {
           if (kind === 'group') reading.groups.push({ direction, ...groupIn(row) })
           else if (kind === 'open') reading.open.push({ direction, ...openIn(row) })

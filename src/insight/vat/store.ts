@@ -1,4 +1,4 @@
-import { cashEvents, creditsOfOthers, LARGE, named } from '../../cfdi/cash/events.ts'
+import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -78,8 +78,16 @@ export function movements(
   return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
 }
 
-/** How many credit notes of some days name an invoice of other parties. */
+/** How many credit notes of some days name an invoice of other parties, and how many are money although the invoice that they credit is not paid. */
+export interface NotesRow {
+  of_others: number
+  of_unpaid: number
+}
+
+/** The statement that counts these. Null when the window shows nothing of the direction. */
 export function notes(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const credits = creditsOfOthers(partition, direction, days)
-  return credits && sql`select count(*) as n from (${credits})`
+  const [others, unpaid] = [creditsOfOthers, creditsOfUnpaid].map((select) => select(partition, direction, days))
+  return others && unpaid
+    ? sql`select (select count(*) from (${others})) as of_others, (select count(*) from (${unpaid})) as of_unpaid`
+    : null
 }

@@ -11,7 +11,7 @@ import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { linksOf, qualityLinks } from '../common/links.ts'
 import { measurer } from '../common/measured.ts'
 import { BASIS } from './basis.ts'
-import { VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
+import { CREDITS_OF_UNPAID, VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
 import { rateOfLimit } from './exclusions.ts'
 import { parseOdd } from './odd.ts'
 import { monthsOf, statementsOf, type VatReading } from './reading.ts'
@@ -38,11 +38,13 @@ export async function getVatPosition(ctx: Ctx, query: VatQuery): Promise<VatPosi
   const omitted = {
     dof_rate: sums.dof_rate,
     unreconciled_payments: inRange(sums.unreconciled),
-    other_parties: inRange(sums.otherParties) + reading.notes,
-    drilldown: qualityLinks(links, UNMATCHED),
+    other_parties: inRange(sums.otherParties) + reading.notes.of_others,
+    drilldown: qualityLinks(links, [...UNMATCHED, CREDITS_OF_UNPAID]),
   }
+  const head = envelope(BASIS, rules, omitted)
   return {
-    ...envelope(BASIS, rules, omitted),
+    ...head,
+    data_quality: { ...head.data_quality, [CREDITS_OF_UNPAID]: reading.notes.of_unpaid },
     data: months.map(({ month }) => rowOf(insight, sums, reading.returns, month, statusOf)),
   }
 }

@@ -1,6 +1,7 @@
 import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { latestChanges } from '../../../src/cfdi/changes/latest.ts'
 import { at } from '../../support/clock.ts'
 import { FISCAL_ENTITY } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
@@ -157,15 +158,19 @@ describe('what is told of a document', () => {
     const invoice = issued(EARLY, { lugar: '22000' })
     await one.list([invoice], false)
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
+    const latest = async (of: Changing) =>
+      (await latestChanges(of.ctx, [{ connection: of.ctx.connection!, widened: of.widened }])).get(of.ctx.connection!.connection)
+    at('2026-03-01T13:00:00Z')
     await one.download([invoice])
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'removed' })
+    expect(await latest(one)).toBe(Date.parse('2026-03-01T13:00:00Z'))
     one.run('2026-02-01', '2026-02-25T00:00:00Z')
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
     // Of one that came with its XML nobody is told that it lies there.
     const other = reader('2026-02-05T16:30:00Z')
     await other.page()
     await other.download([issued(EARLY, { lugar: '22000' })])
-    expect(await other.follow()).toEqual([])
+    expect([await other.follow(), await latest(other)]).toEqual([[], undefined])
   })
 })
 

@@ -6,10 +6,11 @@ import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { Changing } from '../support/changing.ts'
 import { CUSTOMERS, creditOf, type Plain, paymentOf, plainOf, RFC, substituteOf } from '../support/documents.ts'
+import { type Kind, LatestWatch } from '../support/latest-watch.ts'
 
 /**
  * Random histories of windows, downloads of others, cancellations, imports, checks, pauses, commits that are forgotten, and a client that loses
- * answers. A mirror that is kept by the changes equals what is listed.
+ * answers. A mirror that is kept by the changes equals what is listed, and latest_change_at is the time of the last of them.
  */
 
 const HISTORIES = runs(40, 3_000)
@@ -53,7 +54,18 @@ function worldOf(random: () => number): Plain[] {
   return [...invoices, ...others]
 }
 
-async function live(seed: number): Promise<{ removed: number; changes: number }> {
+/** Of which nothing need be told although latest_change_at may say so, or which shows and hides what was stored long before. */
+const KINDS: Record<string, Kind> = {
+  import: 'loose',
+  delete: 'loose',
+  check: 'loose',
+  unnamed: 'loose',
+  extractors: 'anew',
+  forget: 'anew',
+  thin: 'forgetting',
+}
+
+async function live(seed: number): Promise<typeof seen> {
   const random = randomOf(seed + 31_337)
   const int = (least: number, most: number): number => least + Math.floor(random() * (most - least + 1))
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
@@ -64,9 +76,10 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
   const imported = new Set<string>()
   const ever = new Set<string>()
   const tale: string[] = [`Seed ${seed}`]
-  const counted = { removed: 0, changes: 0 }
-  let instant = BEGIN + int(0, 20) * DAY
-  let now = Date.parse('2026-03-15T00:00:00Z')
+  const counted = { removed: 0, changes: 0, latest: 0 }
+  const watch = new LatestWatch(one)
+  let now = BEGIN + int(0, 20) * DAY
+  let instant: number | null = null
   const say = (what: string) => tale.push(`${tale.length} ${what}`)
   const names = (list: readonly Plain[]) => list.map(({ uuid, tipo, fecha }) => `${uuid.slice(0, 4)}${tipo}${fecha.slice(5, 16)}`).join(' ')
 
@@ -103,10 +116,13 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
     run: () => {
       // Without extractors nothing runs.
       if (one.extractor_count === 0) return
-      instant += int(0, 6) * DAY + int(1, 86_399) * 1_000
+      now += int(0, 6) * DAY + int(1, 86_399) * 1_000
       const floor = new Date(BEGIN + int(-3, 30) * DAY).toISOString().slice(0, 10)
       const directions = pick([['issued', 'received'], ['issued', 'received'], ['issued'], ['received']] as const)
-      instant = Math.max(instant, Date.parse(floor) + DAY)
+      instant = Math.max(now, Date.parse(floor) + DAY)
+      // It is dispatched later, such as after an outage.
+      now = instant + int(0, 3) * int(0, 10_000_000)
+      at(new Date(now).toISOString())
       const ceiling = new Date(instant).toISOString()
       say(`run ${floor} ${ceiling} ${directions}`)
       one.run(floor, ceiling, directions)
@@ -170,13 +186,17 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
     for (let step = 0; step < STEPS; step++) {
       now += int(1, 600) * 1_000
       at(new Date(now).toISOString())
-      await actions[one.state === 'paused' && random() < 0.5 ? 'pause' : pick(all)]!()
+      instant = null
+      const action = one.state === 'paused' && random() < 0.5 ? 'pause' : pick(all)
+      await actions[action]!()
       if (one.state === 'paused') {
+        watch.skip()
         await expect(one.page()).rejects.toMatchObject({ code: 'fiscal_entity.not_active' })
         continue
       }
       const listed = await one.listed()
       for (const uuid of listed.keys()) ever.add(uuid)
+      counted.latest += Number(await watch.expectBetween(listed, now, KINDS[action] ?? 'plain', instant))
       const limit = pick([1, 2, 3, 7, 25, 100])
       const isWhole = random() < 0.6
       for (let pages = isWhole ? 2_000 : int(0, 4), isMore = true; pages > 0 && isMore; pages--) {
@@ -208,17 +228,19 @@ async function live(seed: number): Promise<{ removed: number; changes: number }>
   return counted
 }
 
-const seen = { removed: 0, changes: 0 }
+const seen = { removed: 0, changes: 0, latest: 0 }
 
 describe('a mirror that is kept by the changes is what is listed', () => {
   it.each(Array.from({ length: HISTORIES }, (_, seed) => seed))('through history %i', { timeout: 120_000 }, async (seed) => {
-    const { removed, changes } = await live(seed)
+    const { removed, changes, latest } = await live(seed)
     seen.removed += removed
     seen.changes += changes
+    seen.latest += latest
   })
 
   it('and the histories were not idle', () => {
     expect(seen.removed).toBeGreaterThan(HISTORIES)
     expect(seen.changes).toBeGreaterThan(20 * HISTORIES)
+    expect(seen.latest).toBeGreaterThan(2 * HISTORIES)
   })
 })

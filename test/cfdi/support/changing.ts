@@ -22,6 +22,8 @@ export class Changing {
   readonly runs: { issued: Kept[]; received: Kept[] } = { issued: [], received: [] }
   /** Runs that are noted no more, although the windows stay as they made them. */
   readonly forgotten = new Set<Kept>()
+  /** When the last two of them widened the windows. */
+  widened: (number | null)[] = []
   extractor_count = 1
   hasImported = false
   state: 'active' | 'paused' = 'active'
@@ -46,9 +48,10 @@ export class Changing {
     )
   }
 
-  /** Widens the windows as a run at an instant does. */
+  /** Widens the windows as a run at an instant does, which is dispatched now. */
   run(floor: string, at: string, directions: readonly ('issued' | 'received')[] = ['issued', 'received']): void {
     for (const direction of directions) this.runs[direction].push([Date.parse(at), floor])
+    this.widened = [Date.now(), this.widened[0] ?? null]
   }
 
   async download(documents: readonly Plain[], cancelled: readonly Plain[] = []): Promise<void> {

@@ -4,7 +4,7 @@ import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { pagesOf } from '../../webhooks/support/feed.ts'
-import { breakingAt, callOf, cfdiOf, ISSUED, later, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
+import { breakingAt, callOf, cfdiOf, ISSUED, jobsOf, later, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
 beforeEach(() => {
   later(0)
@@ -147,6 +147,30 @@ describe('a range of one RFC', () => {
     const told = (await ended(one)).find(({ run_id }) => run_id === run.run_id)
     const months = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}&direction=issued`)).items
     expect(told.readable_count).toBe(months.filter(({ fecha }) => fecha < '2026-01').length)
+  })
+
+  it('joins what others have asked for, and pauses this RFC for this organization alone, for ten minutes', async () => {
+    const rfc = freshRfc()
+    const [one, other] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    const body = { data_source_keys: ['sat_cfdi_issued'], from: '2026-02-10', to: '2026-03-31' }
+    const ask = (of: typeof one, path = of.path) => of.ask('POST', `${path}/extractions`, body)
+    expect(await ask(one)).toMatchObject({ status: 202, body: { dispatched: 1, jobs: { queued: 2, total: 2 } } })
+    const before = await jobsOf(rfc)
+    // It is downloaded once: nothing is sent to the authority a second time.
+    expect(await ask(other)).toMatchObject({ status: 202, body: { dispatched: 0, jobs: { queued: 2, total: 2 } } })
+    expect((await jobsOf(rfc)).map(({ job_id, month }) => [job_id, month])).toEqual(before.map(({ job_id, month }) => [job_id, month]))
+    const { fiscal_entity_id } = (await one.ask('POST', '/v1/fiscal-entities', { rfc: freshRfc(), ciec: 'secreta1' })).body
+    expect((await ask(one, `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(202)
+    later(599)
+    expect(await ask(one)).toMatchObject({ status: 429, body: { detail: { retry_after_seconds: 1 } } })
+    later(600)
+    expect((await ask(one)).status).toBe(202)
+    await work(rfc)
+    await relay(rfc)
+    for (const of of [one, other]) {
+      expect((await of.entity()).windows.sat_cfdi_issued.visible_from).toBe('2026-02-10')
+      expect((await ended(of)).map(({ event }) => event)).toEqual(Array(of === one ? 2 : 1).fill('extraction.completed'))
+    }
   })
 
   it('refuses days and sources that cannot be asked for, and a connection that is not active with what makes it so', async () => {

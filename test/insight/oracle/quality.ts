@@ -1,5 +1,5 @@
 import { micros } from './amounts.ts'
-import { paidLater } from './cash.ts'
+import { movementsOf, paidLater } from './cash.ts'
 import { countedAt, isOfTable, isToItself, isTooLarge, rateOf } from './counting.ts'
 import type { DataQuality, Day, Direction } from './shapes.ts'
 import { newTally, type Tally } from './tally.ts'
@@ -57,4 +57,22 @@ export function qualityOf(world: World, range: Range, direction?: Direction, pas
     },
     tally,
   }
+}
+
+/** Credit notes that count as money at once although nothing is paid of the invoice that they credit: by `credit_notes_of_unpaid`. */
+export function creditsOfUnpaid(world: World, range: Range): Tally {
+  const tally = newTally()
+  const [counted, { paidByComplements }] = [countedAt(world, null), movementsOf(world)]
+  for (const one of world.documents) {
+    if (one.tipo_comprobante !== 'E' || one.metodo_pago !== 'PUE' || !one.has_xml || isToItself(one)) continue
+    if (!within(range, dayOf(one.fecha)) || !counted.has(one.uuid) || isTooLarge(world, one)) continue
+    for (const { tipo_relacion, uuid } of one.relacionados) {
+      const invoice = world.documents.find((other) => other.uuid === uuid && other.origin === one.origin)
+      if (!['01', '03'].includes(tipo_relacion) || invoice?.tipo_comprobante !== 'I' || invoice.metodo_pago !== 'PPD') continue
+      if (invoice.emisor_rfc !== one.emisor_rfc || invoice.receptor_rfc !== one.receptor_rfc) continue
+      if (!invoice.has_xml || !counted.has(uuid) || paidByComplements.has(uuid)) continue
+      tally.add('credit_notes_of_unpaid', one.uuid, micros(one.total), uuid)
+    }
+  }
+  return tally
 }

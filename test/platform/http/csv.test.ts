@@ -47,6 +47,36 @@ it('an aggregate is a table as a whole, and empty fields are those that are null
   expect(lines.slice(1).map((line) => line.split(',')[heading.indexOf('net')])).toEqual(body.data.map(({ net }: { net: string }) => net))
 })
 
+const AGGREGATES = [
+  ...['cfdi/concentration', 'cfdi/risk', 'cfdi/deductions', 'cfdi/withholdings', 'analytics/risk', 'analytics/vat-position'],
+  ...['analytics/concepts', 'analytics/efos-exposure', 'analytics/financing', 'analytics/fx-exposure'],
+]
+
+/** Every path in a body that begins like this. */
+function pathsIn(body: unknown, begin: string): string[] {
+  if (typeof body === 'string') return body.startsWith(begin) ? [body] : []
+  return typeof body === 'object' && body !== null ? Object.values(body).flatMap((one) => pathsIn(one, begin)) : []
+}
+
+it.each(AGGREGATES)('/v1/%s is a table with a line for each row, and so are the documents behind its figures', async (name) => {
+  const expectTable = async (url: string): Promise<unknown> => {
+    const { body } = await api(tenant, 'GET', url)
+    const { status, lines } = await table(url)
+    const rows = Array.isArray(body.data) ? body.data.length : 1
+    expect([url, status, lines.length, lines[0]!.split(',').length > 2]).toEqual([url, 200, 1 + rows, true])
+    return body
+  }
+  const own = path.replace('/cfdi?', `/${name}?`)
+  const body = await expectTable(name === 'cfdi/concentration' ? own : own.replace('&direction=issued', ''))
+  const links = [...new Set(pathsIn(body, `/v1/${name}/entries?`))]
+  expect(links.length).toBeGreaterThan(0)
+  // Those of what is left out come first, and usually have none.
+  for (const link of links.reverse().slice(0, 12)) {
+    const { data } = (await expectTable(link)) as { data: unknown[] }
+    if (data.length > 0) break
+  }
+})
+
 it.each(['application/json', '*/*', 'text/csv;q=0.5, application/json', 'text/html'])('%s gets JSON', async (accept) => {
   const { headers } = await table(path, accept)
   expect([headers.get('content-type'), headers.get('link')]).toEqual(['application/json', null])

@@ -142,6 +142,64 @@ describe('a parameter', () => {
   })
 })
 
+/** Names of the two ends of a range. */
+const ENDS = [
+  ['from', 'to'],
+  ['since', 'until'],
+  ['issued_from', 'issued_to'],
+  ['cancelled_from', 'cancelled_to'],
+  ['paid_from', 'paid_to'],
+  ['total_min', 'total_max'],
+] as const
+/** Two values in each of the forms that a range can have. */
+const FORMS = [
+  ['2026-01-01', '2026-01-02'],
+  ['2026-01', '2026-02'],
+  ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00-06:00'],
+  ['9.99', '10'],
+] as const
+
+describe('a range', () => {
+  const ranges = asking.flatMap((entry) =>
+    ENDS.filter(([from, to]) => from in entry.query && to in entry.query).map((ends) => ({ ...entry, ends, of: ends.join(' and ') })),
+  )
+
+  it.each(ranges)('$name, $of: the wrong way round is 422, and named', async ({ ends: [from, to], ...entry }) => {
+    let forms = 0
+    for (const [first, last] of FORMS) {
+      const statusOf = async (one: string, other: string) => {
+        const { status, body } = await ask(entry, ours, new URLSearchParams({ [from]: one, [to]: other }).toString())
+        return [status, body.errors?.[0].path] as const
+      }
+      const [right] = await statusOf(first, last)
+      if (right === 422) continue
+      forms++
+      const [wrong, path] = await statusOf(last, first)
+      expect([right, wrong]).toEqual([entry.row.answers, 422])
+      expect([from, to]).toContain(path)
+    }
+    expect(forms).toBeGreaterThan(0)
+  })
+
+  it('is known of every query that has one', () => {
+    const named = asking.flatMap(({ name, query }) =>
+      Object.keys(query)
+        .filter((one) => /_?(from|since|min)$/.test(one))
+        .map((one) => [name, one]),
+    )
+    const open = named.filter(([name, one]) => !ranges.some((range) => range.name === name && range.ends[0] === one))
+    expect(open).toEqual(OPEN_RANGES)
+  })
+})
+
+/** Those that have a beginning and no end. */
+const OPEN_RANGES = [
+  ['GET /v1/events', 'since'],
+  ['GET /v1/fiscal-entities/:fiscal_entity_id/buzon/notifications', 'since'],
+  ['GET /v1/cfdi', 'balance_min'],
+  ['GET /v1/cfdi/changes', 'from'],
+]
+
 /** A filter of each list that says what no filter says, or something else. */
 const OTHER: Record<string, string> = {
   'GET /v1/audit-events': 'action=credential.created',

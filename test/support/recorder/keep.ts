@@ -35,7 +35,11 @@ function richness(value: unknown, at = '', found = new Set<string>()): number {
   return found.size
 }
 
+/** A table of headings alone. */
+const HEADINGS = /^[^<\r\n]*\r\n$/
+
 const isEmpty = (body: unknown): boolean =>
+  (typeof body === 'string' && HEADINGS.test(body)) ||
   (Array.isArray(body) && body.length === 0) ||
   (Array.isArray((body as { data?: unknown } | null)?.data) && (body as { data: [] }).data.length === 0)
 

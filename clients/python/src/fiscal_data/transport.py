@@ -18,6 +18,8 @@ _SAFE = ("GET", "HEAD", "PUT", "DELETE")
 # Refused before anything was done, so that any request may be sent again.
 _NOT_DONE = (429, 503)
 _FAILED = (500, 502, 504)
+# Nobody is known yet to whom an Idempotency-Key could belong: who signed up twice has two organizations.
+_WITHOUT_KEY = "/v1/auth/"
 
 
 class FiscalDataError(Exception):
@@ -44,8 +46,9 @@ def quoted(value: str) -> str:
 class Transport:
     """Repeats a request after 429 and 503 and, where repeating does no harm, after other failures of the service or of the network.
 
-    Every POST gets an Idempotency-Key, so that the service carries it out once. `longest_wait` is the longest wait in seconds for which a
-    Retry-After is followed; a longer one ends the attempts.
+    Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation, which are not
+    sent again after such a failure. `longest_wait` is the longest wait in seconds for which a Retry-After is followed; a longer one ends the
+    attempts.
     """
 
     def __init__(
@@ -79,11 +82,12 @@ class Transport:
         content_type: str | None = None,
         idempotency_key: str | None = None,
     ) -> httpx.Response:
-        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())} if method == "POST" else {}
+        is_keyed = method == "POST" and not path.startswith(_WITHOUT_KEY)
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())} if is_keyed else {}
         if content_type is not None and content is not None:
             headers["Content-Type"] = content_type
         params: list[tuple[str, str | int | float | bool | None]] = [(name, _text(one)) for name, value in query.items() if value is not None for one in _each(value)]
-        is_repeatable = method in _SAFE or bool(headers.get("Idempotency-Key"))
+        is_repeatable = is_keyed or method in _SAFE
         for attempt in range(1, self._attempts + 1):
             is_last = attempt == self._attempts
             answer: httpx.Response | None = None
@@ -94,7 +98,12 @@ class Transport:
                     raise
             if answer is not None and answer.is_success:
                 return answer
-            is_worth = answer is None or answer.status_code in _NOT_DONE or (is_repeatable and answer.status_code in _FAILED)
+            is_worth = (
+                answer is None
+                or answer.status_code in _NOT_DONE
+                or (is_repeatable and answer.status_code in _FAILED)
+                or (is_keyed and _is_in_flight(answer))
+            )
             wait = _wait_of(answer, attempt)
             if answer is not None and (is_last or not is_worth or wait > self._longest_wait):
                 raise FiscalDataError(answer.status_code, _problem_of(answer))
@@ -115,6 +124,12 @@ def _problem_of(answer: httpx.Response) -> Any:
         return answer.json()
     except ValueError:
         return answer.text
+
+
+def _is_in_flight(answer: httpx.Response) -> bool:
+    """Whether the service is still carrying out a request with the same key, whose answer was lost."""
+    told = _problem_of(answer) if answer.status_code == 409 else None
+    return isinstance(told, dict) and told.get("code") == "idempotency.in_flight"
 
 
 def _wait_of(answer: httpx.Response | None, attempt: int) -> float:

@@ -871,6 +871,16 @@ WithholdingClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arrendamie
 RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
 
 
+class VatQualityMissingMonths(TypedDict):
+    issued: list[str]
+    received: list[str]
+
+
+class VatQualityCutMonths(TypedDict):
+    issued: list[InsightQualityCutMonthsIssued]
+    received: list[InsightQualityCutMonthsIssued]
+
+
 class VatMonthCobrado(TypedDict):
     base_16: str
     iva_16: str
@@ -1686,7 +1696,7 @@ ListWithholdingEntriesFigure: TypeAlias = Literal['isr_a_favor', 'iva_a_favor', 
 ListRiskIndicatorEntriesFigure: TypeAlias = Literal['blacklisted_counterparties', 'intercompany_share', 'foreign_exchange_share', 'cash_share', 'repse_at_risk_share', 'missing_rate', 'dof_rate', 'not_counted']
 
 
-ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.retenido_por_clientes', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties']
+ListVatEntriesFigure: TypeAlias = Literal['cobrado.base_16', 'cobrado.iva_16', 'cobrado.base_8', 'cobrado.iva_8', 'cobrado.base_0', 'cobrado.base_exento', 'cobrado.base_otras', 'cobrado.iva_otras', 'cobrado.retenido_por_clientes', 'pagado.base_16', 'pagado.iva_16', 'pagado.base_8', 'pagado.iva_8', 'pagado.base_0', 'pagado.base_exento', 'pagado.base_otras', 'pagado.iva_otras', 'pagado.retenido_a_terceros', 'devengado.trasladado', 'devengado.acreditable', 'no_deducible_excluded', 'at_risk_69b', 'at_risk_repse', 'pendiente_por_cobrar_iva', 'pendiente_por_acreditar_iva', 'pagos_sin_conciliar', 'pagos_sin_conciliar.iva_cobrado', 'pagos_sin_conciliar.iva_pagado', 'missing_rate', 'dof_rate', 'not_counted', 'unreconciled_payments', 'other_parties', 'credit_notes_of_unpaid']
 
 
 ListConceptsEntriesFigure: TypeAlias = Literal['total', 'amount', 'invoice_count', 'unclassified_amount', 'outliers', 'missing_rate', 'dof_rate', 'not_counted']
@@ -1885,6 +1895,24 @@ class RiskIndicator(TypedDict):
     sample_size: int
     formula: str
     drilldown: dict[str, str]
+
+
+class VatQuality(TypedDict):
+    cfdi_total: int
+    with_xml: int
+    without_xml: int
+    missing_rate: int
+    dof_rate: int
+    unreconciled_payments: int | None
+    other_parties: int | None
+    substituted: int
+    not_counted: int
+    months_missing: int
+    missing_months: VatQualityMissingMonths
+    cut_months: VatQualityCutMonths
+    months_downloading: int
+    drilldown: dict[str, str]
+    credit_notes_of_unpaid: int
 
 
 class VatMonth(TypedDict):
@@ -3488,7 +3516,7 @@ VatPosition = TypedDict(
         'windows': CfdiWindows,
         'window_state': WindowState,
         'as_of': str,
-        'data_quality': InsightQuality,
+        'data_quality': VatQuality,
         'data': list[VatMonth],
     },
 )
