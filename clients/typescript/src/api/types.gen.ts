@@ -1053,11 +1053,76 @@ export type VatPosition = {
     /**
      * How far the figures can be trusted.
      */
-    data_quality: InsightQuality;
+    data_quality: VatQuality;
     /**
      * The items.
      */
     data: Array<VatMonth>;
+};
+
+export type VatQuality = {
+    /**
+     * Documents of the range that are vigente and to others, substituted ones included.
+     */
+    cfdi_total: number;
+    /**
+     * Those whose XML is known.
+     */
+    with_xml: number;
+    /**
+     * Those of which only metadata is known. They are in no amount.
+     */
+    without_xml: number;
+    /**
+     * Documents in another currency whose exchange rate nobody states. They are in no amount.
+     */
+    missing_rate: number;
+    /**
+     * Documents in another currency that are converted at the published rate, because they state none.
+     */
+    dof_rate: number;
+    /**
+     * How many payments could not be matched to their invoices.
+     */
+    unreconciled_payments: number | null;
+    /**
+     * How many payments name an invoice between other parties.
+     */
+    other_parties: number | null;
+    /**
+     * Documents that another vigente one substitutes.
+     */
+    substituted: number;
+    /**
+     * Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.
+     */
+    not_counted: number;
+    /**
+     * Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their zeros are unknown. Nothing older is downloaded.
+     */
+    months_missing: number;
+    /**
+     * These months.
+     */
+    missing_months: VatQualityMissingMonths;
+    /**
+     * Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to which. What is summed by month is of these days alone.
+     */
+    cut_months: VatQualityCutMonths;
+    /**
+     * The same of the data_status `downloading`.
+     */
+    months_downloading: number;
+    /**
+     * Path and query of the documents behind each figure: they add up to it exactly.
+     */
+    drilldown: {
+        [key: string]: string;
+    };
+    /**
+     * Credit notes (E, PUE, relación 01 or 03) of the range that count as money on their own Fecha although no payment is known of the PPD invoice that they credit: once for each invoice. They lower IVA that was never counted.
+     */
+    credit_notes_of_unpaid: number;
 };
 
 export type VatMonth = {
@@ -5918,7 +5983,7 @@ export type SyncStatus = {
      */
     percent: number;
     /**
-     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Null before.
+     * When a CFDI that you are shown last appeared or changed, as far as the last downloads tell. Later than your last reading of `GET /v1/cfdi/changes`: read it again. Read it too after you deleted your last extractor or created the first one. Null before.
      */
     latest_change_at: string | null;
     /**
@@ -8542,6 +8607,16 @@ export type WithholdingClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' 
 
 export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
 
+export type VatQualityMissingMonths = {
+    issued: Array<string>;
+    received: Array<string>;
+};
+
+export type VatQualityCutMonths = {
+    issued: Array<InsightQualityCutMonthsIssued>;
+    received: Array<InsightQualityCutMonthsIssued>;
+};
+
 export type VatMonthCobrado = {
     /**
      * Decimal with two places, in MXN.
@@ -10455,7 +10530,7 @@ export type ListWithholdingEntriesFigure = 'isr_a_favor' | 'iva_a_favor' | 'isr_
 
 export type ListRiskIndicatorEntriesFigure = 'blacklisted_counterparties' | 'intercompany_share' | 'foreign_exchange_share' | 'cash_share' | 'repse_at_risk_share' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
-export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.retenido_por_clientes' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties';
+export type ListVatEntriesFigure = 'cobrado.base_16' | 'cobrado.iva_16' | 'cobrado.base_8' | 'cobrado.iva_8' | 'cobrado.base_0' | 'cobrado.base_exento' | 'cobrado.base_otras' | 'cobrado.iva_otras' | 'cobrado.retenido_por_clientes' | 'pagado.base_16' | 'pagado.iva_16' | 'pagado.base_8' | 'pagado.iva_8' | 'pagado.base_0' | 'pagado.base_exento' | 'pagado.base_otras' | 'pagado.iva_otras' | 'pagado.retenido_a_terceros' | 'devengado.trasladado' | 'devengado.acreditable' | 'no_deducible_excluded' | 'at_risk_69b' | 'at_risk_repse' | 'pendiente_por_cobrar_iva' | 'pendiente_por_acreditar_iva' | 'pagos_sin_conciliar' | 'pagos_sin_conciliar.iva_cobrado' | 'pagos_sin_conciliar.iva_pagado' | 'missing_rate' | 'dof_rate' | 'not_counted' | 'unreconciled_payments' | 'other_parties' | 'credit_notes_of_unpaid';
 
 export type ListConceptsEntriesFigure = 'total' | 'amount' | 'invoice_count' | 'unclassified_amount' | 'outliers' | 'missing_rate' | 'dof_rate' | 'not_counted';
 
