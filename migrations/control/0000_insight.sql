@@ -34,6 +34,7 @@ CREATE TABLE `connections` (
 	`received_to` integer,
 	`issued_reaches` text DEFAULT '[]' NOT NULL,
 	`received_reaches` text DEFAULT '[]' NOT NULL,
+	`asked_ranges` text DEFAULT '[]' NOT NULL,
 	`issued_struck` text,
 	`received_struck` text,
 	`widened_at` integer,

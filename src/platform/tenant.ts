@@ -74,6 +74,8 @@ export interface Connection {
   issued_reaches: string
   /** The same of the received CFDIs. */
   received_reaches: string
+  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/reaches.ts). */
+  asked_ranges: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null
   /** The counterparties that are on a blacklist, as JSON; null when that is to be found out. */

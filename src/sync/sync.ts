@@ -8,7 +8,14 @@ import type { Ctx } from '../platform/context.ts'
 import { openCursor, type Page, sealCursor } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
 import { dueAt, isVerified } from '../taxpayers/login.ts'
-import { type ConnectionRow, findConnection, isInvalid, listConnections, storedReachesOf } from '../taxpayers/taxpayers.ts'
+import {
+  type ConnectionRow,
+  findConnection,
+  isInvalid,
+  listConnections,
+  type StoredReaches,
+  storedReachesOf,
+} from '../taxpayers/taxpayers.ts'
 import type { SyncQuery, SyncStatus } from './contract.ts'
 import { judge } from './state.ts'
 import { inWords } from './words.ts'
@@ -93,11 +100,13 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
 
 const time = (date: Date | null): number | null => date?.getTime() ?? null
 
-const connectionOf = (row: ConnectionRow, reaches: { issued_reaches: string; received_reaches: string } | undefined): Connection => ({
+const NO_REACHES: StoredReaches = { issued_reaches: '[]', received_reaches: '[]', asked_ranges: '[]' }
+
+const connectionOf = (row: ConnectionRow, reaches = NO_REACHES): Connection => ({
   ...row,
   ...{ first_active_at: time(row.first_active_at), inactive_since: null, imported_at: time(row.imported_at) },
   ...{ issued_to: time(row.issued_to), received_to: time(row.received_to) },
-  ...{ issued_reaches: reaches?.issued_reaches ?? '[]', received_reaches: reaches?.received_reaches ?? '[]' },
+  ...reaches,
   ...{ listed: null, listed_version: 0 },
 })
 

@@ -64,17 +64,26 @@ const added = (column: string): string => {
     from (select j.ceiling - ${at} as later, j.day - ${floor} as further)) end`
 }
 
+/** How many ranges of days a connection keeps. */
+const MOST_RANGES = 64
+
+/** The ranges of a connection with another one, (j.ceiling, j.day, j.last), unless it is the last one. */
+const noted = `iif(j.last is null or asked_ranges->>'$[#-1][0]' is j.ceiling and asked_ranges->>'$[#-1][1]' is j.day, asked_ranges,
+  json_insert(iif(json_array_length(asked_ranges) < ${MOST_RANGES}, asked_ranges, json_remove(asked_ranges, '$[0]')),
+    '$[#]', json_array(j.ceiling, j.day, j.last)))`
+
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
  * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
  * what was struck makes up for it. `from` is a day, `to` the
- * instant of the run in milliseconds since 1970. There is at most one row for each connection. The result names the connections. Both directions of
+ * instant of the run in milliseconds since 1970; `last` is the last day of a run that was asked for a range of days alone, which is noted,
+ * too. There is at most one row for each connection. The result names the connections. Both directions of
  * a run are widened at the same time, `now`.
  */
 export const widenWindows = (
   db: Database,
   direction: 'issued' | 'received',
-  rows: readonly { connection: number; from: string; to: number }[],
+  rows: readonly { connection: number; from: string; to: number; last?: string | null }[],
   now: number,
 ): D1PreparedStatement => {
   const reaches = `${direction}_reaches`
@@ -83,18 +92,24 @@ export const widenWindows = (
     .prepare(
       `update connections set
          ${reaches} = ${added(reaches)},
+         asked_ranges = ${noted},
          ${direction}_struck = iif(${direction}_struck < j.floor, ${direction}_struck, null),
          widened_before = iif(${isWider} and widened_at is not ?2, widened_at, widened_before),
          widened_at = iif(${isWider}, ?2, widened_at),
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),
          ${direction}_to = max(coalesce(${direction}_to, j.ceiling), j.ceiling)
-       from (select value->>0 as connection, value->>1 as floor, value->>2 as day, value->>3 as ceiling from json_each(?1)) j
+       from (select value->>0 as connection, value->>1 as floor, value->>2 as day, value->>3 as ceiling, value->>4 as last from json_each(?1)) j
        where connections.connection = j.connection and connections.state = 'active' and (
          connections.ciec is not null and connections.ciec_verify_at is null
          or connections.efirma is not null and connections.efirma_verify_at is null and connections.efirma_valid_to >= ?2)
        returning connections.connection`,
     )
-    .bind(JSON.stringify(rows.map(({ connection, from, to }) => [connection, from, epochDayOf(from), to])), now)
+    .bind(
+      JSON.stringify(
+        rows.map(({ connection, from, to, last = null }) => [connection, from, epochDayOf(from), to, last && epochDayOf(last)]),
+      ),
+      now,
+    )
 }
 
 /**

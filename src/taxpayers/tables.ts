@@ -92,6 +92,8 @@ export const connections = sqliteTable(
     issued_reaches: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
     received_reaches: text().notNull().default('[]'),
+    /** The last of the runs that asked for a range of days alone, as JSON: instant, floor and last day of each (taxpayers/reaches.ts). */
+    asked_ranges: text().notNull().default('[]'),
     /**
      * The first day of the ranges that were struck from the reaches of a source (strikeReaches); null when the next run need not make up for
      * any.
@@ -141,10 +143,11 @@ export const connections = sqliteTable(
 const {
   issued_reaches: _,
   received_reaches: __,
-  listed: ___,
-  listed_version: ____,
-  efirma: _____,
-  metadata: ______,
+  asked_ranges: ___,
+  listed: ____,
+  listed_version: _____,
+  efirma: ______,
+  metadata: _______,
   ...connectionColumns
 } = getTableColumns(connections)
 

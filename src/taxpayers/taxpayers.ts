@@ -8,7 +8,7 @@ import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
 /** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
 export type WithReaches = typeof connections.$inferSelect
-export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches'>
+export type StoredReaches = Pick<WithReaches, 'issued_reaches' | 'received_reaches' | 'asked_ranges'>
 export type ConnectionRow = Omit<WithReaches, keyof StoredReaches | 'listed' | 'listed_version' | 'efirma' | 'metadata'>
 export type EntityRow = typeof fiscalEntities.$inferSelect
 
@@ -174,7 +174,7 @@ export const storedReachesOf = async (db: Database, numbers: readonly number[]):
     (
       await db.$client
         .prepare(
-          `select c.connection, c.issued_reaches, c.received_reaches
+          `select c.connection, c.issued_reaches, c.received_reaches, c.asked_ranges
            from json_each(?1) j cross join connections c on c.connection = j.value`,
         )
         .bind(JSON.stringify(numbers))

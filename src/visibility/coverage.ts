@@ -108,7 +108,7 @@ export function monthStateOf(month: string, { coverage, window, reaches, open }:
   const end = endOf(month)
   const job = open[month]
   const begin = earliestOf(`${month}-01`) * 1_000
-  const own = reaches.filter(({ at, from }) => at >= begin && from <= `${month}-01`)
+  const own = reaches.filter(({ at, from, to = month }) => at >= begin && from <= `${month}-01` && month <= to.slice(0, 7))
   // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
   // before.
   const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
@@ -117,14 +117,17 @@ export function monthStateOf(month: string, { coverage, window, reaches, open }:
   const ofRuns = answered.map(({ at }) => [at, endFor(at)] as const)
   const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
   const ceiling = window.ceiling ?? now
+  // A run of other months raised the ceiling, and what was issued since the last run that asked for this one is not asked for.
+  const isAhead =
+    window.ceiling !== null && own.length > 0 && own.length < reaches.length && own.at(-1)!.at < Math.min(ceiling, overOf(month)) - LATE_MS
   const since = [overOf(month), end].find((from) => ceiling >= from)
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
-  const isComplete = !window.isEmpty && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
+  const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
   if (isComplete && lacking === 0) return { status: 'complete', succeeded_at }
   if (job !== undefined) return { status: 'requested', succeeded_at }
   if (`${month}-01T00:00:00` < oldestAt(now)) return { status: 'unobtainable', succeeded_at }
   const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
-  const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete')
+  const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
   return { status: isPartial ? 'partial' : 'missing', succeeded_at }
 }

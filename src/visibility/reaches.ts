@@ -9,6 +9,8 @@ export interface Reach {
   readonly floor: string
   /** The first day of that month, because whole months are downloaded. */
   readonly from: string
+  /** The last day that the run asked for, when it was asked for a range of days alone. Its window reaches up to the instant all the same. */
+  readonly to?: string
 }
 
 /** The documents that some runs reached: from a literal day up to an instant in seconds. */
@@ -21,24 +23,28 @@ interface Dated {
 
 const DAY_SECONDS = 86_400
 
-/** The reaches of a connection out of the text in which they are stored (taxpayers/reaches.ts), in the order of their instants. */
-export function parseReaches(text: string): Reach[] {
+/**
+ * The reaches of a connection out of the texts in which they and the ranges among them are stored (taxpayers/reaches.ts), in the order of their
+ * instants.
+ */
+export function parseReaches(text: string, asked = '[]'): Reach[] {
   const [last, ...steps] = JSON.parse(text) as [at: number, day: number, times: number][]
   if (!last) return []
+  const ends = new Map((JSON.parse(asked) as [at: number, day: number, last: number][]).map(([at, day, end]) => [`${at}|${day}`, end]))
   let [at, day] = last
-  const reaches = [reachOn(at, day)]
+  const reaches = [reachOn(at, day, ends)]
   for (const [milliseconds, days, times] of steps.reverse())
     for (let n = 0; n < times; n++) {
       at -= milliseconds
       day -= days
-      reaches.push(reachOn(at, day))
+      reaches.push(reachOn(at, day, ends))
     }
   return reaches.reverse().sort((a, b) => a.at - b.at)
 }
 
-function reachOn(at: number, day: number): Reach {
-  const floor = dayOfEpoch(day)
-  return { at, floor, from: `${floor.slice(0, 7)}-01` }
+function reachOn(at: number, day: number, ends: ReadonlyMap<string, number>): Reach {
+  const [floor, end] = [dayOfEpoch(day), ends.get(`${at}|${day}`)]
+  return { at, floor, from: `${floor.slice(0, 7)}-01`, ...(end !== undefined && { to: dayOfEpoch(end) }) }
 }
 
 /** When the connection's own runs first reached a document, in milliseconds. Undefined when none did. */

@@ -81,17 +81,17 @@ function opened({ organization, connection, settings }: Reader, windowsFor: type
     windows,
     window: hullOf(windows),
     first_active_at: connection.first_active_at ?? 0,
-    reachesOf: parsedOnce([connection.issued_reaches, connection.received_reaches]),
+    reachesOf: parsedOnce([connection.issued_reaches, connection.received_reaches], connection.asked_ranges),
     entity: connection.entity,
     importPartition: connection.imported_at === null ? null : -connection.connection,
   }
 }
 
 /** Parses the reaches of a direction when they are first asked for. */
-function parsedOnce(texts: readonly [issued: string, received: string]): ScopedLedger['reachesOf'] {
+function parsedOnce(texts: readonly [issued: string, received: string], asked: string): ScopedLedger['reachesOf'] {
   const parsed: Reach[][] = []
   return (direction) => {
-    parsed[direction] ??= parseReaches(texts[direction])
+    parsed[direction] ??= parseReaches(texts[direction], asked)
     return parsed[direction]
   }
 }

@@ -67,6 +67,7 @@ export const contextOf = (
     ...reaching(null),
     issued_reaches: '[]',
     received_reaches: '[]',
+    asked_ranges: '[]',
     imported_at: null,
     listed: '{}',
     listed_version: 0,

@@ -11,5 +11,9 @@ export function reachesOf(kept: readonly Kept[]): string {
   return JSON.stringify([...reaches.slice(-1).map((last) => [...last, kept.length]), ...steps])
 }
 
+/** Ranges of days that runs were asked for, as the column of a connection has them. */
+export const rangesOf = (ranges: readonly (readonly [...Kept, to: string])[]): string =>
+  JSON.stringify(ranges.map(([at, floor, to]) => [at, epochDayOf(floor), epochDayOf(to)]))
+
 /** The runs of a column, in the order of their instants. */
 export const keptOf = (text: string): Kept[] => parseReaches(text).map(({ at, floor }) => [at, floor])

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../src/platform/db/commit.ts'
 import { addMonths } from '../../src/platform/time/months.ts'
 import { MOST_REACHES, strikeReaches, widenWindows } from '../../src/taxpayers/reaches.ts'
+import { parseReaches } from '../../src/visibility/reaches.ts'
 import { randomOf } from '../support/random.ts'
 import { type Kept, keptOf, reachesOf } from '../support/reaches.ts'
 
@@ -70,6 +71,21 @@ describe('what a connection’s runs reached', () => {
     // Two extractors can run at the same instant. What the second one reaches beyond the first is kept.
     await widen('issued', [[id, daily(1, '2018-01-01')]])
     expect((await read()).issued).toEqual([daily(0), daily(1), daily(1, '2018-01-01')])
+  })
+
+  it('has the last day of a run that was asked for a range of days, once however often it is dispatched, of 64 runs at most', async () => {
+    const { id, read } = await connection()
+    const ranged = (n: number) => [{ connection: id, from: daily(n)[1], to: daily(n)[0], last: '2024-12-31' }]
+    const rangesKept = async () => {
+      const { issued_reaches, asked_ranges } = (await read()) as unknown as Record<string, string>
+      return parseReaches(issued_reaches!, asked_ranges).flatMap(({ at, to }) => (to === undefined ? [] : [[at, to]]))
+    }
+    for (const direction of ['issued', 'received', 'issued'] as const)
+      await widenWindows(connect(env.DB), direction, ranged(0), Date.now()).run()
+    await widen('issued', [[id, daily(1)]])
+    expect(await rangesKept()).toEqual([[daily(0)[0], '2024-12-31']])
+    for (let n = 2; n <= 66; n++) await widenWindows(connect(env.DB), 'issued', ranged(n), Date.now()).run()
+    expect((await rangesKept()).map(([at]) => at)).toEqual(Array.from({ length: 64 }, (_, n) => daily(n + 3)[0]))
   })
 
   it('is kept of many runs; then every second one of the older half goes, but none that reached further back than all before', async () => {

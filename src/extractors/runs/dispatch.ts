@@ -253,7 +253,7 @@ async function dispatchPage(
       const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
       const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
       const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_struck`]])
-      wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime() })
+      wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime(), last: extractor.asked?.to ?? null })
       const months = monthsOf({ ...range, from }, extractor.timezone)
       const again =
         isSwept && !extractor.asked

@@ -142,6 +142,7 @@ export interface AuthenticatedRow {
   received_to: number | null
   issued_reaches: string | null
   received_reaches: string | null
+  asked_ranges: string | null
   imported_at: number | null
   listed: string | null
   listed_version: number | null
@@ -157,7 +158,7 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
       .prepare(
         `select c.api_key, c.role, c.expires_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
            o.events_shard, n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at, n.untold->>'since' as inactive_since,
-           n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.imported_at,
+           n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.asked_ranges, n.imported_at,
            n.listed, n.listed_version
          from credentials c
          cross join organizations o on o.id = c.organization_id

@@ -11,7 +11,7 @@ import { documents, insertCfdi, insertMonths, monthsOf, type Row } from '../../c
 import { contextOf, RFC, reaching } from '../../support/context.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
-import { type Kept, reachesOf } from '../../support/reaches.ts'
+import { type Kept, rangesOf, reachesOf } from '../../support/reaches.ts'
 
 beforeAll(async () => {
   await applyD1Migrations(env.DB, env.CONTROL_MIGRATIONS)
@@ -39,6 +39,8 @@ interface Download {
 interface Run {
   at: number
   floor: string
+  /** The last day of a run that was asked for a range of days alone. */
+  to: string | null
   sources: readonly Source[]
   downloads: Download[]
 }
@@ -60,7 +62,7 @@ function worldOf(seed: number, entity: number): World {
   const below = (limit: number) => Math.floor(random() * limit)
   // In some worlds hardly anything lacks its XML.
   const share = random() < 0.5 ? 0.02 : 0.4
-  const rows = documents(seed, 20 + below(50), '2025-11-01', 128, entity).map((row): Row => {
+  const rows = documents(500_000 + seed, 20 + below(50), '2025-11-01', 128, entity).map((row): Row => {
     const isMetadata = random() < share
     const kind = random() < 0.15 ? { kind: 'retenciones' as const, tipo_comprobante: null, metodo_pago: null } : {}
     return { ...row, ...kind, ...(isMetadata && { version: null }) }
@@ -79,18 +81,17 @@ function worldOf(seed: number, entity: number): World {
     const organization = ORGANIZATIONS[below(2)]!
     const floor = ['2025-11-01', '2025-11-17', '2025-12-01', '2025-12-24', '2026-01-01'][below(5)]!
     const sources = random() < 0.7 ? SOURCES : [SOURCES[below(2)]!]
-    world.runs[organization]!.push({ at: now, floor, sources, downloads: requested(world, organization, { floor, sources, now }) })
+    const to = random() < 0.25 ? ['2025-11-30', '2025-12-31', '2026-01-15', '2026-02-10'].find((day) => day >= floor)! : null
+    const run = { at: now, floor, to, sources }
+    world.runs[organization]!.push({ ...run, downloads: requested(world, organization, run) })
   }
   world.now = now
   return world
 }
 
-function requested(
-  world: World,
-  organization: string,
-  { floor, sources, now }: { floor: string; sources: readonly Source[]; now: number },
-) {
-  const last = new Date(now - 5 * HOUR).toISOString().slice(0, 7)
+function requested(world: World, organization: string, { floor, to, sources, at: now }: Omit<Run, 'downloads'>) {
+  const today = new Date(now - 5 * HOUR).toISOString()
+  const last = (to !== null && to < today ? to : today).slice(0, 7)
   return sources.flatMap((source) =>
     MONTHS.filter((month) => month >= floor.slice(0, 7) && month <= last).map((month) => {
       const open = world.downloads.find((one) => one.source === source && one.month === month && one.ended === null)
@@ -194,6 +195,7 @@ function contextFor({ entity, runs: all, now }: World, organization: string): Ct
     {
       ...{ entity, ...reaching(reach('sat_cfdi_issued'), reach('sat_cfdi_received')) },
       ...{ issued_reaches: kept('sat_cfdi_issued'), received_reaches: kept('sat_cfdi_received') },
+      asked_ranges: rangesOf(own.flatMap(({ at, floor, to }) => (to === null ? [] : [[at, floor, to] as const]))),
     },
     { organization, extractor_count: 1, now: new Date(now) },
   )
@@ -215,13 +217,21 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
   const over = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1, 8)
   const after = (from: number) => answered.findLast(({ at, outcome }) => at >= from && outcome !== 'failed')
   const last = seen.ceiling >= over + 3 * DAY ? after(over + 3 * DAY) : seen.ceiling >= over ? after(over) : answered.at(-1)
+  // A later run of other months raised the ceiling above what was asked for.
+  const asked = answers.at(-1)?.at ?? 0
+  const isAhead =
+    asked < Math.min(seen.ceiling, over + 3 * DAY) - HOUR / 12 &&
+    all[organization]!.some(
+      ({ at, sources, downloads }) =>
+        at > asked && sources.includes(source) && !downloads.some((one) => one.source === source && one.month === month),
+    )
   const brought = answered.findLast(({ outcome }) => outcome !== 'failed')
   const status =
-    last?.outcome === 'complete' && lacking === 0
+    last?.outcome === 'complete' && lacking === 0 && !isAhead
       ? 'complete'
       : isOpen
         ? 'requested'
-        : lacking > 0 || brought?.outcome === 'incomplete'
+        : lacking > 0 || brought?.outcome === 'incomplete' || (isAhead && brought)
           ? 'partial'
           : 'missing'
   const success = answered.findLast(({ outcome }) => outcome === 'complete')

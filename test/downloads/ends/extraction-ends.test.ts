@@ -131,7 +131,7 @@ describe('a range of one RFC', () => {
     await one.run()
     await work(rfc)
     const before = await one.sync()
-    later(60)
+    later(900)
     const body = { data_source_keys: ['sat_cfdi_issued'], from: '2025-11-10', to: '2025-12-31' }
     const { status, body: run } = await one.ask('POST', `${one.path}/extractions`, body)
     expect(status).toBe(202)
@@ -147,6 +147,17 @@ describe('a range of one RFC', () => {
     const told = (await ended(one)).find(({ run_id }) => run_id === run.run_id)
     const months = (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}&direction=issued`)).items
     expect(told.readable_count).toBe(months.filter(({ fecha }) => fecha < '2026-01').length)
+    // The window shows the running month up to the range's run, which did not ask for it.
+    const coverage = async (source: string): Promise<Told[]> =>
+      (await one.ask('GET', `${one.path}/coverage?source=${source}&limit=2`)).body.data
+    const [current] = await coverage('sat_cfdi_issued')
+    expect(current).toMatchObject({ status: 'partial', visible_to: windows.sat_cfdi_issued.visible_to })
+    expect(current.last_success_at < current.visible_to).toBe(true)
+    expect(await coverage('sat_cfdi_received')).toMatchObject([{ status: 'complete' }, { status: 'complete' }])
+    later(1_800)
+    await one.run()
+    await work(rfc)
+    expect(await coverage('sat_cfdi_issued')).toMatchObject([{ status: 'complete' }, { status: 'complete' }])
   })
 
   it('joins what others have asked for, and pauses this RFC for this organization alone, for ten minutes', async () => {
