@@ -117,10 +117,9 @@ export function monthStateOf(month: string, { coverage, window, reaches, open }:
   const ofRuns = answered.map(({ at }) => [at, endFor(at)] as const)
   const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
   const ceiling = window.ceiling ?? now
-  // A run of other months raised the ceiling, and what was issued since the last run that asked for this one is not asked for.
-  const isAhead =
-    window.ceiling !== null && own.length > 0 && own.length < reaches.length && own.at(-1)!.at < Math.min(ceiling, overOf(month)) - LATE_MS
   const since = [overOf(month), end].find((from) => ceiling >= from)
+  // A run that was asked for other months raised the ceiling. What was issued since the last one that asked for this month is not asked for.
+  const isAhead = since === undefined && window.ceiling !== null && own.length > 0 && own.at(-1)!.at < ceiling - LATE_MS
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
   const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []

@@ -16,6 +16,7 @@ const OTHERS: Record<string, string> = {
   'pages/insight/figures/state.tsx': 'the month after a month',
   'pages/work/invoice/qr-code.ts': 'the modules of a code',
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
+  'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',
 }
 

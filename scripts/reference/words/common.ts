@@ -115,7 +115,9 @@ export const COMMON: Record<string, string> = {
   'StorageConnectorChanges.scope': 'What is to be copied.',
   'Health.status': 'Always `ok`: the service can be used.',
   'Unhealthy.status': 'Always `unavailable`: the service cannot be used.',
-  'InsightQuality.issued': 'Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.',
-  'InsightQuality.received': 'Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.',
+  'MissingMonths.issued': 'Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.',
+  'MissingMonths.received': 'Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.',
+  'CutMonths.issued': 'The days of the issued CFDIs.',
+  'CutMonths.received': 'The days of the received CFDIs.',
   'receiveStripeEvent.received': 'Whether the event was taken.',
 }

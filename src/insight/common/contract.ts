@@ -38,6 +38,9 @@ const count = (description: string | undefined) => z.int().meta({ description })
 
 const CutMonth = z.strictObject({ month: z.string(), from: z.iso.date(), to: z.iso.date() })
 
+const MissingMonths = z.strictObject({ issued: z.array(z.string()), received: z.array(z.string()) }).meta({ id: 'MissingMonths' })
+const CutMonths = z.strictObject({ issued: z.array(CutMonth), received: z.array(CutMonth) }).meta({ id: 'CutMonths' })
+
 /** How far the figures can be relied upon, and what they leave out. */
 export const InsightQuality = z
   .strictObject({
@@ -62,10 +65,8 @@ export const InsightQuality = z
           'zeros are unknown. Nothing older is downloaded.',
       ),
     ),
-    missing_months: z
-      .strictObject({ issued: z.array(z.string()), received: z.array(z.string()) })
-      .meta({ description: doc('These months.') }),
-    cut_months: z.strictObject({ issued: z.array(CutMonth), received: z.array(CutMonth) }).meta({
+    missing_months: MissingMonths.meta({ description: doc('These months.') }),
+    cut_months: CutMonths.meta({
       description: doc(
         'Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to ' +
           'which. What is summed by month is of these days alone.',

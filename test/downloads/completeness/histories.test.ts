@@ -218,13 +218,8 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
   const after = (from: number) => answered.findLast(({ at, outcome }) => at >= from && outcome !== 'failed')
   const last = seen.ceiling >= over + 3 * DAY ? after(over + 3 * DAY) : seen.ceiling >= over ? after(over) : answered.at(-1)
   // A later run of other months raised the ceiling above what was asked for.
-  const asked = answers.at(-1)?.at ?? 0
-  const isAhead =
-    asked < Math.min(seen.ceiling, over + 3 * DAY) - HOUR / 12 &&
-    all[organization]!.some(
-      ({ at, sources, downloads }) =>
-        at > asked && sources.includes(source) && !downloads.some((one) => one.source === source && one.month === month),
-    )
+  const asked = answers.at(-1)?.at ?? seen.ceiling
+  const isAhead = seen.ceiling < over && asked < seen.ceiling - HOUR / 12
   const brought = answered.findLast(({ outcome }) => outcome !== 'failed')
   const status =
     last?.outcome === 'complete' && lacking === 0 && !isAhead

@@ -28,6 +28,11 @@ class DataQuality(TypedDict):
 RepseSupplierStatus: TypeAlias = Literal['registered', 'not_registered', 'expired', 'unknown']
 
 
+class MissingMonths(TypedDict):
+    issued: list[str]
+    received: list[str]
+
+
 class InsightEntry(TypedDict):
     uuid: str
     amount: str
@@ -805,24 +810,14 @@ class InsightBasisRule(TypedDict):
     confidence: RuleConfidence
 
 
-class InsightQualityMissingMonths(TypedDict):
-    issued: list[str]
-    received: list[str]
-
-
-InsightQualityCutMonthsIssued = TypedDict(
-    'InsightQualityCutMonthsIssued',
+CutMonthsIssued = TypedDict(
+    'CutMonthsIssued',
     {
         'month': str,
         'from': str,
         'to': str,
     },
 )
-
-
-class InsightQualityCutMonths(TypedDict):
-    issued: list[InsightQualityCutMonthsIssued]
-    received: list[InsightQualityCutMonthsIssued]
 
 
 class ConcentrationRowByMonth(TypedDict):
@@ -869,16 +864,6 @@ WithholdingClass: TypeAlias = Literal['autotransporte', 'resico_pf', 'arrendamie
 
 
 RiskIndicatorKey: TypeAlias = Literal['tax_compliance', 'blacklist_status', 'blacklisted_counterparties', 'intercompany_share', 'customer_concentration', 'supplier_concentration', 'foreign_exchange_share', 'cash_share', 'cancelled_issued_rate', 'cancelled_received_rate', 'ppd_overdue_share', 'repse_at_risk_share']
-
-
-class VatQualityMissingMonths(TypedDict):
-    issued: list[str]
-    received: list[str]
-
-
-class VatQualityCutMonths(TypedDict):
-    issued: list[InsightQualityCutMonthsIssued]
-    received: list[InsightQualityCutMonthsIssued]
 
 
 class VatMonthCobrado(TypedDict):
@@ -1812,21 +1797,9 @@ class InsightBasis(TypedDict):
     notes: list[str]
 
 
-class InsightQuality(TypedDict):
-    cfdi_total: int
-    with_xml: int
-    without_xml: int
-    missing_rate: int
-    dof_rate: int
-    unreconciled_payments: int | None
-    other_parties: int | None
-    substituted: int
-    not_counted: int
-    months_missing: int
-    missing_months: InsightQualityMissingMonths
-    cut_months: InsightQualityCutMonths
-    months_downloading: int
-    drilldown: dict[str, str]
+class CutMonths(TypedDict):
+    issued: list[CutMonthsIssued]
+    received: list[CutMonthsIssued]
 
 
 Listed: TypeAlias = Listed2 | None
@@ -1908,8 +1881,8 @@ class VatQuality(TypedDict):
     substituted: int
     not_counted: int
     months_missing: int
-    missing_months: VatQualityMissingMonths
-    cut_months: VatQualityCutMonths
+    missing_months: MissingMonths
+    cut_months: CutMonths
     months_downloading: int
     drilldown: dict[str, str]
     credit_notes_of_unpaid: int
@@ -3225,12 +3198,6 @@ class BlacklistScenario(TypedDict):
 Row: TypeAlias = ReportFiscalSummaryRow | ReportRevenueExpensesRow | ReportAnnualComparisonRow | ReportCounterpartyNetworkRow | ReportCancellationsRow | ReportPaymentBehaviorRow | ReportDiotRow | ReportOpinionRow | ReportCsfChangeRow | ReportReturnRow | ReportCertificateRow | ReportPayrollRow
 
 
-class ReportData(TypedDict):
-    basis: InsightBasis
-    data_quality: InsightQuality
-    rows: list[Row]
-
-
 class StorageConnectorDraftGoogleDrive(TypedDict):
     name: str
     provider: Literal['google_drive']
@@ -3408,6 +3375,23 @@ RepseSupplierReport = TypedDict(
         'suppliers': list[RepseSupplier],
     },
 )
+
+
+class InsightQuality(TypedDict):
+    cfdi_total: int
+    with_xml: int
+    without_xml: int
+    missing_rate: int
+    dof_rate: int
+    unreconciled_payments: int | None
+    other_parties: int | None
+    substituted: int
+    not_counted: int
+    months_missing: int
+    missing_months: MissingMonths
+    cut_months: CutMonths
+    months_downloading: int
+    drilldown: dict[str, str]
 
 
 class ConcentrationRow(TypedDict):
@@ -3622,16 +3606,6 @@ FxExposure = TypedDict(
 
 class ReportCatalog(TypedDict):
     data: list[ReportCatalogItem]
-
-
-class Report(TypedDict):
-    key: ReportKey
-    generated_at: str
-    source_watermark: str
-    is_stale: bool
-    data: ReportData
-    has_more: bool
-    next_cursor: str | None
 
 
 class Signup(TypedDict):
@@ -3867,6 +3841,12 @@ class BlacklistBatch(TypedDict):
     checked_sources: list[BlacklistCheckedSource]
 
 
+class ReportData(TypedDict):
+    basis: InsightBasis
+    data_quality: InsightQuality
+    rows: list[Row]
+
+
 class TaxProfileCertificates(TypedDict):
     source: TaxProfileTaxStatusSource
     fields: CertificateList
@@ -3908,6 +3888,16 @@ Concentration = TypedDict(
         'next_cursor': str | None,
     },
 )
+
+
+class Report(TypedDict):
+    key: ReportKey
+    generated_at: str
+    source_watermark: str
+    is_stale: bool
+    data: ReportData
+    has_more: bool
+    next_cursor: str | None
 
 
 class Document(TypedDict):

@@ -407,11 +407,11 @@ export type InsightQuality = {
     /**
      * These months.
      */
-    missing_months: InsightQualityMissingMonths;
+    missing_months: MissingMonths;
     /**
      * Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to which. What is summed by month is of these days alone.
      */
-    cut_months: InsightQualityCutMonths;
+    cut_months: CutMonths;
     /**
      * The same of the data_status `downloading`.
      */
@@ -422,6 +422,28 @@ export type InsightQuality = {
     drilldown: {
         [key: string]: string;
     };
+};
+
+export type MissingMonths = {
+    /**
+     * Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    issued: Array<string>;
+    /**
+     * Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.
+     */
+    received: Array<string>;
+};
+
+export type CutMonths = {
+    /**
+     * The days of the issued CFDIs.
+     */
+    issued: Array<CutMonthsIssued>;
+    /**
+     * The days of the received CFDIs.
+     */
+    received: Array<CutMonthsIssued>;
 };
 
 export type ConcentrationRow = {
@@ -1104,11 +1126,11 @@ export type VatQuality = {
     /**
      * These months.
      */
-    missing_months: VatQualityMissingMonths;
+    missing_months: MissingMonths;
     /**
      * Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to which. What is summed by month is of these days alone.
      */
-    cut_months: VatQualityCutMonths;
+    cut_months: CutMonths;
     /**
      * The same of the data_status `downloading`.
      */
@@ -8501,18 +8523,7 @@ export type InsightBasisRule = {
     confidence: RuleConfidence;
 };
 
-export type InsightQualityMissingMonths = {
-    /**
-     * Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.
-     */
-    issued: Array<string>;
-    /**
-     * Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.
-     */
-    received: Array<string>;
-};
-
-export type InsightQualityCutMonthsIssued = {
+export type CutMonthsIssued = {
     /**
      * The calendar month, `YYYY-MM`.
      */
@@ -8525,17 +8536,6 @@ export type InsightQualityCutMonthsIssued = {
      * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
      */
     to: string;
-};
-
-export type InsightQualityCutMonths = {
-    /**
-     * Months of the issued CFDIs whose downloads are not complete, `YYYY-MM`.
-     */
-    issued: Array<InsightQualityCutMonthsIssued>;
-    /**
-     * Months of the received CFDIs whose downloads are not complete, `YYYY-MM`.
-     */
-    received: Array<InsightQualityCutMonthsIssued>;
 };
 
 export type ConcentrationRowByMonth = {
@@ -8606,16 +8606,6 @@ export type Impuesto = 'ISR' | 'IVA' | 'IEPS';
 export type WithholdingClass = 'autotransporte' | 'resico_pf' | 'arrendamiento' | 'comision' | 'honorarios' | 'otros' | 'sueldos';
 
 export type RiskIndicatorKey = 'tax_compliance' | 'blacklist_status' | 'blacklisted_counterparties' | 'intercompany_share' | 'customer_concentration' | 'supplier_concentration' | 'foreign_exchange_share' | 'cash_share' | 'cancelled_issued_rate' | 'cancelled_received_rate' | 'ppd_overdue_share' | 'repse_at_risk_share';
-
-export type VatQualityMissingMonths = {
-    issued: Array<string>;
-    received: Array<string>;
-};
-
-export type VatQualityCutMonths = {
-    issued: Array<InsightQualityCutMonthsIssued>;
-    received: Array<InsightQualityCutMonthsIssued>;
-};
 
 export type VatMonthCobrado = {
     /**

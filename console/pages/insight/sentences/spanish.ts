@@ -33,8 +33,8 @@ export const SPANISH: Record<string, string> = {
     'IVA pagado en efectivo por encima del límite, por combustible sin pago electrónico, con uso S01 o a emisores definitivos del 69-B.',
   'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself':
     'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está entre lo no deducible, ni se resta del acreditable.',
-  'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid. Taxes of a complement are its own, else in proportion to its invoice.':
-    'LIVA 1-B y 5: el IVA cuenta cuando se paga. Una nota de crédito (E, PUE) cuenta en su propia fecha, aunque la factura que acredita no esté pagada. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
+  'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.':
+    'LIVA 1-B y 5: el IVA cuenta cuando se paga. Una nota de crédito (E, PUE) cuenta en su propia fecha, aunque la factura que acredita no esté pagada: cuántas son así se dice aparte, entre lo que falta. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
   'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).':
     'En pesos, al tipo de cambio del documento o del pago; si no lo trae, al publicado el día anterior (CFF 20).',
   'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.':
