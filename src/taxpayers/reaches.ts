@@ -1,6 +1,7 @@
 import type { Database } from '../platform/db/commit.ts'
 import { prepared, raw, sql } from '../platform/db/fragment.ts'
 import { epochDayOf } from '../platform/time/calendar.ts'
+import { LATEST_STAMP_MS } from '../platform/time/months.ts'
 
 /** How many reaches of a source a connection keeps. When some are forgotten, whoever follows the changes is told everything again. */
 export const MOST_REACHES = 256
@@ -75,10 +76,9 @@ const noted = `iif(j.last is null or asked_ranges->>'$[#-1][0]' is j.ceiling and
 /**
  * Widens the windows on issued or on received CFDIs to the earlier floor and the later ceiling (decisions.md 6), of connections that are
  * active and have a verified login, and notes what the run reached, once when the run is dispatched again. A run that reaches back as far as
- * what was struck makes up for it. `from` is a day, `to` the
- * instant of the run in milliseconds since 1970; `last` is the last day of a run that was asked for a range of days alone, which is noted,
- * too. There is at most one row for each connection. The result names the connections. Both directions of
- * a run are widened at the same time, `now`.
+ * what was struck makes up for it, unless it was asked for a range of days alone. `from` is a day, `to` the instant of the run in
+ * milliseconds since 1970; `last`, the last day of a range, is noted, too. There is at most one row for each connection. The result names the
+ * connections. Both directions of a run are widened at the same time, `now`.
  */
 export const widenWindows = (
   db: Database,
@@ -88,12 +88,16 @@ export const widenWindows = (
 ): D1PreparedStatement => {
   const reaches = `${direction}_reaches`
   const isWider = `coalesce(j.ceiling > ${direction}_to or j.floor < ${direction}_from, 1)`
+  // A range raises the ceiling without asking for what was issued since the last run: the next run makes up for that.
+  const unasked = `date(${direction}_to / 1000 - ${LATEST_STAMP_MS / 1_000 + WESTERNMOST_SECONDS}, 'unixepoch')`
   return db.$client
     .prepare(
       `update connections set
          ${reaches} = ${added(reaches)},
          asked_ranges = ${noted},
-         ${direction}_struck = iif(${direction}_struck < j.floor, ${direction}_struck, null),
+         ${direction}_struck = case
+           when j.last is not null then coalesce(min(${direction}_struck, ${unasked}), ${direction}_struck, ${unasked})
+           when ${direction}_struck < j.floor then ${direction}_struck end,
          widened_before = iif(${isWider} and widened_at is not ?2, widened_at, widened_before),
          widened_at = iif(${isWider}, ?2, widened_at),
          ${direction}_from = min(coalesce(${direction}_from, j.floor), j.floor),

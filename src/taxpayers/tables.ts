@@ -95,8 +95,8 @@ export const connections = sqliteTable(
     /** The last of the runs that asked for a range of days alone, as JSON: instant, floor and last day of each (taxpayers/reaches.ts). */
     asked_ranges: text().notNull().default('[]'),
     /**
-     * The first day of the ranges that were struck from the reaches of a source (strikeReaches); null when the next run need not make up for
-     * any.
+     * The first day of the ranges that were struck from the reaches of a source (strikeReaches), or that a range of past days left out
+     * (widenWindows); null when the next run need not make up for any.
      */
     issued_struck: text(),
     received_struck: text(),

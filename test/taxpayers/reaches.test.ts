@@ -174,6 +174,29 @@ describe('what a connection’s runs reached', () => {
     expect((await other.read()).issued).toEqual([daily(0, '2022-01-01')])
   })
 
+  it('that a range of days left out is asked for by the next run, and a range makes up for nothing', async () => {
+    const { id, read } = await connection()
+    const struck = async () => ((await read()) as unknown as Record<string, string | null>)['issued_struck']
+    const range = (n: number) =>
+      widenWindows(
+        connect(env.DB),
+        'issued',
+        [{ connection: id, from: '2023-06-01', to: daily(n)[0], last: '2023-06-30' }],
+        Date.now(),
+      ).run()
+    await range(0)
+    expect(await struck()).toBe(null)
+    await widen('issued', [[id, daily(1)]])
+    await range(9)
+    // Late stamps, in the last of Mexico's zones.
+    expect(await struck()).toBe(dayOf(daily(1)[0] - 3 * DAY - 8 * 3_600_000))
+    await range(9)
+    await range(20)
+    expect(await struck()).toBe(dayOf(daily(1)[0] - 3 * DAY - 8 * 3_600_000))
+    await widen('issued', [[id, daily(21)]])
+    expect(await struck()).toBe(null)
+  })
+
   it('that was struck is asked for again as far back as the earliest of it, until a run has reached that', async () => {
     const { id, read } = await connection([daily(0), daily(1, '2022-03-04'), daily(2, '2022-05-06')])
     const strike = (since: number) => strikeReaches(connect(env.DB), [{ connection: id, since }]).run()
