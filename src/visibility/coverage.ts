@@ -47,11 +47,28 @@ const LATE_MS = 5 * 60_000
 /** Changes that are kept of a month; authorities that fail every other day for a month are rare. */
 const MOST_CHANGES = 30
 
-/** The first millisecond at which no document can be issued in a month any more, whatever its zone. */
-const endOf = (month: string): number => (latestOf(lastDayOf(month)) + 1) * 1_000
+/** Milliseconds at which something of a month changes. */
+interface Span {
+  /** The first one at which a document can be issued in it, in the first zone. */
+  begin: number
+  /** The first one at which none can be issued any more, whatever its zone. */
+  end: number
+  /** The first one at which it is over: no document of it can be stamped any more. */
+  over: number
+}
 
-/** The first millisecond at which a month is over: no document of it can be stamped any more. */
-const overOf = (month: string): number => endOf(month) + LATEST_STAMP_MS
+const spans = new Map<string, Span>()
+
+/** A page tells the status of all months of its windows, so that what depends on the calendar alone is kept. */
+function spanOf(month: string): Span {
+  const known = spans.get(month)
+  if (known) return known
+  const end = (latestOf(lastDayOf(month)) + 1) * 1_000
+  const span = { begin: earliestOf(`${month}-01`) * 1_000, end, over: end + LATEST_STAMP_MS }
+  // Other than months of the ledgers, somebody may ask for any month.
+  if (spans.size < 1_000) spans.set(month, span)
+  return span
+}
 
 /** What is known of a month after a download of it: the same object when nothing changes. */
 export function coverageAfter(before: MonthCoverage, month: string, { joined = 0, ...ended }: EndedDownload): MonthCoverage {
@@ -62,13 +79,19 @@ export function coverageAfter(before: MonthCoverage, month: string, { joined = 0
 }
 
 /** Whether a download up to an instant lacks something of a month that a run of another instant asked for. */
-export const isShortOf = (until: number, instant: number, month: string): boolean => until < Math.min(instant, endOf(month)) - LATE_MS
+export const isShortOf = (until: number, instant: number, month: string): boolean => until < Math.min(instant, spanOf(month).end) - LATE_MS
 
 function afterDownload(before: MonthCoverage, month: string, { outcome, as_of, until }: EndedDownload): MonthCoverage {
   const [since, last] = before.at(-1) ?? [0, null]
   // What it asked for ends before what it was asked for.
   const isCut = outcome === 'complete' && isShortOf(until, as_of, month)
-  const end: End = isCut ? 'incomplete' : outcome !== 'complete' ? outcome : last === 'over' || until >= overOf(month) ? 'over' : 'so_far'
+  const end: End = isCut
+    ? 'incomplete'
+    : outcome !== 'complete'
+      ? outcome
+      : last === 'over' || until >= spanOf(month).over
+        ? 'over'
+        : 'so_far'
   // What it was asked for has been downloaded completely meanwhile, at another organization's request.
   const isMade = outcome === 'failed' && as_of <= since && (last === 'over' || last === 'so_far')
   return end === last || isMade ? before : [...before, [Math.max(since, as_of), end] as const].slice(-MOST_CHANGES)
@@ -105,27 +128,31 @@ export interface MonthState {
  */
 export function monthStateOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number, lacking = 0): MonthState {
   const covered = coverage[month] ?? []
-  const end = endOf(month)
+  const { begin, end, over } = spanOf(month)
   const job = open[month]
-  const begin = earliestOf(`${month}-01`) * 1_000
-  const own = reaches.filter(({ at, from, to = month }) => at >= begin && from <= `${month}-01` && month <= to.slice(0, 7))
+  const first = `${month}-01`
+  const isAsked = ({ at, from, to }: Reach) => at >= begin && from <= first && (to === undefined || month <= to.slice(0, 7))
+  const asked = reaches.findLast(isAsked)
   // The runs of an open job wait for it: those since its instant, and the last one, which may have joined it late. Others were answered
   // before.
-  const awaited = job === undefined ? -1 : own.findIndex(({ at }) => at >= job)
-  const answered = job === undefined ? own : own.slice(0, awaited)
-  const endFor = (at: number): End | undefined => (covered.findLast(([as_of]) => as_of <= at) ?? covered[0])?.[1]
-  const ofRuns = answered.map(({ at }) => [at, endFor(at)] as const)
+  const awaited = job === undefined ? Number.POSITIVE_INFINITY : Math.min(job, asked?.at ?? job)
+  // Of the runs that one download answered, the last one tells all.
+  const ofRuns = covered.flatMap(([as_of, ended], n) => {
+    const until = Math.min(covered[n + 1]?.[0] ?? awaited, awaited)
+    const run = reaches.findLast((one) => one.at < until && (n === 0 || one.at >= as_of) && isAsked(one))
+    return run ? [[run.at, ended] as const] : []
+  })
   const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
   const ceiling = window.ceiling ?? now
-  const since = [overOf(month), end].find((from) => ceiling >= from)
+  const since = [over, end].find((from) => ceiling >= from)
   // A run that was asked for other months raised the ceiling. What was issued since the last one that asked for this month is not asked for.
-  const isAhead = since === undefined && window.ceiling !== null && own.length > 0 && own.at(-1)!.at < ceiling - LATE_MS
+  const isAhead = since === undefined && window.ceiling !== null && asked !== undefined && asked.at < ceiling - LATE_MS
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
-  const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== overOf(month) && last?.[1] === 'so_far'))
+  const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== over && last?.[1] === 'so_far'))
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
   if (isComplete && lacking === 0) return { status: 'complete', succeeded_at }
   if (job !== undefined) return { status: 'requested', succeeded_at }
-  if (`${month}-01T00:00:00` < oldestAt(now)) return { status: 'unobtainable', succeeded_at }
+  if (`${first}T00:00:00` < oldestAt(now)) return { status: 'unobtainable', succeeded_at }
   const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
   const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
   return { status: isPartial ? 'partial' : 'missing', succeeded_at }

@@ -17,21 +17,27 @@ export function dataStatusOf(ledger: ScopedLedger, filters: Filters, rows: reado
   const statusOf = dataStatuses(ledger, rows, now)
   const { direction, issued_from, issued_to, last_day } = filters
   const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction === 'issued' ? 0 : 1]
-  const statuses = directions.flatMap((one): DataStatus[] => {
+  let severest: DataStatus = 'complete'
+  for (const one of directions) {
     const { isEmpty, floor, ceiling } = one === 0 ? ledger.windows.issued : ledger.windows.received
     const source = one === 0 ? 'sat_cfdi_issued' : 'sat_cfdi_received'
-    if (isEmpty) return [rows.some((row) => row.source === source && row.month !== null) ? 'downloading' : 'missing']
+    if (isEmpty) {
+      if (!rows.some((row) => row.source === source && row.month !== null)) return 'missing'
+      severest = 'downloading'
+      continue
+    }
     const end = ceiling ?? now
     const given = issued_from === undefined ? (floor ?? EARLIEST_DAY) : dayOf(issued_from)
     const from = given < EARLIEST_DAY ? EARLIEST_DAY : given
     const to = earlier(issued_to === undefined ? centralDayOf(end) : earlier(centralDayOf(now), dayOf(issued_to)), last_day)
-    const found: DataStatus[] = []
+    if (from > to) return 'missing'
     for (let first = from; first <= to; first = `${addMonths(first.slice(0, 7), 1)}-01`) {
       const month = first.slice(0, 7)
       const isShown = (floor === null || earlier(lastDayOf(month), to) >= floor) && earliestOf(first) * 1_000 <= end
-      found.push(isShown ? statusOf(month, one) : 'missing')
+      const status = isShown ? statusOf(month, one) : 'missing'
+      if (status === 'missing') return status
+      if (status === 'downloading') severest = status
     }
-    return found.length === 0 ? ['missing'] : found
-  })
-  return statuses.includes('missing') ? 'missing' : statuses.includes('downloading') ? 'downloading' : 'complete'
+  }
+  return severest
 }

@@ -45,10 +45,11 @@ app.get('/v1/cfdi', (request, reply) => {
   const data = found.slice(0, limit).map((row) => view(row, { fiscal_entity_id, partition }))
   const { issued_at, uuid } = found[limit - 1]!
   const position = JSON.stringify([issued_at, uuid])
-  const scope = ['cfdi', known['organization_id'], JSON.stringify([['fiscal_entity_id', fiscal_entity_id]]), position]
+  const scope = ['cfdi', known['organization_id'], JSON.stringify(Object.entries({ fiscal_entity_id, sort: '-issued_at' })), position]
   const mac = hmac(JSON.stringify(scope)).digest().subarray(0, 16)
   const next_cursor = `1.${Buffer.from(position).toString('base64url')}.${mac.toString('base64url')}`
-  return { data, has_more: found.length > limit, next_cursor }
+  // The book is filled without downloads, so no month counts as downloaded.
+  return { data, has_more: found.length > limit, next_cursor, scanned_through: null, data_status: 'missing' }
 })
 
 console.log(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
