@@ -14,7 +14,8 @@ const MINUTES_A_DAY = 1_440
 const usdAMonth = (day: Spent, { minute, daily }: Base): number =>
   30 * (1_000 * usdOf(day) + MINUTES_A_DAY * usdOf(minute) + usdOf(daily.spent) + usdOf(daily.forgotten))
 
-const LIMITS = { rows_written: 75, rows_read: 1_500 }
+/** The end of an extraction is told since November 2026, for 300 rows read a day; on the last day of a month, what is not filed, for 600. */
+const LIMITS = { rows_written: 75, rows_read: 1_800, rows_read_last: 2_400 }
 const WHAT = 'of one RFC with three years of history in which nothing changed (one organization, the default extractors, no endpoint)'
 
 export const quietDay = measure({
@@ -25,7 +26,7 @@ export const quietDay = measure({
     },
     'quiet_day.rows_written.day_100': { atMost: LIMITS.rows_written, meaning: 'The same on the hundredth day' },
     'quiet_day.rows_read.day_1': { atMost: LIMITS.rows_read, meaning: 'Rows that they read on the first day' },
-    'quiet_day.rows_read.day_100': { atMost: LIMITS.rows_read, meaning: 'The same on the hundredth day' },
+    'quiet_day.rows_read.day_100': { atMost: LIMITS.rows_read_last, meaning: 'The same on the hundredth day, the last of a month' },
     'quiet_day.rows_forgotten': {
       atMost: 35,
       digits: 1,
