@@ -17,7 +17,7 @@ export const growth = measure({
       meaning: `Bytes in the file of the control database for each connection, its share of the organization included, ${OF}`,
     },
     'events.bytes_per_connection_100_days': {
-      atMost: 180_000,
+      atMost: 190_000,
       meaning: 'The same in the databases of events, the events of its history included',
     },
     'ledger.bytes_per_rfc_100_quiet_days': {
