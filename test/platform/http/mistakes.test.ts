@@ -85,12 +85,20 @@ const AUTHENTICATION: Mistake[] = [
   {
     typed: 'a credential that does not exist',
     ask: () => ['GET', '/v1/extractors', { authorization: basic(newKeyPair('test')) }],
-    ...{ status: 401, code: 'credential.invalid', says: /unknown, expired or revoked/ },
+    ...{
+      status: 401,
+      code: 'credential.invalid',
+      says: /unknown: nothing has this api_secret, or it belongs to another api_key\. Send Basic/,
+    },
   },
   {
     typed: 'the key of one credential with the secret of another',
     ask: () => ['GET', '/v1/extractors', { authorization: basic({ ...owner(), api_key: theirs.callers.owner.api_key }) }],
-    ...{ status: 401, code: 'credential.invalid', says: /unknown, expired or revoked/ },
+    ...{
+      status: 401,
+      code: 'credential.invalid',
+      says: /unknown: nothing has this api_secret, or it belongs to another api_key\. Send Basic/,
+    },
   },
   {
     typed: 'a member’s credential for a change',

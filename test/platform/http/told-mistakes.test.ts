@@ -1,11 +1,12 @@
 import { createExecutionContext, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { newKeyPair } from '../../../src/identity/credentials/key.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { app } from '../../../src/whole.ts'
 import { basic } from '../../support/client.ts'
 import { expectTold, type Mistake } from '../../support/mistakes.ts'
-import { json, type Sent } from '../../support/wire.ts'
-import { type Side, sideOf } from '../../support/world.ts'
+import { json, type Sent, send } from '../../support/wire.ts'
+import { credentialOf, type Side, sideOf } from '../../support/world.ts'
 
 let ours: Side
 beforeAll(async () => {
@@ -108,6 +109,43 @@ const MISTAKES = { ABSENT, VALUES, BODIES }
 
 describe.each(Object.entries(MISTAKES))('%s: an integrator is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', expectTold)
+})
+
+describe('a credential that is not valid any more', () => {
+  const ask = (authorization: string) => send('GET', '/v1/organization', { authorization })
+  const detailOf = async (authorization: string) => {
+    const { status, body } = await ask(authorization)
+    expect([status, body.code]).toEqual([401, 'credential.invalid'])
+    return body.detail as string
+  }
+
+  it('is told so to who has its secret, and to nobody else', async () => {
+    const { owner } = ours.callers
+    const [revoked, expired] = [await credentialOf(owner, 'member'), await credentialOf(owner, 'member')]
+    await send('DELETE', `/v1/credentials/${revoked.api_key}`, { authorization: basic(owner) })
+    await env.DB.prepare('update credentials set expires_at = ? where api_key = ?')
+      .bind(Date.parse('2026-01-31T18:00:00Z'), expired.api_key)
+      .run()
+    const way = /An owner or admin of the organization makes another one with POST \/v1\/credentials\.$/
+    for (const authorization of [basic(revoked), `Bearer ${revoked.api_secret}`])
+      expect(await detailOf(authorization)).toMatch(new RegExp(`^The credential is right, but it was revoked at 20.*${way.source}`))
+    for (const authorization of [basic(expired), `Bearer ${expired.api_secret}`])
+      expect(await detailOf(authorization)).toMatch(
+        new RegExp(`^The credential is right, but it expired at 2026-01-31T18:00:00.000Z.*${way.source}`),
+      )
+    const nobody = newKeyPair('test')
+    const wrong = [
+      basic({ api_key: revoked.api_key, api_secret: nobody.api_secret }),
+      basic({ api_key: expired.api_key, api_secret: nobody.api_secret }),
+      basic({ api_key: owner.api_key, api_secret: revoked.api_secret }),
+      basic({ api_key: revoked.api_key, api_secret: expired.api_secret }),
+      basic({ api_key: nobody.api_key, api_secret: owner.api_secret }),
+      basic(nobody),
+      `Bearer ${nobody.api_secret}`,
+    ]
+    const said = new Set(await Promise.all(wrong.map(detailOf)))
+    expect([...said]).toEqual([expect.stringMatching(/^The credential is unknown: /)])
+  })
 })
 
 describe('a GET with a body', () => {
