@@ -31,6 +31,8 @@ interface Extra {
   quota?: { name: string; requests: number; seconds: number }
   /** With conflict: the resource that exists already. */
   resource_id?: string
+  /** With fiscal_entity.already_linked: the connection that the organization has. */
+  fiscal_entity_id?: string
   /** With would_notify: the deadline of the notification, a day. */
   open_deadline?: string
   /** With method_not_allowed: the methods of the path. */
