@@ -31,6 +31,8 @@ interface Extra {
   quota?: { name: string; requests: number; seconds: number }
   /** With conflict: the resource that exists already. */
   resource_id?: string
+  /** With fiscal_entity.already_linked: the connection that the organization has. */
+  fiscal_entity_id?: string
   /** With would_notify: the deadline of the notification, a day. */
   open_deadline?: string
   /** With method_not_allowed: the methods of the path. */
@@ -69,9 +71,48 @@ export class Unavailable extends Error {
   }
 }
 
-/** The refusal for a resource that is absent or belongs to another organization. It names no id, so that both read alike. */
-export const notFound = (what: string): Failure =>
-  new Failure('not_found', `${what}.not_found`, `There is no such ${what.replaceAll('_', ' ')}.`)
+/** What may be wrong with an identifier that names nothing here: it is of somebody else, or of nothing any more. */
+const ELSEWHERE = 'It may be deleted, or belong to another organization or environment.'
+const OF_RFC = 'Identifiers are those of one fiscal entity, so check that the path has the right one.'
+
+/** Why each thing may be absent, and where those are found that are not. */
+const CHECK = {
+  alert: `${ELSEWHERE} GET /v1/alerts lists those that there are.`,
+  blacklist: `${ELSEWHERE} GET /v1/blacklists/custom lists your own, and POST makes one.`,
+  cfdi:
+    'Your windows may not show it, its month may not be downloaded, or neither party is the RFC of this fiscal entity. visible_from and visible_to of ' +
+    'GET /v1/fiscal-entities/{fiscal_entity_id} are the windows; GET /v1/fiscal-entities/{fiscal_entity_id}/coverage shows what is held of each ' +
+    'month, and GET /v1/sync what is being downloaded.',
+  coverage_month:
+    'It is before or after what your windows show of this source. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists the months that there are.',
+  credential: 'It may be revoked, or belong to another organization. GET /v1/credentials lists those that are not revoked.',
+  delivery:
+    'The event was not sent to this webhook, or more than 90 days ago. GET /v1/webhooks/{webhook_id}/deliveries lists its deliveries.',
+  document: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/documents lists its documents.`,
+  event:
+    'It may be older than the feed, which keeps events for 90 days and sync.completed without changes for 14, be about an RFC that was unlinked, or ' +
+    'belong to another organization or environment. GET /v1/events lists those that there are.',
+  export: `${ELSEWHERE} GET /v1/exports lists those that there are.`,
+  extractor: `${ELSEWHERE} GET /v1/extractors lists those that there are.`,
+  fiscal_entity: 'The organization has no connection to it. GET /v1/fiscal-entities lists those that it has.',
+  import: `It may be deleted. ${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/cfdi/imports lists its imports.`,
+  invitation: 'It may be accepted, withdrawn or expired. GET /v1/team/invitations lists those that are open.',
+  invoice: `${ELSEWHERE} GET /v1/billing/invoices lists those that there are.`,
+  member: 'They may have been removed, or belong to another organization. GET /v1/team/members lists those that there are.',
+  notification: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/buzon/notifications lists its notifications.`,
+  report: 'GET /v1/reports lists the keys of all reports.',
+  run: `${ELSEWHERE} GET /v1/extractors/{extractor_id}/runs and GET /v1/fiscal-entities/{fiscal_entity_id}/runs list those that there are.`,
+  storage_connector: `${ELSEWHERE} GET /v1/storage-connectors lists those that there are.`,
+  sync_job: `${OF_RFC} GET /v1/fiscal-entities/{fiscal_entity_id}/sync-jobs lists its jobs.`,
+  webhook: `${ELSEWHERE} GET /v1/webhooks lists those that there are.`,
+} as const
+
+/**
+ * The refusal for a resource that is absent or belongs to another organization, with what to check. It names no id, so that both read
+ * alike.
+ */
+export const notFound = (what: keyof typeof CHECK): Failure =>
+  new Failure('not_found', `${what}.not_found`, `There is no such ${what === 'cfdi' ? 'CFDI' : what.replaceAll('_', ' ')}. ${CHECK[what]}`)
 
 /** The refusal of values of the body or query that are well formed but not acceptable in the current state. */
 export const invalid = (code: string, errors: [Fault, ...Fault[]]): Failure =>

@@ -13,8 +13,8 @@ const INFO = {
   license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description:
     'Connect Mexican taxpayers (RFCs), have their CFDIs downloaded on a cadence, and read them through your visibility windows. ' +
-    'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters and unknown members of a body are refused with ' +
-    '422.',
+    'Amounts are decimal strings. Lists are paged with cursors. Unknown query parameters, unknown members of a body and ' +
+    'a body that a request does not take, such as that of a GET, are refused with 422.',
 }
 
 /** The routes that an environment serves: `live` has no test helpers, and its document does not name them. */

@@ -20,6 +20,7 @@ export const SENTENCES: Record<string, string> = {
   'blacklist.not_found': 'Esta lista no existe.',
   'blacklist.not_loaded': 'La lista todavía no se ha cargado.',
   'blacklist.plan_limit': 'Su plan no permite más listas propias. Borre una o cambie de plan.',
+  'blacklist.unknown': 'Su organización no tiene esa lista.',
   'blacklist.unreadable': 'El archivo no se puede leer: su primer renglón debe nombrar las columnas.',
   'blacklist_entry.plan_limit': 'Su plan no permite tantos RFC en listas propias. Envíe menos o cambie de plan.',
   'cfdi.cooldown': 'Hace menos de diez minutos se consultó el estado de este CFDI. Espere un poco.',

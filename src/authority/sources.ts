@@ -1,5 +1,6 @@
 import { type Fault, invalid } from '../failures.ts'
 import type { Ctx, System } from '../platform/context.ts'
+import { meant } from '../platform/http/validation/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
 import type { DataSource } from './contract.ts'
 import { loginsOf } from './logins.ts'
@@ -87,7 +88,10 @@ export const unknownKeyFaults = (keys: readonly string[], path: string, active: 
   keys.flatMap((key, n) =>
     active.includes(key) || SOURCES[key as DataSourceKey]?.is_mandatory
       ? []
-      : { path: `${path}[${n}]`, message: 'Must be the key of an active data source. GET /v1/fiscal-entities/data-sources lists them.' },
+      : {
+          path: `${path}[${n}]`,
+          message: `Must be one of ${active.join(', ')}.${meant(key, active)} GET /v1/fiscal-entities/data-sources lists them.`,
+        },
   )
 
 /** Throws Failure 422 data_source.unknown, with the faults of `unknownKeyFaults`. */

@@ -55,6 +55,12 @@ const publicList = (source: string): PublicList | undefined =>
 /** Whether a text is the key of a public list or `custom:<slug>`. */
 export const isSource = (text: string): boolean => publicList(text) !== undefined || isCustom(text)
 
+/** The keys that a request may name, as a phrase: the public lists, and own ones or what stands for them. */
+export const keysWith = (own: readonly string[]): string => `one of ${[...PUBLIC_SOURCES, ...own].join(', ')}`
+
+/** What is said of a key that is no list's: own lists are the organization's, and only it knows them. */
+export const SOURCE_FAULT = `Must be ${keysWith(['or custom:<slug> for a list of your own (GET /v1/blacklists/custom)'])}.`
+
 /** Returns the Spanish name of a list. `label` is the name that an organization gave its own list. */
 export const labelOf = (source: string, label: string | null): string => publicList(source)?.label ?? label ?? source
 

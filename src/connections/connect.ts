@@ -28,9 +28,14 @@ import { checkDataSources, loginsIn, storing, type Taken, verifyLogins } from '.
 /** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
 async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<ConnectionRow | undefined> {
   const row = await findConnectionByRfc(db, organization.id, rfc)
-  if (row && row.state !== 'unlinked')
-    throw new Failure('conflict', 'fiscal_entity.already_linked', 'The organization is already connected to this RFC.')
-  return row
+  if (!row || row.state === 'unlinked') return row
+  const { fiscal_entity_id } = row
+  throw new Failure(
+    'conflict',
+    'fiscal_entity.already_linked',
+    `The organization is already connected to this RFC, as ${fiscal_entity_id}. PATCH /v1/fiscal-entities/${fiscal_entity_id} changes the connection.`,
+    { fiscal_entity_id },
+  )
 }
 
 /**

@@ -5,7 +5,7 @@ import { body, idempotent, operation, params, query, refuses, refusesAny, return
 import { refusalOf } from '../platform/http/problem.ts'
 import { pageOf } from '../platform/http/shapes.ts'
 import { parse } from '../platform/http/validation/faults.ts'
-import { memberHint } from '../platform/http/validation/nearest.ts'
+import { memberHint } from '../platform/http/validation/messages.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { connectRfcs, type ReadDraft } from './batch.ts'
 import { changeFiscalEntity } from './change.ts'

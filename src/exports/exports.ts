@@ -1,3 +1,4 @@
+import { refuseUnknownLists } from '../blacklists/custom/known.ts'
 import { type FixedFilters, fixFilters } from '../cfdi/search/search.ts'
 import { Failure, notFound } from '../failures.ts'
 import { readerOf } from '../identity/organization/acting.ts'
@@ -25,11 +26,13 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
 }
 
 /**
- * Begins an export of what the organization can read now. Throws Failure 404 as above, 409 export.plan_limit, and 422 as_of.future.
+ * Begins an export of what the organization can read now. Throws Failure 404 as above, 409 export.plan_limit, and 422 as_of.future
+ * and blacklist.unknown.
  */
 export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, filters = {} }: NewExport): Promise<Export> {
   const { db, organization, now } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
+  await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
   const export_id = newId('exp')
   const row = {

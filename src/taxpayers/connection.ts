@@ -1,4 +1,4 @@
-import { Failure } from '../failures.ts'
+import { Failure, notFound } from '../failures.ts'
 import type { Connection } from '../platform/tenant.ts'
 
 /**
@@ -25,8 +25,4 @@ function wayOut({ state, paused_by }: Standing): string {
 export const notActive = (connection: Standing | null | undefined): Failure =>
   connection
     ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${wayOut(connection)}`)
-    : new Failure(
-        'not_found',
-        'fiscal_entity.not_found',
-        'The organization has no connection to this fiscal entity. GET /v1/fiscal-entities lists those that it has.',
-      )
+    : notFound('fiscal_entity')

@@ -106,7 +106,9 @@ describe('connecting an RFC', () => {
     for (const state of ['draft', 'active', 'paused', 'invalid_ciec']) {
       await put(acme, made, `state = '${state}'`)
       const again = await acme.ask('POST', PATH, { rfc: made.rfc.toLowerCase(), ciec: 'rejected' })
-      expect([state, again.status, again.body.code]).toEqual([state, 409, 'fiscal_entity.already_linked'])
+      const { fiscal_entity_id } = made
+      expect([state, again.status, again.body]).toMatchObject([state, 409, { code: 'fiscal_entity.already_linked', fiscal_entity_id }])
+      expect(again.body.detail).toContain(`as ${fiscal_entity_id}. PATCH /v1/fiscal-entities/${fiscal_entity_id} changes`)
     }
     const theirs = await connected(other, { rfc: made.rfc, name: 'Suyo' })
     expect(theirs).toMatchObject({ name: 'Suyo', status: 'draft' })

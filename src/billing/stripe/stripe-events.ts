@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Failure, notFound } from '../../failures.ts'
+import { Failure } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { System } from '../../platform/context.ts'
@@ -42,7 +42,12 @@ type StripeEvent = z.infer<typeof StripeEvent>
  */
 export async function receiveStripeEvent(system: System, body: Uint8Array, signature: string | undefined): Promise<{ received: true }> {
   const { settings, now } = system
-  if (settings.billingProvider !== 'stripe') throw notFound('webhook')
+  if (settings.billingProvider !== 'stripe')
+    throw new Failure(
+      'not_found',
+      'webhook.not_found',
+      'Stripe is not the payment provider of this deployment, so it takes no events of it.',
+    )
   if (!(await isSigned(body, signature, settings.stripeWebhookSecret, now)))
     throw new Failure('malformed', 'billing.signature', 'The signature of the event is absent, wrong or older than 5 minutes.')
   try {

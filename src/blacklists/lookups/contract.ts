@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { GivenDay, Instant } from '../../platform/http/shapes.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
-import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES } from '../catalog.ts'
+import { isSource, PUBLIC_LISTS, SEVERITIES, SITUACIONES, SOURCE_FAULT } from '../catalog.ts'
 
 const AS_OF = doc(
   'Considers only what had been published by the end of this day, `YYYY-MM-DD`. A step counts from its first publication, on the ' +
@@ -38,7 +38,7 @@ export const LookupBatch = z
       .meta({ description: doc(`${RFC_FORMAT} The result of a text that is not an RFC has an \`error\`.`) }),
     as_of: as_of.nullable().meta({ description: AS_OF }),
     sources: z
-      .array(z.string().refine(isSource, 'Must be the key of a public list or custom:<slug>.'))
+      .array(z.string().refine(isSource, SOURCE_FAULT))
       .min(1)
       .max(100)
       .optional()

@@ -2,6 +2,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
 import { highest, labelOf, PUBLIC } from '../catalog.ts'
+import { refuseUnknownLists } from '../custom/known.ts'
 import { listingsOf } from '../listings/listing.ts'
 import { findEntries } from '../listings/store.ts'
 import type { ListState } from '../tables.ts'
@@ -51,10 +52,11 @@ export async function lookUpRfc(ctx: Ctx, { rfc, as_of }: LookupQuery): Promise<
 
 /**
  * Looks up to 500 RFCs up. The results are in the order of the RFCs; an invalid RFC has an error in its place. Throws Failure 422
- * as_of.future.
+ * as_of.future and blacklist.unknown.
  */
 export async function lookUpRfcs(ctx: Ctx, { rfcs, as_of, sources }: LookupBatch): Promise<BlacklistBatch> {
   const day = dayOf(ctx, as_of)
+  await refuseUnknownLists(ctx, 'sources', sources)
   const normal = rfcs.map(normalRfc)
   const { checked_sources, resultOf } = await readLists(ctx, [...new Set(normal.filter(isRfc))], day, sources ?? null)
   const data = normal.map(

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Doc, doc } from '#doc'
-import { isSituacion, isSource } from '../../blacklists/catalog.ts'
+import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../blacklists/catalog.ts'
 import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'
@@ -128,7 +128,7 @@ export const CfdiSearch = z
     total_max: money(doc('Greatest total, in the document’s own currency.')),
     balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
     as_of: AsOf,
-    blacklist: list(z.string().refine(isListed, 'Must be a list, custom:<slug>, or a situation.'), 20, {
+    blacklist: list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
       description: doc(
         'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
           'separated by commas.',

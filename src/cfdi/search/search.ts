@@ -1,3 +1,4 @@
+import { refuseUnknownLists } from '../../blacklists/custom/known.ts'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { type ListedParties, listedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -18,12 +19,13 @@ import { type Besides, findPage, type PageItem, type PagePosition, planned, type
 
 /**
  * Returns a page of the visible documents of an RFC in the order of `sort`: by issued_at, then by uuid, or by total. One call to the ledger,
- * and more only where rows are scanned or sorted by total.
+ * and more only where rows are scanned or sorted by total. Throws Failure 422 as_of.future and blacklist.unknown.
  */
 export async function searchCfdi(ctx: Ctx, query: CfdiSearch): Promise<CfdiPage> {
   const ledger = openLedger(ctx)
   const { limit, cursor, sort, fields, include = [], fiscal_entity_id: _, fiscalEntityId: __, ...given } = query
   const read = fixFilters(ctx, given)
+  await refuseUnknownLists(ctx, 'blacklist', given.blacklist)
   const scope: CursorScope = { list: 'cfdi', filters: { ...given, sort, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = await openCursor(ctx, scope, cursor)
   const listed = await listedOf(ctx)

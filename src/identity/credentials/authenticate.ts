@@ -20,8 +20,19 @@ const unauthenticated = (reason: string) =>
     `${reason} Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.`,
   )
 
-/** Of an unknown credential and of one that is not valid any more, alike. */
-const refused = () => unauthenticated('The credential is unknown, expired or revoked.')
+/** Of a secret that is nobody's, and of one that is not of the api_key, alike. */
+const unknown = () => unauthenticated('The credential is unknown: nothing has this api_secret, or it belongs to another api_key.')
+
+/** Of a credential that is not valid any more, to who proved to have its secret. */
+function ended({ revoked_at, expires_at }: AuthenticatedRow): Failure {
+  const [what, at] = revoked_at === null ? ['expired', expires_at!] : ['was revoked', revoked_at]
+  const when = new Date(at).toISOString()
+  return new Failure(
+    'unauthenticated',
+    'credential.invalid',
+    `The credential is right, but it ${what} at ${when}. An owner or admin of the organization makes another one with POST /v1/credentials.`,
+  )
+}
 
 const utcDay = ({ now }: System): string => now.toISOString().slice(0, 10)
 
@@ -49,8 +60,8 @@ export async function authenticate(
   if (fault !== null) throw unauthenticated(fault)
   const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
   const row = await findAuthenticated(system.db, digests, fiscal_entity_id)
-  if (!row || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw refused()
-  if (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key)) throw refused()
+  if (!row || (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key))) throw unknown()
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
   const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
   return {
     organization: { id, name, timezone, plan, extractor_count, events_shard },

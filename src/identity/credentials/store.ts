@@ -120,6 +120,7 @@ export interface AuthenticatedRow {
   api_key: string
   role: Role
   expires_at: number | null
+  revoked_at: number | null
   last_used_on: string | null
   organization_id: string
   organization_name: string
@@ -149,21 +150,21 @@ export interface AuthenticatedRow {
 }
 
 /**
- * The credential with one of these digests, its organization, and the organization's connection to one fiscal entity, in one query.
+ * The credential with one of these digests, also one that is not valid any more, its organization, and the organization's connection to one fiscal entity, in one query.
  * Written as SQL because every request runs it.
  */
 export const findAuthenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
   (
     await db.$client
       .prepare(
-        `select c.api_key, c.role, c.expires_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
+        `select c.api_key, c.role, c.expires_at, c.revoked_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
            o.events_shard, n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at, n.untold->>'since' as inactive_since,
            n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.asked_ranges, n.imported_at,
            n.listed, n.listed_version
          from credentials c
          cross join organizations o on o.id = c.organization_id
          left join connections n on n.organization_id = c.organization_id and n.fiscal_entity_id = ?1 and n.state <> 'unlinked'
-         where c.digest in (${digests.map((_, n) => `?${n + 2}`).join(', ')}) and c.revoked_at is null
+         where c.digest in (${digests.map((_, n) => `?${n + 2}`).join(', ')})
          limit 1`,
       )
       .bind(fiscal_entity_id, ...digests)

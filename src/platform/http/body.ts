@@ -54,13 +54,16 @@ export async function readBytes(request: Request, limit: number): Promise<Uint8A
 
 export const mediaType = (request: Request): string => (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
 
+const emptyBody = (message: string): Failure => invalid('request.empty_body', [{ path: 'body', message }])
+
 const strict = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. Throws Failure 413, 415 or 400. */
+/** Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. Throws Failure 413, 415, 400, or 422 when it is empty. */
 export async function readJson(c: Context): Promise<unknown> {
   const bytes = await readBytes(c.req.raw, JSON_LIMIT)
-  if (mediaType(c.req.raw) !== 'application/json')
-    throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
+  const type = mediaType(c.req.raw)
+  if (bytes.length === 0 && ['', 'application/json'].includes(type)) throw emptyBody('Must not be empty. Send a JSON object.')
+  if (type !== 'application/json') throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
   try {
     const text = strict().decode(bytes)
     const value: unknown = JSON.parse(text)
@@ -99,6 +102,6 @@ export async function readUpload(c: Context, contentTypes: readonly string[], li
   const bytes = await readBytes(c.req.raw, limit)
   const refusal = refuseMediaType(c.req.raw, contentTypes)
   if (refusal !== null) throw refusal
-  if (bytes.length === 0) throw invalid('request.empty_body', [{ path: 'body', message: 'Must not be empty.' }])
+  if (bytes.length === 0) throw emptyBody('Must not be empty.')
   return bytes
 }

@@ -15,8 +15,7 @@ import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
 import { InvalidInput, parse } from './validation/faults.ts'
-import type { InputTarget } from './validation/messages.ts'
-import { memberHint } from './validation/nearest.ts'
+import { type InputTarget, memberHint } from './validation/messages.ts'
 import { encodingFaultsOf } from './validation/texts.ts'
 
 /** A declared answer of a route. */
@@ -179,6 +178,8 @@ export const idempotent = () =>
 
 const Nothing = z.strictObject({})
 const noQuery = query(Nothing)
+const NO_BODY = ' This request takes no body.'
+const NO_BODY_OF_GET = ' A GET takes no body: send its values as query parameters.'
 
 /**
  * Refuses query parameters and members of a body where a route declares none, so that a misspelled filter is never ignored. Public pages
@@ -186,8 +187,8 @@ const noQuery = query(Nothing)
  */
 const refuseUndeclared = (): MiddlewareHandler<App> => async (c, next) => {
   const isPublic = c.get('ctx') === undefined
-  const isRead = c.req.method === 'GET' || c.req.raw.bodyUsed || c.get('stored') !== undefined
-  if (!isPublic && !isRead) parse('json', Nothing, await readOptional(c))
+  const isRead = c.req.raw.bodyUsed || c.get('stored') !== undefined
+  if (!isPublic && !isRead) parse('json', Nothing, await readOptional(c), () => (c.req.method === 'GET' ? NO_BODY_OF_GET : NO_BODY))
   return (isPublic && c.req.method !== 'POST') || c.req.valid('query' as never) !== undefined ? next() : noQuery(c as never, next)
 }
 

@@ -27,6 +27,10 @@ export const Problem = z
       .string()
       .optional()
       .meta({ description: doc('The resource that an earlier request with the same Idempotency-Key made or changed.') }),
+    fiscal_entity_id: z
+      .string()
+      .optional()
+      .meta({ description: doc('With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.') }),
     open_deadline: z
       .string()
       .optional()
@@ -85,13 +89,14 @@ function asFailure(error: Error): Failure | undefined {
 type Said = Omit<z.infer<typeof Problem>, 'request_id'>
 
 function saidOf({ kind, code, message, extra }: Failure): Said {
-  const { retry_after_seconds, errors, checkout_url, resource_id, open_deadline } = extra
+  const { retry_after_seconds, errors, checkout_url, resource_id, fiscal_entity_id, open_deadline } = extra
   const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
   return {
     ...{ detail, code },
     ...(errors && { errors }),
     ...(checkout_url && { checkout_url }),
     ...(resource_id && { resource_id }),
+    ...(fiscal_entity_id && { fiscal_entity_id }),
     ...(open_deadline && { open_deadline }),
   }
 }

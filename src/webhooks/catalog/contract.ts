@@ -25,14 +25,14 @@ export const EVENT_KEYS = [
 /** The key of a test event. It is not in the catalog: a test is sent only on request. */
 export const TEST_KEY = 'webhook.test'
 
-export const EventKey = z.enum(EVENT_KEYS, 'Must be a key of the event catalog.').meta({
+export const EventKey = z.enum(EVENT_KEYS).meta({
   id: 'EventKey',
   description: doc('A key of the event catalog (`GET /v1/webhooks/event-catalog`).'),
 })
 export type EventKey = z.infer<typeof EventKey>
 
 /** The key of an event that was sent: those of the catalog, and a test's. */
-export const SentEventKey = z.enum([...EVENT_KEYS, TEST_KEY], `Must be a key of the event catalog, or ${TEST_KEY}.`)
+export const SentEventKey = z.enum([...EVENT_KEYS, TEST_KEY])
 
 export const EventCatalogItem = z
   .strictObject({

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { basic } from '../../support/client.ts'
 import { silenceQueues } from '../../support/queues.ts'
-import { audited, type Organization, organization } from '../../support/tenants.ts'
+import { audited, connect, type Organization, organization } from '../../support/tenants.ts'
 import { send } from '../../support/wire.ts'
 import { rfcOf } from '../support/list-csv.ts'
 
@@ -128,5 +128,33 @@ describe('an organization’s own list', () => {
       blacklists: { used: 5, limit: 5 },
       blacklist_entries: { used: 19_999, limit: 20_000 },
     })
+  })
+
+  it('is named by its key wherever one is asked for, and a key of no list is refused with those that there are', async () => {
+    const of = await organization('starter')
+    const { fiscal_entity_id } = await connect(of.owner)
+    const search = (keys: string) => of.ask('GET', `/v1/cfdi?fiscal_entity_id=${fiscal_entity_id}&blacklist=${keys}`)
+    const exporting = (blacklist: string) =>
+      of.ask('POST', '/v1/exports', { fiscal_entity_id, kind: 'cfdi', format: 'csv', filters: { blacklist } })
+    const looking = (...sources: string[]) => of.ask('POST', '/v1/blacklists/lookup', { rfcs: [ONE], sources })
+    expect((await of.ask('POST', LISTS, { slug: 'propia', label: 'Propia' })).status).toBe(201)
+    const answers = [
+      await search('sat_69b,custom:ajena'),
+      await exporting('sat_69b,custom:ajena'),
+      await looking('sat_69b', 'custom:ajena'),
+    ]
+    for (const [n, path] of ['blacklist[1]', 'filters.blacklist[1]', 'sources[1]'].entries()) {
+      const message = expect.stringMatching(
+        /^Must be one of sat_69b, .*sat_csd_sin_efectos, custom:propia: .*GET \/v1\/blacklists\/custom lists/,
+      )
+      expect(answers[n]).toMatchObject({ status: 422, body: { code: 'blacklist.unknown', errors: [{ path, message }] } })
+    }
+    for (const answer of [await search('sat_69'), await exporting('sat_69'), await looking('sat_69')])
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { code: 'request.invalid', detail: /\bsat_69b, .*custom:<slug> for a list of your own/ },
+      })
+    const known = [await search('custom:propia,definitivo'), await exporting('custom:propia'), await looking('custom:propia')]
+    expect(known.map(({ status }) => status)).toEqual([200, 202, 200])
   })
 })

@@ -68,7 +68,7 @@ const CONSTRUCTS: [name: string, schema: z.ZodType, wrong: unknown[], message: s
   ['a number in a range', z.number().min(0.5).max(2), [0, 3, 'x'], 'Must be a number from 0.5 to 2.'],
   ['a boolean', z.boolean(), ['true', 1, null], 'Must be true or false.'],
   ['a boolean or null', z.boolean().nullable(), ['true'], 'Must be true or false, or null.'],
-  ['a choice', Cadence, ['weekly', 1, null, 'DAILY'], 'Must be one of daily, every_n_days, nth_weekday_monthly.'],
+  ['a choice', Cadence, ['weekly', 1, null, 'd'], 'Must be one of daily, every_n_days, nth_weekday_monthly.'],
   ['a choice or null', Cadence.nullable(), ['weekly', 1], 'Must be one of daily, every_n_days, nth_weekday_monthly, or null.'],
   [
     'a choice with a default',
@@ -170,6 +170,15 @@ describe('what is said of a value at fault', () => {
     expect(faultsOf(z.strictObject({}), { a: '1' }, 'param')).toEqual(['a: Unknown path parameter.'])
   })
 
+  it('of an instant in a query whose plus sign was not encoded', () => {
+    const at = 'Must be a date and time with an offset, such as 2026-01-31T18:00:00Z.'
+    const schema = z.strictObject({ at: Instant })
+    for (const value of ['2026-01-01T00:00:00 00:00', '2026-01-01T00:00:00.000 06:00'])
+      expect(faultsOf(schema, { at: value }, 'query')).toEqual([`at: ${at} A plus sign in a query is written %2B.`])
+    expect(faultsOf(schema, { at: '2026-01-01 00:00:00' }, 'query')).toEqual([`at: ${at}`])
+    expect(faultsOf(schema, { at: '2026-01-01T00:00:00 00:00' })).toEqual([`at: ${at}`])
+  })
+
   it('of several faults: one each, in the order of the schema', () => {
     const schema = z.strictObject({ a: z.int().min(1).max(2), b: z.array(Cadence), c: z.string() })
     expect(faultsOf(schema, { a: 3, b: ['x', 'daily', 1] })).toEqual([
@@ -192,6 +201,26 @@ describe('what is said of a value at fault', () => {
       'cadence[1]: Must be one of daily, every_n_days, nth_weekday_monthly.',
     ])
     expect(faultsOf(schema, { cadence: 'daily,daily,daily' }, 'query')).toEqual(['cadence: Must be a list of at most 2 items.'])
+  })
+})
+
+describe('a value that is near a known one', () => {
+  const faultOf = (value: unknown) =>
+    faultsOf(z.strictObject({ it: Cadence, all: z.array(Cadence).optional() }), { it: 'daily', all: [value] })
+
+  it.each([
+    ['DAILY', 'daily'],
+    ['daly', 'daily'],
+    ['every-n-days', 'every_n_days'],
+    ['nth_weekday', 'nth_weekday_monthly'],
+  ])('%s is taken for %s', (written, meant) => {
+    expect(faultOf(written)).toEqual([`all[0]: Must be one of daily, every_n_days, nth_weekday_monthly. Did you mean ${meant}?`])
+  })
+
+  it('is one of at most 20 that are named', () => {
+    const Many = z.enum(Array.from({ length: 23 }, (_, n) => `value_${n}`) as [string, ...string[]])
+    const [fault] = faultsOf(z.strictObject({ it: Many }), { it: 'VALUE-22' })
+    expect(fault).toMatch(/value_18, value_19, … \(3 more\)\. Did you mean value_22\?$/)
   })
 })
 

@@ -95,7 +95,6 @@ describe('a JSON body', () => {
       '{',
       '{"a":1}}',
       "{'a':1}",
-      '',
       ' ',
       'undefined',
       'NaN',

@@ -29,8 +29,14 @@ function ranged({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSc
   return said && ` of ${said}`
 }
 
-const listed = (values: readonly unknown[]): string =>
-  values.length === 1 ? JSON.stringify(values[0]) : `one of ${values.map(String).join(', ')}`
+/** More values than that are not named one by one. */
+const MOST_VALUES = 20
+
+function listed(values: readonly unknown[]): string {
+  if (values.length === 1) return JSON.stringify(values[0])
+  const others = values.length - MOST_VALUES
+  return `one of ${values.slice(0, MOST_VALUES).map(String).join(', ')}${others > 0 ? `, … (${others} more)` : ''}`
+}
 
 /** The values that a JSON Schema admits, as a noun phrase, such as `an integer from 1 to 240`; undefined when it admits anything. */
 export function expectationOf(schema: JsonSchema): string | undefined {

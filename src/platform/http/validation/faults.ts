@@ -27,7 +27,17 @@ export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value
   if (result.success && texts.length === 0) return result.data
   const faults = (result.error?.issues ?? []).flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
   const named = new Set(faults.map(({ path }) => path))
-  throw new InvalidInput(target, [...faults, ...texts.filter(({ path }) => !named.has(path))])
+  const all = [...faults, ...texts.filter(({ path }) => !named.has(path))]
+  throw new InvalidInput(target, target === 'query' ? all.map((fault) => withPlus(fault, value)) : all)
+}
+
+/** An instant whose offset lost its sign: a plus sign that is not encoded is a blank in a query. */
+const LOST_PLUS = /T[\d:.]+ \d\d:?\d\d$/
+
+function withPlus({ path, message }: Fault, query: unknown): Fault {
+  const sent = (query as Record<string, unknown>)[path]
+  const isLost = typeof sent === 'string' && LOST_PLUS.test(sent)
+  return { path, message: isLost ? `${message} A plus sign in a query is written %2B.` : message }
 }
 
 /** Each unknown member is a fault of its own. */

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { expectationOf } from './expectation.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
+import { meant } from './nearest.ts'
 
 /** The part of a request that a schema describes. */
 export type InputTarget = 'json' | 'query' | 'param'
@@ -18,12 +19,17 @@ export function messageOf(target: InputTarget, schema: z.ZodType, issue: Issue):
   const documented = documentedAt(rootOf(schema), issue.path ?? [])
   const expectation = documented.some((one) => isAbout(issue, own, one)) ? expectationOf({ anyOf: documented }) : undefined
   const expected = expectation ?? expectationOf(own)
-  return expected === undefined ? 'Is not valid.' : `Must be ${expected}.`
+  return expected === undefined
+    ? 'Is not valid.'
+    : `Must be ${expected}.${issue.code === 'invalid_value' ? meant(issue.input, issue.values) : ''}`
 }
 
-/** The names that an object at this path may have. */
-export const knownNames = (schema: z.ZodType, path: readonly PropertyKey[]): string[] =>
-  documentedAt(rootOf(schema), path).flatMap(({ properties }) => Object.keys(properties ?? {}))
+/** Names the member that was probably meant by one that a schema does not know. */
+export const memberHint = (schema: z.ZodType, path: readonly PropertyKey[], name: string): string =>
+  meant(
+    name,
+    documentedAt(rootOf(schema), path).flatMap(({ properties }) => Object.keys(properties ?? {})),
+  )
 
 /** False where documentation and issue differ in kind: comma-separated text is documented as text and read as a list. */
 function isAbout({ code }: Issue, own: JsonSchema, documented: JsonSchema): boolean {

@@ -1,6 +1,3 @@
-import type * as z from 'zod'
-import { knownNames } from './messages.ts'
-
 const MOST = 64
 
 /** Names are compared without case and separators: `fiscalEntityId` is `fiscal_entity_id`. */
@@ -38,8 +35,8 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return found
 }
 
-/** Names the member that was probably meant by one that a schema does not know. */
-export function memberHint(schema: z.ZodType, path: readonly PropertyKey[], name: string): string {
-  const meant = nearest(name, knownNames(schema, path))
-  return meant === undefined ? '' : ` Did you mean ${meant}?`
+/** Names the known text that was probably meant by another one, after a space; empty when none is near. */
+export function meant(written: unknown, known: readonly unknown[]): string {
+  const one = typeof written === 'string' && nearest(written, known.map(String))
+  return one ? ` Did you mean ${one}?` : ''
 }
