@@ -1,6 +1,6 @@
 import { connect } from 'cloudflare:sockets'
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { STATUS_HEADER } from '../../src/webhooks/deliveries/answer-status.ts'
+import { SINK_FAULTS, STATUS_HEADER } from '../../src/webhooks/deliveries/answer-status.ts'
 import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
 import { Incoming } from './incoming.ts'
 import { type Sink, sinkOf } from './sink.ts'
@@ -28,9 +28,10 @@ abstract class ToSink extends WorkerEntrypoint<Record<Variable, string>> {
       if (!sink) throw new Error(`no ${variable} is set, so the request goes nowhere. Try ${variable}=http://127.0.0.1:9000 npm start`)
       return await answerOf(sink, await messageOf(request), longestMs)
     } catch (error) {
+      const fault = variable !== 'WEBHOOK_SINK' ? '' : sink ? (error instanceof Unreachable ? SINK_FAULTS.closed : '') : SINK_FAULTS.unset
       const reason = error instanceof Error ? error.message : String(error)
       console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
-      throw new Error(`No answer: ${reason}`)
+      throw new Error(`No answer: ${reason}${fault && `. ${fault}`}`)
     }
   }
 }
@@ -47,6 +48,9 @@ export class Egress extends ToSink {
 export class StorageEgress extends ToSink {
   wayTo = () => ['STORAGE_SINK', 20_000] as const
 }
+
+/** Nothing listens where a variable says. */
+class Unreachable extends Error {}
 
 /** The bytes of the request. */
 async function messageOf(request: Request): Promise<Uint8Array> {
@@ -75,7 +79,7 @@ async function answerOf(sink: Sink, message: Uint8Array, longestMs: number): Pro
   }
   try {
     const at = `${sink.hostname}:${sink.port}`
-    const unreachable = () => Promise.reject(new Error(`nothing accepts connections at ${at}`))
+    const unreachable = () => Promise.reject(new Unreachable(`nothing accepts connections at ${at}`))
     await Promise.race([socket.opened.catch(unreachable), tooLate])
     const writer = socket.writable.getWriter()
     // A receiver may answer and close before it has read everything.

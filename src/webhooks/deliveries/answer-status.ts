@@ -5,6 +5,16 @@
  */
 export const STATUS_HEADER = 'egress-status'
 
+/** What the local egress says of a delivery that it could send nowhere. It names nothing but a setting, so the delivery log may say it too. */
+export const SINK_FAULTS = {
+  unset: 'Nothing was sent: this service runs locally without WEBHOOK_SINK. Start it with WEBHOOK_SINK=http://127.0.0.1:{port}.',
+  closed: 'Nothing accepts connections where WEBHOOK_SINK says. Start the receiver there.',
+} as const
+
+/** What the log says of an attempt without an answer. What the network says could name internal hosts, and is not repeated. */
+export const faultOf = (error: unknown): string =>
+  Object.values<string>(SINK_FAULTS).find((one) => error instanceof Error && error.message.endsWith(one)) ?? 'The connection failed.'
+
 /** Returns the status with which the receiver answered, given the answer of EGRESS. */
 export function answerStatus(answer: Response): number {
   const reported = answer.headers.get(STATUS_HEADER)

@@ -1,4 +1,4 @@
-import { answerStatus } from './answer-status.ts'
+import { answerStatus, faultOf } from './answer-status.ts'
 import { TIMEOUT_MS } from './retry.ts'
 import type { AttemptRecord } from './tables.ts'
 
@@ -13,9 +13,8 @@ export async function post(egress: Fetcher, url: string, headers: Record<string,
     const response = await egress.fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
     const duration_ms = Date.now() - at
     return { at, duration_ms, status_code: answerStatus(response), error: null, response_body: await firstBytes(response, at + TIMEOUT_MS) }
-  } catch {
-    // The error of the network is not recorded: it could name internal hosts.
-    const error = signal.aborted ? 'No answer within 5 seconds.' : 'The connection failed.'
+  } catch (thrown) {
+    const error = signal.aborted ? 'No answer within 5 seconds.' : faultOf(thrown)
     return { at, duration_ms: Date.now() - at, status_code: null, error, response_body: null }
   }
 }

@@ -57,9 +57,19 @@ export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<Webh
   return row
 }
 
+/** A host that only the machine of who typed it has, or its network. */
+const OWN_MACHINE =
+  /^(\w+:\/\/)?(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|0\.0\.0\.0|\[|host\.docker\.internal|[^/:]+\.(local|localhost)(?![\w.-]))/i
+
+const SINK =
+  ' To receive deliveries on your own machine, run the service there with WEBHOOK_SINK=http://127.0.0.1:{port}, and name any public host, such as ' +
+  'https://hooks.example.com: all deliveries go to the sink.'
+
 const refuseTarget = ({ settings }: Ctx, url: string): void => {
-  const message = targetFault(url, settings.publicHosts)
-  if (message !== null) throw invalid('webhook.url', [{ path: 'url', message }])
+  const fault = targetFault(url, settings.publicHosts)
+  if (fault === null) return
+  const message = settings.environment === 'test' && OWN_MACHINE.test(url) ? fault + SINK : fault
+  throw invalid('webhook.url', [{ path: 'url', message }])
 }
 
 /** Refuses fiscal entities that the organization is not connected to. */

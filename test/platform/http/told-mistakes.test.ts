@@ -105,7 +105,21 @@ const BODIES: Mistake[] = [
   },
 ]
 
-const MISTAKES = { ABSENT, VALUES, BODIES }
+const HOOK = { name: 'ERP', event_keys: ['cfdi.cancelled'] }
+
+const RECEIVERS: Mistake[] = [
+  'http://localhost:3000/in',
+  'https://127.0.0.1/in',
+  'http://192.168.1.5',
+  'https://[::1]/',
+  'https://mac.local:8443/in',
+].map((url) => ({
+  typed: url,
+  ask: () => post('/v1/webhooks', { ...HOOK, url }),
+  ...{ status: 422, code: 'webhook.url', at: 'url', says: /Must .*own machine, .*WEBHOOK_SINK=.*hooks\.example\.com/ },
+}))
+
+const MISTAKES = { ABSENT, VALUES, BODIES, RECEIVERS }
 
 describe.each(Object.entries(MISTAKES))('%s: an integrator is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', expectTold)

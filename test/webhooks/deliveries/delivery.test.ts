@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SINK_FAULTS } from '../../../src/webhooks/deliveries/answer-status.ts'
 import type { Delivery } from '../../../src/webhooks/deliveries/contract.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
@@ -100,6 +101,14 @@ describe('an answer', () => {
     const attempts = [expect.objectContaining({ status_code: null, error: 'The connection failed.', response_body: null })]
     expect((await logOf(to))[0]).toMatchObject({ status: 'pending', attempts })
     expect(JSON.stringify(await keptOf(to))).not.toContain('10.1.2.3')
+  })
+
+  it.each(Object.values(SINK_FAULTS))('that goes nowhere on a laptop is told by the name of the setting: %s', async (error) => {
+    const to = await receiver()
+    courier.answer = () => Promise.reject(new Error(`No answer: nothing accepts connections at 10.1.2.3:9000. ${error}`))
+    await pending(to)
+    await courier.deliver(to.webhook)
+    expect((await logOf(to))[0].attempts).toMatchObject([{ status_code: null, error, response_body: null }])
   })
 
   /** A body in pieces, and what is done with it. */

@@ -2,6 +2,10 @@
 export const ERRORS: Record<string, string> = {
   'No answer within 5 seconds.': 'No respondió en cinco segundos.',
   'The connection failed.': 'No se pudo conectar.',
+  'Nothing was sent: this service runs locally without WEBHOOK_SINK. Start it with WEBHOOK_SINK=http://127.0.0.1:{port}.':
+    'No se envió nada: este servicio corre en local sin WEBHOOK_SINK. Inícielo con WEBHOOK_SINK=http://127.0.0.1:{puerto}.',
+  'Nothing accepts connections where WEBHOOK_SINK says. Start the receiver there.':
+    'Nada recibe conexiones donde dice WEBHOOK_SINK. Inicie ahí su receptor.',
   'Not sent: The RFC is no longer linked.': 'No se envió: el RFC ya no está vinculado.',
 }
 /** All other obstacles are of the address. */
