@@ -35,7 +35,7 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
   return [
     ...written,
     [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],
-    ...guidePages(inTest, recordings),
+    ...(await guidePages(inTest, recordings)),
     [join(ROOT, 'assets/docs/scalar.js'), await viewerScript()],
     [join(ROOT, 'assets/llms.txt'), llmsText()],
   ]

@@ -5,6 +5,7 @@ import { limitsOf, QUOTAS } from '../../../src/plans/quotas.ts'
 import { ROOT } from '../../wrangler.ts'
 import { type Document, operationsOf } from '../json.ts'
 import type { Recordings } from '../recordings.ts'
+import { deliveryExample } from './delivery.ts'
 import { errorsPage } from './errors.ts'
 
 /** The guides, in the order in which they are read: their addresses under /docs, and their names in the menu. */
@@ -97,10 +98,14 @@ ${html}</main>
 }
 
 /** The guides as pages: their paths in the repository, and their texts. */
-export function guidePages(document: Document, recordings: Recordings): [file: string, text: string][] {
+export async function guidePages(document: Document, recordings: Recordings): Promise<[file: string, text: string][]> {
+  const delivery = await deliveryExample()
   return GUIDES.map(([name, title]) => {
     const written = name === 'errors' ? errorsPage(recordings) : readFileSync(join(ROOT, `docs/guides/${name}.md`), 'utf8')
-    const markdown = written.replace('<!-- plans -->', plansTable).replace('<!-- helpers -->', () => helpersTable(document))
+    const markdown = written
+      .replace('<!-- plans -->', plansTable)
+      .replace('<!-- helpers -->', () => helpersTable(document))
+      .replace('<!-- delivery -->', () => delivery)
     return [join(ROOT, `assets/docs/${name}.html`), pageOf(name, title, markdown)]
   })
 }
