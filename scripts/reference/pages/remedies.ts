@@ -23,7 +23,7 @@ export const REMEDIES: Record<string, string> = {
   'request.content_type': 'Send `Content-Type: application/json`, or one of the types that the operation names.',
   'request.too_large': 'Send less in one request: divide the import, or the list.',
   'authority.sat_unavailable': 'Send the request again after Retry-After. Nothing was changed.',
-  'authority.account_locked': 'The taxpayer unlocks the account at the authority, or you wait; then send the login again.',
+  'authority.account_locked': 'Do not send it again at once: each attempt is another login. Have the taxpayer unlock the account at the authority, or wait for Retry-After, an hour.',
   'billing.overdue': 'Pay the open invoice: `checkout_url`, or `GET /v1/billing/invoices`.',
   'billing.seats': 'Buy a seat at `checkout_url`, or release one of another RFC.',
   'billing.trial_ended': 'Choose a plan at `checkout_url`.',

@@ -11471,7 +11471,7 @@ export type ConnectFiscalEntityErrors = {
      */
     429: Problem;
     /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.
      */
     503: Problem;
 };
@@ -11704,7 +11704,7 @@ export type UpdateFiscalEntityErrors = {
      */
     429: Problem;
     /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.
      */
     503: Problem;
 };
