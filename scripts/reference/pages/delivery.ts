@@ -7,7 +7,7 @@ const KEY = 'extraction.completed'
 const SECRET_BYTES = new Uint8Array(66).fill(0xa5)
 
 const utf8 = new TextEncoder()
-const sha256 = async (bytes: Uint8Array<ArrayBuffer>) => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+const sha256 = async (bytes: BufferSource) => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 
 /** A delivery with its headers, its body and its secret, as Markdown. The code that signs real ones signs it. */
 export async function deliveryExample(): Promise<string> {

@@ -18,7 +18,12 @@ export const Problem = z
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: doc('On 422: every fault of the body or query.') }),
+      .meta({
+        description: doc(
+          'On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of ' +
+            'nothing, is looked for afterwards and may be alone.',
+        ),
+      }),
     checkout_url: z
       .string()
       .optional()

@@ -37,7 +37,7 @@ class FiscalDataError(Exception):
         """Such as `extractor.not_found`; None where something before the service answered."""
         self.request_id: str | None = told.get("request_id")
         self.errors: list[dict[str, str]] = told.get("errors") or []
-        """On 422: every fault of the query or the body."""
+        """On 422: what is wrong with the query or the body."""
         self.problem = problem
 
 

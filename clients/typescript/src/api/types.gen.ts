@@ -42,7 +42,7 @@ export type Problem = {
      */
     code: string;
     /**
-     * On 422: every fault of the body or query.
+     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<ProblemError>;
     /**
@@ -773,7 +773,7 @@ export type DeductionRow = {
      */
     status: DeductionRowStatus;
     /**
-     * Why it is not deductible, is under review, or was capped: docs/codes.md explains each.
+     * Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.
      */
     reasons: Array<DeductionRowReason>;
 };
@@ -8586,7 +8586,7 @@ export type RiskRowFlag = {
      */
     rule_ref: string;
     /**
-     * What the flag rests on, by its code (docs/codes.md).
+     * What the flag rests on, by its code: the guide [Codes](/docs/codes) explains each.
      */
     evidence: {
         [key: string]: unknown;
@@ -9614,7 +9614,7 @@ export type BatchResultRefusal = {
      */
     code: string;
     /**
-     * On 422: every fault of the body or query.
+     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<BatchResultRefusalError>;
     /**
@@ -11260,7 +11260,7 @@ export type SignUpErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11309,7 +11309,7 @@ export type AcceptInvitationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11342,7 +11342,7 @@ export type ListDataSourcesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11371,7 +11371,7 @@ export type ListFiscalEntitiesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -11400,7 +11400,7 @@ export type ListFiscalEntitiesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11463,7 +11463,7 @@ export type ConnectFiscalEntityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11526,7 +11526,7 @@ export type ConnectFiscalEntitiesErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11584,7 +11584,7 @@ export type UnlinkFiscalEntityErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11630,7 +11630,7 @@ export type GetFiscalEntityErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11696,7 +11696,7 @@ export type UpdateFiscalEntityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11729,7 +11729,7 @@ export type ListExportsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -11746,7 +11746,7 @@ export type ListExportsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11805,7 +11805,7 @@ export type CreateExportErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11851,7 +11851,7 @@ export type DeleteExportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11897,7 +11897,7 @@ export type GetExportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11947,7 +11947,7 @@ export type ReadExportErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11980,7 +11980,7 @@ export type ListStorageConnectorsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -11997,7 +11997,7 @@ export type ListStorageConnectorsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12060,7 +12060,7 @@ export type CreateStorageConnectorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12110,7 +12110,7 @@ export type DeleteStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12156,7 +12156,7 @@ export type GetStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12222,7 +12222,7 @@ export type UpdateStorageConnectorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12256,7 +12256,7 @@ export type ListRefusedDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -12277,7 +12277,7 @@ export type ListRefusedDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12337,7 +12337,7 @@ export type TestStorageConnectorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12401,7 +12401,7 @@ export type BackfillStorageConnectorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12434,7 +12434,7 @@ export type ListExtractorsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12493,7 +12493,7 @@ export type CreateExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12543,7 +12543,7 @@ export type DeleteExtractorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12593,7 +12593,7 @@ export type GetExtractorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12655,7 +12655,7 @@ export type UpdateExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12708,7 +12708,7 @@ export type PreviewExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12768,7 +12768,7 @@ export type RunExtractorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12802,7 +12802,7 @@ export type ListRunsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -12823,7 +12823,7 @@ export type ListRunsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12883,7 +12883,7 @@ export type CancelRunErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12929,7 +12929,7 @@ export type GetRunErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12963,7 +12963,7 @@ export type ListRunJobsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -12988,7 +12988,7 @@ export type ListRunJobsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13056,7 +13056,7 @@ export type CreateExtractionErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -13090,7 +13090,7 @@ export type ListEntityRunsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13111,7 +13111,7 @@ export type ListEntityRunsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13140,7 +13140,7 @@ export type ListSyncData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13165,7 +13165,7 @@ export type ListSyncErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13211,7 +13211,7 @@ export type GetSyncErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13245,7 +13245,7 @@ export type ListSyncJobsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13270,7 +13270,7 @@ export type ListSyncJobsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13304,7 +13304,7 @@ export type ListCoverageData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13337,7 +13337,7 @@ export type ListCoverageErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13379,7 +13379,7 @@ export type ListLackingDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13400,7 +13400,7 @@ export type ListLackingDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13434,7 +13434,7 @@ export type ListImportsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13455,7 +13455,7 @@ export type ListImportsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13580,7 +13580,7 @@ export type DeleteImportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13630,7 +13630,7 @@ export type GetImportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13667,7 +13667,7 @@ export type ListCfdiChangesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read.
+         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read. Keep room for 2,000 characters: it usually has about 900, and never more than 2,000.
          */
         cursor?: string;
         /**
@@ -13692,7 +13692,7 @@ export type ListCfdiChangesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13745,7 +13745,7 @@ export type GetConcentrationData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13766,7 +13766,7 @@ export type GetConcentrationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13819,7 +13819,7 @@ export type ListConcentrationEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13852,7 +13852,7 @@ export type ListConcentrationEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13913,7 +13913,7 @@ export type ListRiskData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13934,7 +13934,7 @@ export type ListRiskErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13995,7 +13995,7 @@ export type ListRiskEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14020,7 +14020,7 @@ export type ListRiskEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14073,7 +14073,7 @@ export type ListDeductionsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14094,7 +14094,7 @@ export type ListDeductionsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14147,7 +14147,7 @@ export type ListDeductionEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14180,7 +14180,7 @@ export type ListDeductionEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14245,7 +14245,7 @@ export type ListWithholdingsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14266,7 +14266,7 @@ export type ListWithholdingsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14319,7 +14319,7 @@ export type ListWithholdingEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14340,7 +14340,7 @@ export type ListWithholdingEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14394,7 +14394,7 @@ export type GetRiskIndicatorsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14439,7 +14439,7 @@ export type ListRiskIndicatorEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14464,7 +14464,7 @@ export type ListRiskIndicatorEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14522,7 +14522,7 @@ export type GetVatPositionErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14579,7 +14579,7 @@ export type ListVatEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14600,7 +14600,7 @@ export type ListVatEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14653,7 +14653,7 @@ export type GetConceptsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14674,7 +14674,7 @@ export type GetConceptsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14727,7 +14727,7 @@ export type ListConceptsEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14760,7 +14760,7 @@ export type ListConceptsEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14813,7 +14813,7 @@ export type GetEfosExposureData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14834,7 +14834,7 @@ export type GetEfosExposureErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14887,7 +14887,7 @@ export type ListEfosEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14916,7 +14916,7 @@ export type ListEfosEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14969,7 +14969,7 @@ export type GetFinancingData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14990,7 +14990,7 @@ export type GetFinancingErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15043,7 +15043,7 @@ export type ListFinancingEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15076,7 +15076,7 @@ export type ListFinancingEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15134,7 +15134,7 @@ export type GetFxExposureErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15183,7 +15183,7 @@ export type ListFxExposureEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15212,7 +15212,7 @@ export type ListFxExposureEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15245,7 +15245,7 @@ export type ListReportsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15287,7 +15287,7 @@ export type GetReportData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -15312,7 +15312,7 @@ export type GetReportErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15385,7 +15385,7 @@ export type RefreshReportErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -15419,7 +15419,7 @@ export type ListDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15460,7 +15460,7 @@ export type ListDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15506,7 +15506,7 @@ export type GetTaxProfileErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15556,7 +15556,7 @@ export type GetDocumentErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15610,7 +15610,7 @@ export type ReadDocumentErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15660,7 +15660,7 @@ export type ListObligationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15694,7 +15694,7 @@ export type ListNotificationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15727,7 +15727,7 @@ export type ListNotificationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15777,7 +15777,7 @@ export type GetNotificationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15844,7 +15844,7 @@ export type ReadNotificationDocumentErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15889,7 +15889,7 @@ export type SearchCfdiData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -16112,7 +16112,7 @@ export type SummarizeCfdiMonthsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16171,7 +16171,7 @@ export type GetCfdiErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16226,7 +16226,7 @@ export type ListCfdiPaymentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16281,7 +16281,7 @@ export type GetCfdiXmlErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16323,7 +16323,7 @@ export type ListCfdiRelationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -16344,7 +16344,7 @@ export type ListCfdiRelationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16399,7 +16399,7 @@ export type GetCfdiHistoryErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16497,7 +16497,7 @@ export type ListAlertsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -16530,7 +16530,7 @@ export type ListAlertsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16590,7 +16590,7 @@ export type ReadAlertErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -16623,7 +16623,7 @@ export type GetEventCatalogErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16652,7 +16652,7 @@ export type ListWebhooksData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -16669,7 +16669,7 @@ export type ListWebhooksErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16728,7 +16728,7 @@ export type CreateWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -16778,7 +16778,7 @@ export type DeleteWebhookErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16824,7 +16824,7 @@ export type GetWebhookErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16882,7 +16882,7 @@ export type UpdateWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16942,7 +16942,7 @@ export type RotateSecretErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17002,7 +17002,7 @@ export type CommitSecretErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17070,7 +17070,7 @@ export type TestWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17104,7 +17104,7 @@ export type ListDeliveriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -17133,7 +17133,7 @@ export type ListDeliveriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17201,7 +17201,7 @@ export type RedeliverAllErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17265,7 +17265,7 @@ export type RedeliverErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17329,7 +17329,7 @@ export type SendDeliveryNowErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17358,7 +17358,7 @@ export type ListEventsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -17391,7 +17391,7 @@ export type ListEventsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17437,7 +17437,7 @@ export type GetEventErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17491,7 +17491,7 @@ export type ReportRepseSuppliersErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17537,7 +17537,7 @@ export type GetRepseErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17597,7 +17597,7 @@ export type RefreshRepseErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17630,7 +17630,7 @@ export type ListCustomBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17689,7 +17689,7 @@ export type CreateCustomBlacklistErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17739,7 +17739,7 @@ export type DeleteCustomBlacklistErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17846,7 +17846,7 @@ export type LookUpBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17891,7 +17891,7 @@ export type LookUpBlacklistsBatchErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17920,7 +17920,7 @@ export type WatchBlacklistsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -17937,7 +17937,7 @@ export type WatchBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17970,7 +17970,7 @@ export type GetOrganizationErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18019,7 +18019,7 @@ export type UpdateOrganizationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18048,7 +18048,7 @@ export type ListMembersData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18065,7 +18065,7 @@ export type ListMembersErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18124,7 +18124,7 @@ export type InviteMemberErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -18183,7 +18183,7 @@ export type RemoveMemberErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18245,7 +18245,7 @@ export type UpdateMemberErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18274,7 +18274,7 @@ export type ListInvitationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18291,7 +18291,7 @@ export type ListInvitationsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18341,7 +18341,7 @@ export type WithdrawInvitationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18370,7 +18370,7 @@ export type ListCredentialsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18387,7 +18387,7 @@ export type ListCredentialsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18446,7 +18446,7 @@ export type CreateCredentialErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -18479,7 +18479,7 @@ export type GetOrganizationStatsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18533,7 +18533,7 @@ export type RevokeCredentialErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18562,7 +18562,7 @@ export type ListAuditEventsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -18603,7 +18603,7 @@ export type ListAuditEventsErrors = {
      */
     403: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18636,7 +18636,7 @@ export type GetBillingErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18669,7 +18669,7 @@ export type GetBillingPlanErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18702,7 +18702,7 @@ export type ListBillingPlansErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18735,7 +18735,7 @@ export type GetBillingUsageErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18764,7 +18764,7 @@ export type ListInvoicesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18781,7 +18781,7 @@ export type ListInvoicesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18858,7 +18858,7 @@ export type ListBillingRfcsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18875,7 +18875,7 @@ export type ListBillingRfcsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18941,7 +18941,7 @@ export type ChangeBillingRfcErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -19004,7 +19004,7 @@ export type ArrangeOrganizationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19072,7 +19072,7 @@ export type CancelAtAuthorityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19132,7 +19132,7 @@ export type ExpireCiecErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19192,7 +19192,7 @@ export type ExpireEfirmaErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19260,7 +19260,7 @@ export type FailSyncJobErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19319,7 +19319,7 @@ export type PublishAtRegistryErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19378,7 +19378,7 @@ export type PublishOnBlacklistErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19441,7 +19441,7 @@ export type SendToMailboxErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19500,7 +19500,7 @@ export type ArrangeInvoiceErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19560,7 +19560,7 @@ export type ArrangePaymentErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
