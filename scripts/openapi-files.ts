@@ -30,13 +30,13 @@ export async function openApiFiles(): Promise<[file: string, text: string][]> {
     join(ROOT, `${name}.json`),
     `${JSON.stringify(document, null, 1)}\n`,
   ])
-  const { guidePages } = await import('./reference/pages/pages.ts')
+  const { GUIDES, guidePages } = await import('./reference/pages/pages.ts')
   const { viewerScript } = await import('./reference/viewer.ts')
   return [
     ...written,
     [join(ROOT, 'console/api/routes.d.ts'), typesOf(openApiOf('live') as never)],
-    ...guidePages(inTest, recordings),
+    ...(await guidePages(inTest, recordings)),
     [join(ROOT, 'assets/docs/scalar.js'), await viewerScript()],
-    [join(ROOT, 'assets/llms.txt'), llmsText()],
+    [join(ROOT, 'assets/llms.txt'), llmsText(GUIDES)],
   ]
 }

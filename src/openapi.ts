@@ -125,17 +125,18 @@ export function fetcherApi() {
 export const openApiOf = (environment: Environment) => document(served(environment), INFO, notices())
 
 /** What a program that reads text should know first, and every operation in one line. `npm run openapi` writes it into `assets`. */
-export function llmsText(): string {
-  const operations = served('live').flatMap((route) => {
+export function llmsText(guides: readonly (readonly [name: string, title: string])[]): string {
+  const lineOf = (route: Route): string => {
     const { summary } = operationOf(route)
-    return [`- ${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}: ${summary}`]
-  })
+    return `- ${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}: ${summary}`
+  }
+  const helpers = served('test').filter(({ path }) => path.startsWith('/v1/test-helpers/'))
   return `# ${INFO.title}
 
 > ${INFO.description}
 
 - Send \`Authorization: Basic base64(api_key:api_secret)\`, or the api_secret as a Bearer token. Keys of the sandbox begin with fds_test_, others with fds_live_.
-- Every error says in \`detail\` what is wrong and what to do, and has a stable \`code\`; with 422 \`errors\` names every fault.
+- Every error says in \`detail\` what is wrong and what to do, and has a stable \`code\`; with 422 \`errors\` names every fault in the form of the query or the body, and then, one by one, what only stored data can tell.
 - A list has \`data\`, \`has_more\` and \`next_cursor\`: send it as \`cursor\` with the same filters.
 - A POST with an \`Idempotency-Key\` is carried out once, and can be sent again.
 - With 429 and 503 wait as long as \`Retry-After\` says.
@@ -144,9 +145,16 @@ export function llmsText(): string {
 
 - [OpenAPI 3.1](/v1/openapi.json): every operation, parameter and answer
 - [Reference](/docs): the same as a page
+${guides.map(([name, title]) => `- [${title}](/docs/${name})`).join('\n')}
 
 ## Operations
 
-${operations.join('\n')}
+${served('live').map(lineOf).join('\n')}
+
+## Helpers of the sandbox
+
+Only a deployment for tests has them, with keys that begin with fds_test_. They make happen what otherwise takes days.
+
+${helpers.map(lineOf).join('\n')}
 `
 }

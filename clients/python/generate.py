@@ -36,7 +36,8 @@ def opened(value: Any) -> Any:
 def lift(document: dict[str, Any], content: dict[str, Any] | None, name: str) -> str | None:
     """The name of the type of a JSON content, which gets one if it has none; None where it is no JSON."""
     schema = (content or {}).get("application/json", {}).get("schema")
-    if schema is None:
+    # A file may be JSON too: its bytes are answered, and sent, as they are.
+    if schema is None or schema.get("format") == "binary":
         return None
     if "$ref" in schema:
         return str(schema["$ref"]).rsplit("/", 1)[1]
@@ -71,10 +72,10 @@ def method(operation: dict[str, Any], verb: str, path: str, names: tuple[str | N
     signature = ["self", *(["*"] if parameters or "requestBody" in operation else [])]
     signature += [f"{argument(p['name'])}: {annotation(p.get('schema', {}))}" for p in required]
     content = operation.get("requestBody", {}).get("content", {})
-    is_json = "application/json" in content
+    is_json = body is not None
     needs_body = bool(operation.get("requestBody", {}).get("required"))
     if content:
-        kind = f"types.{body}" if is_json and body else "bytes"
+        kind = f"types.{body}" if is_json else "bytes"
         signature.append(f"body: {kind}" if needs_body else f"body: {kind} | None = None")
     signature += [f"{argument(p['name'])}: {annotation(p.get('schema', {}))} | None = None" for p in optional]
     if content and not is_json:

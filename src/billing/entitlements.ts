@@ -15,6 +15,12 @@ interface Entitlements extends SubscriptionStatus {
 const paymentRequired = (code: string, detail: string, checkout_url?: string | null): Failure =>
   new Failure('payment_required', code, detail, checkout_url ? { checkout_url } : {})
 
+/** Where a plan comes from. A deployment for tests gives it without a payment. */
+const planWay = ({ settings }: Ctx): string =>
+  settings.environment === 'test'
+    ? 'In the sandbox POST /v1/test-helpers/organization with {"plan":"api"} changes it without a payment.'
+    : 'GET /v1/billing/plans lists the plans with a link where you can buy each.'
+
 /** Connections are counted without the one to `exceptRfc`. */
 async function entitlementsOf(ctx: Ctx, exceptRfc: string | null = null): Promise<Entitlements> {
   const subscription = await getSubscription(ctx, exceptRfc)
@@ -41,11 +47,16 @@ async function refuseWithoutSeat(ctx: Ctx, { allowance, suspension, subscription
   const checkout_url = await seatCheckout(ctx, subscription)
   const where = checkout_url ? ' at checkout_url' : ''
   const detail = isTrialOver
-    ? `${trialOver(subscription)} The organization has no seats. Choose a plan${where}.`
+    ? `${trialOver(subscription)} The organization has no seats. Choose a plan${where}. ${planWay(ctx)}`
     : `Every seat of the organization is taken: ${subscription.seats_used} of ${allowance} (plan ${planOf(subscription.plan).name}). ` +
-      `Pause or unlink another RFC, or buy a seat${where}.`
+      `Pause or unlink another RFC, or buy a seat${where}. ${seatWay(ctx)}`
   throw paymentRequired('billing.seats', detail, checkout_url)
 }
+
+const seatWay = (ctx: Ctx): string =>
+  ctx.settings.environment === 'test'
+    ? 'In the sandbox POST /v1/test-helpers/organization with {"rfc_allowance":50} adds seats without a payment.'
+    : planWay(ctx)
 
 const trialOver = ({ is_trial_used }: StoredSubscription): string =>
   is_trial_used
@@ -54,13 +65,16 @@ const trialOver = ({ is_trial_used }: StoredSubscription): string =>
 
 const rfcs = (count: number): string => (count === 1 ? '1 RFC' : `${count} RFCs`)
 
-function refuseBeyondTrial({ allowance, isTrial, suspension, subscription }: Entitlements): void {
+function refuseBeyondTrial(ctx: Ctx, { allowance, isTrial, suspension, subscription }: Entitlements): void {
   if (suspension === 'trial')
-    throw paymentRequired('billing.trial_ended', `${trialOver(subscription)} Choose a plan to connect RFCs with a CIEC or an e.firma.`)
+    throw paymentRequired(
+      'billing.trial_ended',
+      `${trialOver(subscription)} Choose a plan to connect RFCs with a CIEC or an e.firma. ${planWay(ctx)}`,
+    )
   if (isTrial && allowance !== null && subscription.ever_connected >= allowance)
     throw paymentRequired(
       'billing.trial_rfcs',
-      `The free trial covers ${rfcs(allowance)}, and an RFC that was unlinked still counts. Choose a plan to connect more, or connect this RFC as a draft, without a CIEC or e.firma.`,
+      `The free trial covers ${rfcs(allowance)}, and an RFC that was unlinked still counts. Choose a plan to connect more, or connect this RFC as a draft, without a CIEC or e.firma. ${planWay(ctx)}`,
     )
 }
 
@@ -81,7 +95,7 @@ export async function checkLoginEntitlement(
   const entitlements = await entitlementsOf(ctx, rfc)
   refuseOverdue(entitlements)
   const unlimited = { ...entitlements, allowance: null }
-  refuseBeyondTrial(isNew ? entitlements : unlimited)
+  refuseBeyondTrial(ctx, isNew ? entitlements : unlimited)
   const required = takesSeat ? entitlements : unlimited
   await refuseWithoutSeat(ctx, required)
   const { isTrial } = entitlements
@@ -113,7 +127,7 @@ export async function checkUnlinkEntitlement(ctx: Ctx, isPaused: boolean): Promi
   if (!isPaused) return
   const remedy =
     entitlements.suspension === 'trial'
-      ? 'The free trial has ended: choose a plan first.'
+      ? `The free trial has ended: choose a plan first. ${planWay(ctx)}`
       : 'Resume it first with PATCH /v1/billing/rfcs/{id}.'
   throw paymentRequired('billing.connection_paused', `A paused connection cannot be unlinked. ${remedy}`)
 }

@@ -35,7 +35,7 @@ export type ShownRow = Omit<ConnectionRow, 'connection'> & Pick<WithReaches, 'me
 const NO_DOCUMENTS = {
   code: 'ciec.missing',
   message:
-    'Only CFDIs are downloaded with an e.firma. The fetcher of this deployment downloads the other data sources with a CIEC. Send one with PATCH /v1/fiscal-entities/{id}.',
+    'Only CFDIs are downloaded with an e.firma. The fetcher of this deployment downloads the other data sources with a CIEC. Send a CIEC with PATCH /v1/fiscal-entities/{id}.',
 }
 
 function viewEfirma({ now, organization }: Ctx, { efirma_number, efirma_valid_from, efirma_valid_to }: ShownRow): FiscalEntity['efirma'] {

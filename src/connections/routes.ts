@@ -28,7 +28,7 @@ const TOO_MANY_CIECS = doc(
   'The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.',
 )
 const NO_ANSWER = doc(
-  'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.',
+  'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.',
 )
 const ABSENT = doc('The organization has no connection to this fiscal entity.')
 

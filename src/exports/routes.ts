@@ -27,7 +27,7 @@ export const exportRoutes = new Hono<App>()
       doc(
         'Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change ' +
           'meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. ' +
-          'docs/exports.md lists the columns. Exports that are made or kept count against the plan.',
+          'The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.',
       ),
     ),
     body(NewExport),

@@ -88,7 +88,7 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       ]
     case 'trial':
       return [
-        'The connection is paused because the trial has ended, so nothing is downloaded. GET /v1/billing shows where to buy a plan.',
+        'The connection is paused because the trial has ended, so nothing is downloaded. GET /v1/billing/plans has a link where you can buy a plan.',
         'La conexión está en pausa porque terminó el periodo de prueba y no se descarga nada. Contrate un plan para continuar.',
       ]
     case 'verifying':

@@ -17,7 +17,8 @@ function wayOut({ state, paused_by }: Standing): string {
   if (state === 'draft') return `is a draft, because no CIEC or e.firma was accepted yet. ${GIVE_LOGIN}`
   if (state === 'invalid_ciec') return `is invalid_ciec: it has no valid CIEC or e.firma any more. ${GIVE_LOGIN}`
   if (paused_by === 'payment') return 'is paused, because an invoice is unpaid. GET /v1/billing/invoices shows what to pay.'
-  if (paused_by === 'trial') return 'is paused, because the trial has ended. GET /v1/billing shows where to buy a plan.'
+  if (paused_by === 'trial')
+    return 'is paused, because the trial has ended. GET /v1/billing/plans lists the plans with a link where you can buy each.'
   return 'is paused. Resume it with PATCH /v1/billing/rfcs/{fiscal_entity_id} and {"active": true}.'
 }
 

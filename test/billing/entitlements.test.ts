@@ -1,9 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { checkLoginEntitlement } from '../../src/billing/entitlements.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
 import { at } from '../support/clock.ts'
 import { beforeCommit } from '../support/commits.ts'
+import { contextOf } from '../support/context.ts'
 import { sample } from '../support/fuzz.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { type Billed, billed } from './support/billing.ts'
@@ -207,16 +209,37 @@ describe('every combination of plan, invoice, connection, seats and operation', 
       expect([what, status]).toEqual([what, 402])
       return body.detail
     }
-    expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(/free trial covers 1 RFC.*Choose a plan/)
-    expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial has ended.*Choose a plan/)
+    expect(await said({ operation: 'give a ciec' }, PLANS.trial)).toMatch(
+      /free trial covers 1 RFC.*Choose a plan.*POST \/v1\/test-helpers\/organization with \{"plan":"api"\}/,
+    )
+    expect(await said({ operation: 'give a ciec' }, PLANS['trial over'])).toMatch(/trial has ended.*Choose a plan.*\{"plan":"api"\}/)
     expect(await said({ operation: 'give a ciec' }, PLANS['one seat'])).toMatch(
-      /Every seat of the organization is taken: 1 of 1 \(plan Starter\).*Pause or unlink/,
+      /Every seat of the organization is taken: 1 of 1 \(plan Starter\).*Pause or unlink.*POST \/v1\/test-helpers\/organization with \{"rfc_allowance":50\}/,
     )
     const paused = { state: 'paused from active' } as const
     expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial has ended.*checkout_url/)
     expect(await said({ ...paused, operation: 'unlink' }, PLANS.unlimited)).toMatch(/paused.*Resume it first/)
     await here.of.invoice('2027-03-01')
     expect(await said({ operation: 'give a ciec' }, PLANS.unlimited)).toMatch(/unpaid.*2027-03-04T06:00.*Pay the open invoices/)
+  })
+
+  it('a 402 of production leads to the plans that are sold, and to no helper of the sandbox', async () => {
+    const here = await table()
+    const ctx = contextOf(null, { organization: here.of.id, now: new Date(NOW) })
+    const live = { ...ctx, settings: { ...ctx.settings, environment: 'live' as const } }
+    const said = async (set: string): Promise<string> => {
+      await here.of.set(set)
+      await arrange(here, { state: 'draft', other: 'active' } as Case)
+      return checkLoginEntitlement(live, freshRfc()).then(
+        () => 'allowed',
+        ({ message }: Error) => message,
+      )
+    }
+    for (const set of [PLANS.trial, PLANS['trial over'], PLANS['one seat']]) {
+      const message = await said(set)
+      expect(message).toContain('GET /v1/billing/plans lists the plans with a link')
+      expect(message).not.toMatch(/sandbox|test-helpers/)
+    }
   })
 
   it('the order of refusals is 404, 422, 402, 409', async () => {

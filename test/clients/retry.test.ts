@@ -77,6 +77,13 @@ describe('the TypeScript client sends again', () => {
     expect((await sent('/v1/organization', { method: 'PATCH', body: '{}' }, [() => answer(500)])).requests).toHaveLength(1)
   })
 
+  it('no login to an account that the tax authority has locked, however short the wait', async () => {
+    const locked = () => answer(503, { code: 'authority.account_locked' }, { 'retry-after': '1' })
+    expect((await sent('/v1/fiscal-entities', post(), [locked, locked])).requests).toHaveLength(1)
+    const away = () => answer(503, { code: 'authority.sat_unavailable' }, { 'retry-after': '1' })
+    expect((await sent('/v1/fiscal-entities', post(), [away, away, locked, away])).requests).toHaveLength(3)
+  })
+
   it('nothing when it would wait too long, nor after what the caller has aborted', async () => {
     const { status, requests } = await sent('/v1/cfdi', { method: 'GET' }, [() => answer(429, {}, { 'retry-after': '61' })])
     expect([status, requests.length]).toEqual([429, 1])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errorCodes } from '../../scripts/reference/pages/codes.ts'
 import { readRecordings } from '../../scripts/reference/recordings.ts'
 
-const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'sandbox']
+const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
 const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')
 
 /** Codes as they stand in the source, whatever makes a failure of them. */

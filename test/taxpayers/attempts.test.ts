@@ -213,8 +213,8 @@ describe('an account that the authority has locked', () => {
   it('is unavailable and not refused: nothing is stored, counted or ended', async () => {
     const [acme, rfc] = [await organization(), freshRfc()]
     for (let n = 0; n < 4; n++) {
-      const { status, body } = await send(acme, rfc, 'locked1')
-      expect([status, body.code]).toEqual([503, 'authority.account_locked'])
+      const { status, body, headers } = await send(acme, rfc, 'locked1')
+      expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'authority.account_locked', '3600'])
     }
     expect(await refusals(acme)).toEqual([])
     const one = await subscriber(freshRfc(), ISSUED)

@@ -18,7 +18,7 @@ def main(base_url: str, email: str) -> None:
     credential = nobody.sign_up(body={"organization_name": "Cliente SA", "name": "Ada Pérez", "email": email})["credential"]
     with FiscalData(base_url, credential["api_key"], credential["api_secret"]) as api:
         fiscal_entity_id = api.connect_fiscal_entity(body={"rfc": "EKU9003173C9", "ciec": "secreta1"})["fiscal_entity_id"]
-        while api.get_sync(fiscal_entity_id=fiscal_entity_id)["status"] == "running":
+        while api.get_sync(fiscal_entity_id=fiscal_entity_id)["state"] in ("running", "waiting"):
             time.sleep(0.5)
 
         mirrored: dict[str, types.Cfdi] = {}

@@ -79,6 +79,22 @@ try:
 except httpx.ReadTimeout:
     assert len(sent) == 1
 
+# A locked account is not asked again: each attempt would be another login.
+api, sent = client(answer(503, {"code": "authority.account_locked"}, {"Retry-After": "1"}))
+assert refused(lambda: api.connect_fiscal_entity(body={"rfc": "EKU9003173C9", "ciec": "locked1"})).code == "authority.account_locked"
+assert len(sent) == 1 and waits == []
+
+# A file is answered with its bytes, and a list is sent with those of its file.
+BYTES = "\ufeffuuid,total\r\n".encode()
+for media in ("text/csv; charset=utf-8", "application/json", "application/zip", "application/x-ndjson"):
+    api, sent = client(lambda: httpx.Response(200, content=BYTES, headers={"Content-Type": media}))
+    assert api.read_export(export_id="exp_1").content == BYTES
+    api, sent = client(lambda: httpx.Response(200, content=BYTES, headers={"Content-Type": media}))
+    assert api.read_document(fiscal_entity_id="fe_1", document_id="doc_1").content == BYTES
+api, sent = client(answer(200))
+api.replace_custom_blacklist(slug="own", body=b"rfc\n", content_type="text/csv")
+assert sent[0].content == b"rfc\n" and sent[0].headers["content-type"] == "text/csv"
+
 # Nothing waits too long.
 api, sent = client(answer(429, headers={"Retry-After": "61"}))
 assert refused(api.get_organization).status == 429 and waits == []

@@ -8,7 +8,7 @@ export class FiscalDataError extends Error {
   readonly code: string | null
   /** For a question to the operator of the service. */
   readonly requestId: string | null
-  /** On 422: every fault of the query or the body. */
+  /** On 422: what is wrong with the query or the body. */
   readonly errors: readonly { path: string; message: string }[]
   /** The whole body of the answer. */
   readonly problem: unknown

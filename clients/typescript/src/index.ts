@@ -1,5 +1,6 @@
 import { createClient, createConfig } from './api/client/index.js'
 import { Operations } from './api/sdk.gen.js'
+import { isBytes } from './bytes.js'
 import { FiscalDataError } from './errors.js'
 import { type MirroredChanges, mirror } from './mirror.js'
 import { type RetryOptions, retrying } from './retry.js'
@@ -19,8 +20,8 @@ export interface FiscalDataOptions extends RetryOptions {
 }
 
 /**
- * The service, with a method for each operation of its reference. A method answers the body of a success and throws a FiscalDataError
- * otherwise. Requests are repeated as `retrying` says.
+ * The service, with a method for each operation of its reference. A method answers the body of a success, which is a Blob where it is no
+ * JSON, and throws a FiscalDataError otherwise. Requests are repeated as `retrying` says.
  */
 export class FiscalData extends Operations {
   constructor({ baseUrl, apiKey, apiSecret, ...retry }: FiscalDataOptions) {
@@ -33,6 +34,10 @@ export class FiscalData extends Operations {
         responseStyle: 'data',
       }),
     )
+    client.interceptors.response.use((response, _, options) => {
+      if (options.parseAs === 'auto' && response.ok && isBytes(options.url, response.headers.get('Content-Type'))) options.parseAs = 'blob'
+      return response
+    })
     client.interceptors.error.use((error, response) => (response ? new FiscalDataError(response.status, error) : error))
     super({ client })
   }

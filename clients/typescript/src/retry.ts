@@ -11,11 +11,14 @@ const SAFE = ['GET', 'HEAD', 'PUT', 'DELETE']
 /** Refused before anything was done, so that any request may be sent again. */
 const NOT_DONE = [429, 503]
 const FAILED = [500, 502, 504]
+/** A 503 that no second attempt changes: each one would be another login to an account that the tax authority has locked. */
+const LOCKED = 'authority.account_locked'
+const IN_FLIGHT = 'idempotency.in_flight'
 /** Nobody is known yet to whom an Idempotency-Key could belong: who signed up twice has two organizations. */
 const WITHOUT_KEY = '/v1/auth/'
 
 /**
- * A `fetch` that sends a request again after 429 and 503, and, where repeating it does no harm, after other failures of the service or of
+ * A `fetch` that sends a request again after 429 and 503 (but not when the tax authority has locked an account), and, where repeating it does no harm, after other failures of the service or of
  * the network. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation,
  * which are not sent again after such a failure.
  */
@@ -33,9 +36,10 @@ export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = glo
       })
       const isWorth =
         answer === null ||
-        NOT_DONE.includes(answer.status) ||
+        (NOT_DONE.includes(answer.status) && (await codeOf(answer, 503)) !== LOCKED) ||
         (isRepeatable && FAILED.includes(answer.status)) ||
-        (isKeyed && (await isInFlight(answer)))
+        // The service is still carrying out a request with the same key, whose answer was lost.
+        (isKeyed && (await codeOf(answer, 409)) === IN_FLIGHT)
       if (answer && (isLast || !isWorth)) return answer
       const wait = waitOf(answer, attempt)
       if (answer && wait > longestWait) return answer
@@ -45,14 +49,14 @@ export function retrying({ attempts = 4, longestWait = 60_000, fetch: send = glo
   }
 }
 
-/** Whether the service is still carrying out a request with the same key, whose answer was lost. */
-async function isInFlight(answer: Response): Promise<boolean> {
-  if (answer.status !== 409) return false
+/** The code of an answer with this status; undefined of any other answer. */
+async function codeOf(answer: Response, status: number): Promise<unknown> {
+  if (answer.status !== status) return undefined
   const told = (await answer
     .clone()
     .json()
     .catch(() => null)) as { code?: unknown } | null
-  return told?.code === 'idempotency.in_flight'
+  return told?.code
 }
 
 /** The service's own Retry-After; otherwise longer and longer, and never at the same instant as other clients. */

@@ -8,7 +8,8 @@ const api = new FiscalData({ baseUrl, apiKey: credential.api_key, apiSecret: cre
 
 const entity = await api.connectFiscalEntity({ body: { rfc: 'EKU9003173C9', ciec: 'secreta1' } })
 const fiscal_entity_id = entity.fiscal_entity_id
-while ((await api.getSync({ path: { fiscal_entity_id } })).status === 'running') await new Promise((done) => setTimeout(done, 500))
+while (['running', 'waiting'].includes((await api.getSync({ path: { fiscal_entity_id } })).state))
+  await new Promise((done) => setTimeout(done, 500))
 
 const mirrored = new Map<string, Cfdi>()
 let cursor: string | undefined

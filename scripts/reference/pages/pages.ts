@@ -5,18 +5,28 @@ import { limitsOf, QUOTAS } from '../../../src/plans/quotas.ts'
 import { ROOT } from '../../wrangler.ts'
 import { type Document, operationsOf } from '../json.ts'
 import type { Recordings } from '../recordings.ts'
+import { deliveryExample } from './delivery.ts'
 import { errorsPage } from './errors.ts'
 
 /** The guides, in the order in which they are read: their addresses under /docs, and their names in the menu. */
-const GUIDES: readonly (readonly [name: string, title: string])[] = [
+export const GUIDES: readonly (readonly [name: string, title: string])[] = [
   ['first-hour', 'Your first hour'],
   ['mirroring', 'Mirroring'],
   ['webhooks', 'Webhooks'],
   ['windows', 'Windows'],
   ['errors', 'Errors'],
   ['limits', 'Limits'],
+  ['exports', 'Exports'],
+  ['codes', 'Codes'],
   ['sandbox', 'Sandbox'],
 ]
+
+/** Guides that are also read in the repository. What only concerns those who work on it stands below a comment. */
+const SHARED = ['exports', 'codes']
+const BELOW = /^<!-- for the repository -->.*/ms
+
+const writtenOf = (name: string): string =>
+  readFileSync(join(ROOT, SHARED.includes(name) ? `docs/${name}.md` : `docs/guides/${name}.md`), 'utf8').replace(BELOW, '')
 
 const PLANS = ['diagnostic', 'starter', 'api', 'enterprise_bronze'] as const
 const PLAN_NAMES = { diagnostic: 'trial', starter: 'starter', api: 'api', enterprise_bronze: 'enterprise' }
@@ -97,10 +107,14 @@ ${html}</main>
 }
 
 /** The guides as pages: their paths in the repository, and their texts. */
-export function guidePages(document: Document, recordings: Recordings): [file: string, text: string][] {
+export async function guidePages(document: Document, recordings: Recordings): Promise<[file: string, text: string][]> {
+  const delivery = await deliveryExample()
   return GUIDES.map(([name, title]) => {
-    const written = name === 'errors' ? errorsPage(recordings) : readFileSync(join(ROOT, `docs/guides/${name}.md`), 'utf8')
-    const markdown = written.replace('<!-- plans -->', plansTable).replace('<!-- helpers -->', () => helpersTable(document))
+    const written = name === 'errors' ? errorsPage(recordings) : writtenOf(name)
+    const markdown = written
+      .replace('<!-- plans -->', plansTable)
+      .replace('<!-- helpers -->', () => helpersTable(document))
+      .replace('<!-- delivery -->', () => delivery)
     return [join(ROOT, `assets/docs/${name}.html`), pageOf(name, title, markdown)]
   })
 }

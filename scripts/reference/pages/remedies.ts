@@ -1,3 +1,7 @@
+const PLANS =
+  '`GET /v1/billing/plans` has a link where you can buy each; in the sandbox `POST /v1/test-helpers/organization` with `{"plan": "api"}` gives it ' +
+  'without a payment.'
+
 /** What to do about a code; for others, what to do about their status. */
 export const REMEDIES: Record<string, string> = {
   'credential.invalid':
@@ -14,7 +18,8 @@ export const REMEDIES: Record<string, string> = {
   'idempotency.in_flight': 'The first request is still being carried out. Send the same one again in some seconds.',
   'idempotency.done': '`resource_id` names what the first request made: read it.',
   'idempotency.other_credential': 'Send the request with the credential that sent it first, or with a new key.',
-  'request.invalid': '`errors` names every fault with its member or parameter. Mend all of them and send the request again.',
+  'request.invalid':
+    '`errors` names what is wrong in form, each with its member or parameter. Mend all of it and send the request again. What only the data can tell is looked at afterwards, and refused one by one.',
   'request.malformed_json': 'The body is not JSON: look for a comma too many, or for text that is encoded twice.',
   'request.malformed_id': 'Identifiers look like `fe_01kabcdefghjkmnpqrstvwxyz0`. Check that the value is of the right kind and not cut.',
   'request.unknown_path': 'Check the path and the prefix /v1. The reference lists all paths.',
@@ -23,14 +28,19 @@ export const REMEDIES: Record<string, string> = {
   'request.content_type': 'Send `Content-Type: application/json`, or one of the types that the operation names.',
   'request.too_large': 'Send less in one request: divide the import, or the list.',
   'authority.sat_unavailable': 'Send the request again after Retry-After. Nothing was changed.',
-  'authority.account_locked': 'The taxpayer unlocks the account at the authority, or you wait; then send the login again.',
-  'billing.overdue': 'Pay the open invoice: `checkout_url`, or `GET /v1/billing/invoices`.',
-  'billing.seats': 'Buy a seat at `checkout_url`, or release one of another RFC.',
-  'billing.trial_ended': 'Choose a plan at `checkout_url`.',
-  'billing.trial_rfcs': 'The trial covers one RFC. Choose a plan at `checkout_url`.',
-  'cfdi.xml_not_available': 'Only metadata is held. `GET …/coverage/lacking` says why, and whether the XML is still to come.',
+  'authority.account_locked':
+    'Do not send it again at once: each attempt is another login. Have the taxpayer unlock the account at the authority, or wait for Retry-After, an hour.',
+  'billing.overdue':
+    'Pay the open invoices that `GET /v1/billing/invoices` lists. In the sandbox `POST /v1/test-helpers/invoices/{invoice_id}/pay` pays one.',
+  'billing.seats':
+    'Buy a seat at `checkout_url`, or pause or unlink another RFC. In the sandbox `POST /v1/test-helpers/organization` with `{"rfc_allowance": 50}` adds seats.',
+  'billing.trial_ended': `Choose a plan. ${PLANS}`,
+  'billing.trial_rfcs': `The trial covers one RFC. Choose a plan. ${PLANS}`,
+  'cfdi.xml_not_available':
+    'Only metadata is held. `GET /v1/fiscal-entities/{fiscal_entity_id}/coverage/{source}/{month}` says why, and whether the XML is still to come.',
   would_notify: 'Reading it counts as being notified. Send `acknowledge_notification=true` if that is what you want.',
-  'rfc.check_digit': 'A character of the RFC is wrong: copy it from the tax status certificate.',
+  'rfc.check_digit':
+    'This is a warning: the RFC was accepted, because some real RFCs have another check digit. Compare it with the tax status certificate.',
   'service.unusable_settings': 'The operator of the service has to mend its settings. Send the request again later.',
   'delivery.pending': 'The delivery is still being tried. Wait for it to end.',
 }
@@ -49,7 +59,7 @@ export function remedyOf(code: string, status: number): string {
 
 const BY_STATUS: Record<number, string> = {
   400: 'Mend the request: it cannot be understood. Sending it again unchanged does not help.',
-  402: 'Pay, or choose a plan, at `checkout_url`.',
+  402: `Pay what \`GET /v1/billing/invoices\` lists, or choose a plan. ${PLANS}`,
   403: 'Another credential may do this: the message says which.',
   404: 'Check the identifier, and that it is of your organization.',
   409: 'The state does not permit it. The message says what to do first.',

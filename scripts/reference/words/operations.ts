@@ -23,7 +23,9 @@ export const OPERATIONS: Record<string, string> = {
   listMembers: 'Members who were removed are not listed.',
   listCredentials: 'Secrets are never shown again.',
   getOrganizationStats: 'Two numbers for a start page.',
-  getBilling: 'The state follows from the plan, the paid seats and the dates; it decides whether downloads go on.',
+  getBilling:
+    'The state follows from the plan, the paid seats and the dates; it decides whether downloads go on. `GET /v1/billing/plans` has the links where a ' +
+    'plan or a seat can be bought, `GET /v1/billing/invoices` what is to be paid.',
   getBillingPlan: 'A limit of null means that there is none.',
   listBillingRfcs: 'Each RFC that is connected, and whether it uses a seat.',
   listExports: 'Exports that are being made, and those whose content is kept or was not made.',

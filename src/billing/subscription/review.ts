@@ -49,7 +49,7 @@ const WHY = {
     'hay una factura sin pagar después de su plazo de gracia',
     'GET /v1/billing/invoices shows what to pay.',
   ],
-  trial: ['the trial has ended', 'terminó el periodo de prueba', 'GET /v1/billing shows where to buy a plan.'],
+  trial: ['the trial has ended', 'terminó el periodo de prueba', 'GET /v1/billing/plans has a link where you can buy a plan.'],
 } as const
 
 /** Raises an alert for each organization that is suspended. */

@@ -18,7 +18,7 @@ export const ChangesQuery = z
       .meta({
         description: doc(
           'The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the ' +
-            'changes begin with everything that you may read.',
+            'changes begin with everything that you may read. Keep room for 2,000 characters: it usually has about 900, and never more than 2,000.',
         ),
       }),
     from: z

@@ -75,7 +75,9 @@ const DeductionRow = z
     status: z.enum(['eligible', 'capped', 'not_deductible', 'review']),
     reasons: z
       .array(z.enum([...REASONS, ...CAP_REASONS]))
-      .meta({ description: doc('Why it is not deductible, is under review, or was capped: docs/codes.md explains each.') }),
+      .meta({
+        description: doc('Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.'),
+      }),
   })
   .meta({ id: 'DeductionRow' })
 export type DeductionRow = z.infer<typeof DeductionRow>

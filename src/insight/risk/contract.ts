@@ -46,7 +46,9 @@ const Flag = z.strictObject({
   severity: level.meta({ description: doc('The level of the flag’s weight alone.') }),
   message: z.string(),
   rule_ref: z.string(),
-  evidence: z.record(z.string(), z.unknown()).meta({ description: doc('What the flag rests on, by its code (docs/codes.md).') }),
+  evidence: z
+    .record(z.string(), z.unknown())
+    .meta({ description: doc('What the flag rests on, by its code: the guide [Codes](/docs/codes) explains each.') }),
 })
 export type Flag = z.infer<typeof Flag>
 

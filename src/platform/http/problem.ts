@@ -18,7 +18,12 @@ export const Problem = z
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
-      .meta({ description: doc('On 422: every fault of the body or query.') }),
+      .meta({
+        description: doc(
+          'On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of ' +
+            'nothing, is looked for afterwards and may be alone.',
+        ),
+      }),
     checkout_url: z
       .string()
       .optional()
@@ -60,10 +65,12 @@ export const STATUS = {
 
 const RETRY_AFTER_SECONDS = '30'
 
+/** The authority does not say until when an account is locked. Each attempt is another login, which may keep it locked. */
+const LOCKED_SECONDS = '3600'
 const LOCKED = [
   'account_locked',
-  'The tax authority has locked the account of this RFC, so it does not say whether the login is right. Try again when the account is ' +
-    'unlocked.',
+  'The tax authority has locked the account of this RFC, so it does not say whether the login is right, nor until when. Have the taxpayer ' +
+    'unlock the account, or send the login again after an hour at the earliest: each attempt is another login.',
 ] as const
 
 /** `hint` says what may be wrong with the path. */
@@ -119,7 +126,7 @@ export function problem(error: Error, c: Context<App>): Response {
   const failure = asFailure(error)
   if (failure) return refusal(failure, c)
   if (error instanceof Unavailable) {
-    c.header('Retry-After', RETRY_AFTER_SECONDS)
+    c.header('Retry-After', error.isLocked ? LOCKED_SECONDS : RETRY_AFTER_SECONDS)
     return c.json({ ...saidOfUnavailable(error), request_id }, 503)
   }
   if (error instanceof UnusableSettings) {

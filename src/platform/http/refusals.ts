@@ -21,7 +21,7 @@ export function impliedRefusals(route: Route): Map<number, string> {
   if (has('json') || !isPublic)
     refusals.set(
       422,
-      'The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.',
+      'The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.',
     )
   for (const [status, further] of furtherRefusals(route)) refusals.set(status, [refusals.get(status), further].filter(Boolean).join(' '))
   return refusals

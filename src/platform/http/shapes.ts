@@ -37,7 +37,7 @@ export const Paging = {
   cursor: z
     .string()
     .optional()
-    .meta({ description: doc('The next_cursor of the previous page. It is valid only with the same filters.') }),
+    .meta({ description: doc('The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.') }),
 }
 
 /** The envelope of every list. */

@@ -314,9 +314,9 @@ class Operations(Transport):
         """Get a tax document."""
         return cast(types.Document, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}', {}).json())
 
-    def read_document(self, *, fiscal_entity_id: str, document_id: str) -> types.ReadDocumentAnswer:
+    def read_document(self, *, fiscal_entity_id: str, document_id: str) -> Content:
         """Download a document."""
-        return cast(types.ReadDocumentAnswer, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}/content', {}).json())
+        return self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/documents/{_quoted(document_id)}/content', {})
 
     def list_obligations(self, *, fiscal_entity_id: str) -> types.Obligations:
         """List the tax obligations of an RFC by period."""
@@ -454,9 +454,9 @@ class Operations(Transport):
         """Create a blacklist of your own."""
         return cast(types.CustomBlacklist, self._request('POST', '/v1/blacklists/custom', {}, json=body, idempotency_key=idempotency_key).json())
 
-    def replace_custom_blacklist(self, *, slug: str, body: types.ReplaceCustomBlacklistBody) -> types.CustomBlacklist:
+    def replace_custom_blacklist(self, *, slug: str, body: bytes, content_type: str = 'application/json') -> types.CustomBlacklist:
         """Replace the content of a blacklist of your own."""
-        return cast(types.CustomBlacklist, self._request('PUT', f'/v1/blacklists/custom/{_quoted(slug)}', {}, json=body).json())
+        return cast(types.CustomBlacklist, self._request('PUT', f'/v1/blacklists/custom/{_quoted(slug)}', {}, content=body, content_type=content_type).json())
 
     def delete_custom_blacklist(self, *, slug: str) -> Content:
         """Delete a blacklist of your own."""
@@ -546,9 +546,9 @@ class Operations(Transport):
         """List the invoices, newest first."""
         return cast(types.InvoicePage, self._request('GET', '/v1/billing/invoices', {'limit': limit, 'cursor': cursor}).json())
 
-    def receive_stripe_event(self, *, body: types.ReceiveStripeEventBody, idempotency_key: str | None = None) -> types.ReceiveStripeEventAnswer:
+    def receive_stripe_event(self, *, body: bytes, content_type: str = 'application/json', idempotency_key: str | None = None) -> types.ReceiveStripeEventAnswer:
         """Receive a Stripe event."""
-        return cast(types.ReceiveStripeEventAnswer, self._request('POST', '/v1/billing/stripe/webhook', {}, json=body, idempotency_key=idempotency_key).json())
+        return cast(types.ReceiveStripeEventAnswer, self._request('POST', '/v1/billing/stripe/webhook', {}, content=body, content_type=content_type, idempotency_key=idempotency_key).json())
 
     def list_billing_rfcs(self, *, limit: int | None = None, cursor: str | None = None) -> types.BillingRfcPage:
         """List the RFCs with their seats."""

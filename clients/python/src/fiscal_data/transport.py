@@ -18,6 +18,8 @@ _SAFE = ("GET", "HEAD", "PUT", "DELETE")
 # Refused before anything was done, so that any request may be sent again.
 _NOT_DONE = (429, 503)
 _FAILED = (500, 502, 504)
+# A 503 that no second attempt changes: each one would be another login to an account that the tax authority has locked.
+_LOCKED = "authority.account_locked"
 # Nobody is known yet to whom an Idempotency-Key could belong: who signed up twice has two organizations.
 _WITHOUT_KEY = "/v1/auth/"
 
@@ -35,7 +37,7 @@ class FiscalDataError(Exception):
         """Such as `extractor.not_found`; None where something before the service answered."""
         self.request_id: str | None = told.get("request_id")
         self.errors: list[dict[str, str]] = told.get("errors") or []
-        """On 422: every fault of the query or the body."""
+        """On 422: what is wrong with the query or the body."""
         self.problem = problem
 
 
@@ -46,7 +48,7 @@ def quoted(value: str) -> str:
 class Transport:
     """Repeats a request after 429 and 503 and, where repeating does no harm, after other failures of the service or of the network.
 
-    Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation, which are not
+    A 503 that says that the tax authority has locked an account is not repeated. Every POST gets an Idempotency-Key, so that the service carries it out once; but for sign-up and acceptance of an invitation, which are not
     sent again after such a failure. `longest_wait` is the longest wait in seconds for which a Retry-After is followed; a longer one ends the
     attempts.
     """
@@ -100,9 +102,10 @@ class Transport:
                 return answer
             is_worth = (
                 answer is None
-                or answer.status_code in _NOT_DONE
+                or (answer.status_code in _NOT_DONE and _code_of(answer, 503) != _LOCKED)
                 or (is_repeatable and answer.status_code in _FAILED)
-                or (is_keyed and _is_in_flight(answer))
+                # The service is still carrying out a request with the same key, whose answer was lost.
+                or (is_keyed and _code_of(answer, 409) == "idempotency.in_flight")
             )
             wait = _wait_of(answer, attempt)
             if answer is not None and (is_last or not is_worth or wait > self._longest_wait):
@@ -126,10 +129,10 @@ def _problem_of(answer: httpx.Response) -> Any:
         return answer.text
 
 
-def _is_in_flight(answer: httpx.Response) -> bool:
-    """Whether the service is still carrying out a request with the same key, whose answer was lost."""
-    told = _problem_of(answer) if answer.status_code == 409 else None
-    return isinstance(told, dict) and told.get("code") == "idempotency.in_flight"
+def _code_of(answer: httpx.Response, status: int) -> Any:
+    """The code of an answer with this status; None of any other answer."""
+    told = _problem_of(answer) if answer.status_code == status else None
+    return told.get("code") if isinstance(told, dict) else None
 
 
 def _wait_of(answer: httpx.Response | None, attempt: int) -> float:

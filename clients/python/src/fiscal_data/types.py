@@ -1742,15 +1742,6 @@ ListDocumentsVersion: TypeAlias = Literal['all', 'latest']
 SearchCfdiSort: TypeAlias = Literal['-issued_at', 'issued_at', '-total', 'total']
 
 
-ReadDocumentAnswer: TypeAlias = bytes
-
-
-ReplaceCustomBlacklistBody: TypeAlias = bytes
-
-
-ReceiveStripeEventBody: TypeAlias = bytes
-
-
 class Health(TypedDict):
     status: Literal['ok']
     environment: Environment

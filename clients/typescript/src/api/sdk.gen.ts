@@ -291,7 +291,7 @@ export class Operations extends HeyApiClient {
     /**
      * Begin an export
      *
-     * Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. docs/exports.md lists the columns. Exports that are made or kept count against the plan.
+     * Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.
      */
     public createExport<ThrowOnError extends boolean = true>(options: Options<CreateExportData, ThrowOnError>): RequestResult<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).post<CreateExportResponses, CreateExportErrors, ThrowOnError, 'data'>({
@@ -2110,7 +2110,7 @@ export class Operations extends HeyApiClient {
     /**
      * Get the subscription status and the amount due
      *
-     * The state follows from the plan, the paid seats and the dates; it decides whether downloads go on.
+     * The state follows from the plan, the paid seats and the dates; it decides whether downloads go on. `GET /v1/billing/plans` has the links where a plan or a seat can be bought, `GET /v1/billing/invoices` what is to be paid.
      */
     public getBilling<ThrowOnError extends boolean = true>(options?: Options<GetBillingData, ThrowOnError>): RequestResult<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<GetBillingResponses, GetBillingErrors, ThrowOnError, 'data'>({

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { isBytes } from '../../clients/typescript/src/bytes.ts'
+
+/** Its types are those of the generated part, which has a compiler's configuration of its own. */
+const CLIENT = new URL('../../clients/typescript/src/index.ts', import.meta.url).href
+type Client = Record<string, (options: object) => Promise<unknown>>
+
+type Content = Record<string, { schema: { format?: string } }>
+interface Operation {
+  operationId?: string
+  responses: Record<string, { content?: Content }>
+}
+const { paths } = JSON.parse(readFileSync('assets/openapi.test.json', 'utf8')) as { paths: Record<string, Record<string, Operation>> }
+/** Every media type of every success, with whether the document says that it has bytes. */
+const successes = Object.entries(paths).flatMap(([path, item]) =>
+  Object.values(item).flatMap(({ operationId, responses }) =>
+    Object.entries(responses ?? {})
+      .filter(([status]) => status.startsWith('2'))
+      .flatMap(([, { content = {} }]) =>
+        Object.entries(content).map(([type, { schema }]) => ({ path, operationId, type, has: schema.format === 'binary' })),
+      ),
+  ),
+)
+
+/** A client of a service that answers every request so. */
+async function clientOf(body: BodyInit, contentType: string): Promise<Client> {
+  const { FiscalData } = (await import(CLIENT)) as { FiscalData: new (options: object) => Client }
+  const fetch = async () => new Response(body, { headers: { 'Content-Type': contentType } })
+  return new FiscalData({ baseUrl: 'https://api.example.com', apiKey: 'key', apiSecret: 'secret', fetch })
+}
+
+describe('the TypeScript client', () => {
+  it('takes as bytes what the document says to be bytes, and nothing else', () => {
+    expect(successes.filter(({ has }) => has).length).toBeGreaterThan(20)
+    expect(successes.filter(({ path, type, has }) => isBytes(path, `${type}; charset=utf-8`) !== has)).toEqual([])
+  })
+
+  it.each([
+    ['text/csv; charset=utf-8', 'readExport', { export_id: 'exp_1' }],
+    ['application/x-ndjson', 'readExport', { export_id: 'exp_1' }],
+    ['application/json', 'readDocument', { fiscal_entity_id: 'fe_1', document_id: 'doc_1' }],
+    ['application/xml', 'getCfdiXml', { uuid: 'u' }],
+    ['text/csv; charset=utf-8', 'searchCfdi', {}],
+  ])('answers a %s of %s as it is, with the mark of its encoding', async (type, operation, path) => {
+    const bytes = new TextEncoder().encode('\ufeff{"uuid": "ñ"}\r\n')
+    const found = await (await clientOf(bytes, type))[operation]!({ path })
+    expect(found).toBeInstanceOf(Blob)
+    expect(new Uint8Array(await (found as Blob).arrayBuffer())).toEqual(bytes)
+  })
+
+  it('answers JSON as what it says', async () => {
+    expect(await (await clientOf('{"data":[]}', 'application/json'))['searchCfdi']!({})).toEqual({ data: [] })
+  })
+})
