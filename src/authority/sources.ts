@@ -1,6 +1,6 @@
 import { type Fault, invalid } from '../failures.ts'
 import type { Ctx, System } from '../platform/context.ts'
-import { meant } from '../platform/http/validation/nearest.ts'
+import { meant } from '../platform/names/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
 import type { DataSource } from './contract.ts'
 import { loginsOf } from './logins.ts'

@@ -45,13 +45,13 @@ describe('in the console, in Spanish', () => {
   })
 
   it('every reason why a delivery has no answer is told', () => {
-    const post = readFileSync('src/webhooks/deliveries/post.ts', 'utf8')
+    const post = ['post', 'answer-status'].map((name) => readFileSync(`src/webhooks/deliveries/${name}.ts`, 'utf8')).join('')
     const delivery = readFileSync('src/webhooks/deliveries/delivery.ts', 'utf8')
     const said = [
       ...[...post.matchAll(/'([A-Z][^']+\.)'/g)].map(([, text]) => text!),
       ...[...delivery.matchAll(/isUnlinked \? '([^']+)'/g)].map(([, text]) => `Not sent: ${text}`),
     ]
-    expect(said).toHaveLength(3)
+    expect(said).toHaveLength(5)
     expect(said.filter((text) => !ERRORS[text])).toEqual([])
     expect(webhook.es.error(`Not sent: ${targetFault('http://127.0.0.1', [])}`)).toMatch(/^No se envió/)
   })

@@ -73,11 +73,9 @@ const DeductionRow = z
     deductible_amount: money,
     annual_rate: rate,
     status: z.enum(['eligible', 'capped', 'not_deductible', 'review']),
-    reasons: z
-      .array(z.enum([...REASONS, ...CAP_REASONS]))
-      .meta({
-        description: doc('Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.'),
-      }),
+    reasons: z.array(z.enum([...REASONS, ...CAP_REASONS])).meta({
+      description: doc('Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.'),
+    }),
   })
   .meta({ id: 'DeductionRow' })
 export type DeductionRow = z.infer<typeof DeductionRow>

@@ -3,8 +3,8 @@ import { HonoBase, type HonoOptions } from 'hono/hono-base'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Env, Schema } from 'hono/types'
 import type { App } from '../context.ts'
+import { nearest } from '../names/nearest.ts'
 import { problem, unknownPath, wrongMethod } from './problem.ts'
-import { nearest } from './validation/nearest.ts'
 
 /** Hono with one router alone, which `pathsOf` needs anyway. */
 export class Hono<E extends Env, S extends Schema = Record<never, never>, BasePath extends string = '/'> extends HonoBase<E, S, BasePath> {

@@ -108,7 +108,7 @@ describe('an answer', () => {
     courier.answer = () => Promise.reject(new Error(`No answer: nothing accepts connections at 10.1.2.3:9000. ${error}`))
     await pending(to)
     await courier.deliver(to.webhook)
-    expect((await logOf(to))[0].attempts).toMatchObject([{ status_code: null, error, response_body: null }])
+    expect((await logOf(to))[0]).toMatchObject({ attempts: [{ status_code: null, error, response_body: null }] })
   })
 
   /** A body in pieces, and what is done with it. */

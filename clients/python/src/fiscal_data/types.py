@@ -1320,6 +1320,7 @@ class BatchResultRefusal(TypedDict):
     errors: NotRequired[list[BatchResultRefusalError]]
     checkout_url: NotRequired[str]
     resource_id: NotRequired[str]
+    fiscal_entity_id: NotRequired[str]
     open_deadline: NotRequired[str]
 
 
@@ -1754,6 +1755,7 @@ class Problem(TypedDict):
     errors: NotRequired[list[ProblemError]]
     checkout_url: NotRequired[str]
     resource_id: NotRequired[str]
+    fiscal_entity_id: NotRequired[str]
     open_deadline: NotRequired[str]
     request_id: str
 

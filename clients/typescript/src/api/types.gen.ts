@@ -42,7 +42,7 @@ export type Problem = {
      */
     code: string;
     /**
-     * On 422: every fault of the body or query.
+     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<ProblemError>;
     /**
@@ -53,6 +53,10 @@ export type Problem = {
      * The resource that an earlier request with the same Idempotency-Key made or changed.
      */
     resource_id?: string;
+    /**
+     * With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.
+     */
+    fiscal_entity_id?: string;
     /**
      * With the code `would_notify`: the `open_deadline` of the notification.
      */
@@ -795,7 +799,7 @@ export type DeductionRow = {
      */
     status: DeductionRowStatus;
     /**
-     * Why it is not deductible, is under review, or was capped: docs/codes.md explains each.
+     * Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.
      */
     reasons: Array<DeductionRowReason>;
 };
@@ -8586,7 +8590,7 @@ export type RiskRowFlag = {
      */
     rule_ref: string;
     /**
-     * What the flag rests on, by its code (docs/codes.md).
+     * What the flag rests on, by its code: the guide [Codes](/docs/codes) explains each.
      */
     evidence: {
         [key: string]: unknown;
@@ -9604,7 +9608,7 @@ export type BatchResultRefusal = {
      */
     code: string;
     /**
-     * On 422: every fault of the body or query.
+     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<BatchResultRefusalError>;
     /**
@@ -9615,6 +9619,10 @@ export type BatchResultRefusal = {
      * The resource that an earlier request with the same Idempotency-Key made or changed.
      */
     resource_id?: string;
+    /**
+     * With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.
+     */
+    fiscal_entity_id?: string;
     /**
      * With the code `would_notify`: the `open_deadline` of the notification.
      */
@@ -11250,7 +11258,7 @@ export type SignUpErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11299,7 +11307,7 @@ export type AcceptInvitationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11332,7 +11340,7 @@ export type ListDataSourcesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11361,7 +11369,7 @@ export type ListFiscalEntitiesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -11390,7 +11398,7 @@ export type ListFiscalEntitiesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11453,7 +11461,7 @@ export type ConnectFiscalEntityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11461,7 +11469,7 @@ export type ConnectFiscalEntityErrors = {
      */
     429: Problem;
     /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.
      */
     503: Problem;
 };
@@ -11516,7 +11524,7 @@ export type ConnectFiscalEntitiesErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11574,7 +11582,7 @@ export type UnlinkFiscalEntityErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11620,7 +11628,7 @@ export type GetFiscalEntityErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11686,7 +11694,7 @@ export type UpdateFiscalEntityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11694,7 +11702,7 @@ export type UpdateFiscalEntityErrors = {
      */
     429: Problem;
     /**
-     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`). Nothing was stored.
+     * With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.
      */
     503: Problem;
 };
@@ -11719,7 +11727,7 @@ export type ListExportsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -11736,7 +11744,7 @@ export type ListExportsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11795,7 +11803,7 @@ export type CreateExportErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -11841,7 +11849,7 @@ export type DeleteExportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11887,7 +11895,7 @@ export type GetExportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11937,7 +11945,7 @@ export type ReadExportErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -11970,7 +11978,7 @@ export type ListStorageConnectorsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -11987,7 +11995,7 @@ export type ListStorageConnectorsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12050,7 +12058,7 @@ export type CreateStorageConnectorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12100,7 +12108,7 @@ export type DeleteStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12146,7 +12154,7 @@ export type GetStorageConnectorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12212,7 +12220,7 @@ export type UpdateStorageConnectorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12246,7 +12254,7 @@ export type ListRefusedDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -12267,7 +12275,7 @@ export type ListRefusedDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12327,7 +12335,7 @@ export type TestStorageConnectorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12391,7 +12399,7 @@ export type BackfillStorageConnectorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12424,7 +12432,7 @@ export type ListExtractorsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12483,7 +12491,7 @@ export type CreateExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12533,7 +12541,7 @@ export type DeleteExtractorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12583,7 +12591,7 @@ export type GetExtractorErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12645,7 +12653,7 @@ export type UpdateExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12698,7 +12706,7 @@ export type PreviewExtractorErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12758,7 +12766,7 @@ export type RunExtractorErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12792,7 +12800,7 @@ export type ListRunsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -12813,7 +12821,7 @@ export type ListRunsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12873,7 +12881,7 @@ export type CancelRunErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -12919,7 +12927,7 @@ export type GetRunErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -12953,7 +12961,7 @@ export type ListRunJobsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -12978,7 +12986,7 @@ export type ListRunJobsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13046,7 +13054,7 @@ export type CreateExtractionErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -13080,7 +13088,7 @@ export type ListEntityRunsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13101,7 +13109,7 @@ export type ListEntityRunsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13130,7 +13138,7 @@ export type ListSyncData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13155,7 +13163,7 @@ export type ListSyncErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13201,7 +13209,7 @@ export type GetSyncErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13235,7 +13243,7 @@ export type ListSyncJobsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13260,7 +13268,7 @@ export type ListSyncJobsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13294,7 +13302,7 @@ export type ListCoverageData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13327,7 +13335,7 @@ export type ListCoverageErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13369,7 +13377,7 @@ export type ListLackingDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13390,7 +13398,7 @@ export type ListLackingDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13424,7 +13432,7 @@ export type ListImportsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13445,7 +13453,7 @@ export type ListImportsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13570,7 +13578,7 @@ export type DeleteImportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13620,7 +13628,7 @@ export type GetImportErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13657,7 +13665,7 @@ export type ListCfdiChangesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read.
+         * The next_cursor of the last answer that you have dealt with. It does not expire, and asking again with the same one is harmless. Without one, the changes begin with everything that you may read. Keep room for 2,000 characters: it usually has about 900, and never more than 2,000.
          */
         cursor?: string;
         /**
@@ -13682,7 +13690,7 @@ export type ListCfdiChangesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13735,7 +13743,7 @@ export type GetConcentrationData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13756,7 +13764,7 @@ export type GetConcentrationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13809,7 +13817,7 @@ export type ListConcentrationEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -13842,7 +13850,7 @@ export type ListConcentrationEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13903,7 +13911,7 @@ export type ListRiskData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -13924,7 +13932,7 @@ export type ListRiskErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -13985,7 +13993,7 @@ export type ListRiskEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14010,7 +14018,7 @@ export type ListRiskEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14063,7 +14071,7 @@ export type ListDeductionsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14084,7 +14092,7 @@ export type ListDeductionsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14137,7 +14145,7 @@ export type ListDeductionEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14170,7 +14178,7 @@ export type ListDeductionEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14235,7 +14243,7 @@ export type ListWithholdingsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14256,7 +14264,7 @@ export type ListWithholdingsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14309,7 +14317,7 @@ export type ListWithholdingEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14330,7 +14338,7 @@ export type ListWithholdingEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14384,7 +14392,7 @@ export type GetRiskIndicatorsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14429,7 +14437,7 @@ export type ListRiskIndicatorEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14454,7 +14462,7 @@ export type ListRiskIndicatorEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14512,7 +14520,7 @@ export type GetVatPositionErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14569,7 +14577,7 @@ export type ListVatEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14590,7 +14598,7 @@ export type ListVatEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14643,7 +14651,7 @@ export type GetConceptsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14664,7 +14672,7 @@ export type GetConceptsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14717,7 +14725,7 @@ export type ListConceptsEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14750,7 +14758,7 @@ export type ListConceptsEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14803,7 +14811,7 @@ export type GetEfosExposureData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14824,7 +14832,7 @@ export type GetEfosExposureErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14877,7 +14885,7 @@ export type ListEfosEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -14906,7 +14914,7 @@ export type ListEfosEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -14959,7 +14967,7 @@ export type GetFinancingData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -14980,7 +14988,7 @@ export type GetFinancingErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15033,7 +15041,7 @@ export type ListFinancingEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15066,7 +15074,7 @@ export type ListFinancingEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15124,7 +15132,7 @@ export type GetFxExposureErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15173,7 +15181,7 @@ export type ListFxExposureEntriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15202,7 +15210,7 @@ export type ListFxExposureEntriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15235,7 +15243,7 @@ export type ListReportsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15277,7 +15285,7 @@ export type GetReportData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -15302,7 +15310,7 @@ export type GetReportErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15375,7 +15383,7 @@ export type RefreshReportErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -15409,7 +15417,7 @@ export type ListDocumentsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15450,7 +15458,7 @@ export type ListDocumentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15496,7 +15504,7 @@ export type GetTaxProfileErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15546,7 +15554,7 @@ export type GetDocumentErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15600,7 +15608,7 @@ export type ReadDocumentErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15650,7 +15658,7 @@ export type ListObligationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15684,7 +15692,7 @@ export type ListNotificationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -15717,7 +15725,7 @@ export type ListNotificationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15767,7 +15775,7 @@ export type GetNotificationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15834,7 +15842,7 @@ export type ReadNotificationDocumentErrors = {
      */
     416: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -15879,7 +15887,7 @@ export type SearchCfdiData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -16102,7 +16110,7 @@ export type SummarizeCfdiMonthsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16161,7 +16169,7 @@ export type GetCfdiErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16216,7 +16224,7 @@ export type ListCfdiPaymentsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16271,7 +16279,7 @@ export type GetCfdiXmlErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16313,7 +16321,7 @@ export type ListCfdiRelationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -16334,7 +16342,7 @@ export type ListCfdiRelationsErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16389,7 +16397,7 @@ export type GetCfdiHistoryErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16487,7 +16495,7 @@ export type ListAlertsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -16520,7 +16528,7 @@ export type ListAlertsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16580,7 +16588,7 @@ export type ReadAlertErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -16613,7 +16621,7 @@ export type GetEventCatalogErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16642,7 +16650,7 @@ export type ListWebhooksData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -16659,7 +16667,7 @@ export type ListWebhooksErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16718,7 +16726,7 @@ export type CreateWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -16768,7 +16776,7 @@ export type DeleteWebhookErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16814,7 +16822,7 @@ export type GetWebhookErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16872,7 +16880,7 @@ export type UpdateWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -16932,7 +16940,7 @@ export type RotateSecretErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -16992,7 +17000,7 @@ export type CommitSecretErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17060,7 +17068,7 @@ export type TestWebhookErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17094,7 +17102,7 @@ export type ListDeliveriesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -17123,7 +17131,7 @@ export type ListDeliveriesErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17191,7 +17199,7 @@ export type RedeliverAllErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17255,7 +17263,7 @@ export type RedeliverErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17319,7 +17327,7 @@ export type SendDeliveryNowErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17348,7 +17356,7 @@ export type ListEventsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -17381,7 +17389,7 @@ export type ListEventsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17427,7 +17435,7 @@ export type GetEventErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17481,7 +17489,7 @@ export type ReportRepseSuppliersErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17527,7 +17535,7 @@ export type GetRepseErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17587,7 +17595,7 @@ export type RefreshRepseErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17620,7 +17628,7 @@ export type ListCustomBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17679,7 +17687,7 @@ export type CreateCustomBlacklistErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -17729,7 +17737,7 @@ export type DeleteCustomBlacklistErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17836,7 +17844,7 @@ export type LookUpBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17881,7 +17889,7 @@ export type LookUpBlacklistsBatchErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17910,7 +17918,7 @@ export type WatchBlacklistsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -17927,7 +17935,7 @@ export type WatchBlacklistsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -17960,7 +17968,7 @@ export type GetOrganizationErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18009,7 +18017,7 @@ export type UpdateOrganizationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18038,7 +18046,7 @@ export type ListMembersData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18055,7 +18063,7 @@ export type ListMembersErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18114,7 +18122,7 @@ export type InviteMemberErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -18173,7 +18181,7 @@ export type RemoveMemberErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18235,7 +18243,7 @@ export type UpdateMemberErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18264,7 +18272,7 @@ export type ListInvitationsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18281,7 +18289,7 @@ export type ListInvitationsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18331,7 +18339,7 @@ export type WithdrawInvitationErrors = {
      */
     404: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18360,7 +18368,7 @@ export type ListCredentialsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18377,7 +18385,7 @@ export type ListCredentialsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18436,7 +18444,7 @@ export type CreateCredentialErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -18469,7 +18477,7 @@ export type GetOrganizationStatsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18523,7 +18531,7 @@ export type RevokeCredentialErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18552,7 +18560,7 @@ export type ListAuditEventsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
         /**
@@ -18593,7 +18601,7 @@ export type ListAuditEventsErrors = {
      */
     403: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18626,7 +18634,7 @@ export type GetBillingErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18659,7 +18667,7 @@ export type GetBillingPlanErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18692,7 +18700,7 @@ export type ListBillingPlansErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18725,7 +18733,7 @@ export type GetBillingUsageErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18754,7 +18762,7 @@ export type ListInvoicesData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18771,7 +18779,7 @@ export type ListInvoicesErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18848,7 +18856,7 @@ export type ListBillingRfcsData = {
          */
         limit?: number;
         /**
-         * The next_cursor of the previous page. It is valid only with the same filters.
+         * The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.
          */
         cursor?: string;
     };
@@ -18865,7 +18873,7 @@ export type ListBillingRfcsErrors = {
      */
     401: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18931,7 +18939,7 @@ export type ChangeBillingRfcErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.
      */
     422: Problem;
     /**
@@ -18994,7 +19002,7 @@ export type ArrangeOrganizationErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19062,7 +19070,7 @@ export type CancelAtAuthorityErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19122,7 +19130,7 @@ export type ExpireCiecErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19182,7 +19190,7 @@ export type ExpireEfirmaErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19250,7 +19258,7 @@ export type FailSyncJobErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19309,7 +19317,7 @@ export type PublishAtRegistryErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19368,7 +19376,7 @@ export type PublishOnBlacklistErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19431,7 +19439,7 @@ export type SendToMailboxErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19490,7 +19498,7 @@ export type ArrangeInvoiceErrors = {
      */
     415: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**
@@ -19550,7 +19558,7 @@ export type ArrangePaymentErrors = {
      */
     409: Problem;
     /**
-     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` lists every fault. The Idempotency-Key is malformed, or was sent with another request.
+     * The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong. The Idempotency-Key is malformed, or was sent with another request.
      */
     422: Problem;
     /**

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
+import { meant } from '../../names/nearest.ts'
 import { expectationOf } from './expectation.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
-import { meant } from './nearest.ts'
 
 /** The part of a request that a schema describes. */
 export type InputTarget = 'json' | 'query' | 'param'
