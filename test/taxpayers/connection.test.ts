@@ -6,7 +6,7 @@ it.each([
   ['invalid_ciec', null, /is invalid_ciec.*PATCH \/v1\/fiscal-entities/],
   ['paused', 'customer', /is paused\. Resume it with PATCH \/v1\/billing\/rfcs/],
   ['paused', 'payment', /is paused, because an invoice is unpaid\. GET \/v1\/billing\/invoices/],
-  ['paused', 'trial', /is paused, because the trial has ended\. GET \/v1\/billing /],
+  ['paused', 'trial', /is paused, because the trial has ended\. GET \/v1\/billing\/plans /],
 ] as const)('%s by %s: the refusal says the state and the way out', (state, paused_by, sentence) => {
   const { code, message } = notActive({ state, paused_by })
   expect([code, message]).toEqual(['fiscal_entity.not_active', expect.stringMatching(sentence)])

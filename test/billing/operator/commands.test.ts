@@ -124,15 +124,17 @@ describe('what an operator records', () => {
       .bind(of.id)
       .run()
     await minute()
-    expect(await outcomes(of.id)).toEqual(['pay 1 There is no such invoice.', 'plan 1 There is no such plan.'])
+    const gone =
+      'There is no such invoice. It may be deleted, or belong to another organization or environment. GET /v1/billing/invoices lists those that there are.'
+    expect(await outcomes(of.id)).toEqual([`pay 1 ${gone}`, 'plan 1 There is no such plan.'])
     expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
-      expect.objectContaining({ command_id: 'o1', refused: 'There is no such invoice.' }),
+      expect.objectContaining({ command_id: 'o1', refused: gone }),
       expect.objectContaining({ command_id: 'o2', refused: 'There is no such plan.' }),
     ])
     const { results } = await env.DB.prepare(LATEST).all()
     expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([
       ['o2', 'refused: There is no such plan.'],
-      ['o1', 'refused: There is no such invoice.'],
+      ['o1', `refused: ${gone}`],
     ])
   })
 

@@ -35,7 +35,7 @@ export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value
 const LOST_PLUS = /T[\d:.]+ \d\d:?\d\d$/
 
 function withPlus({ path, message }: Fault, query: unknown): Fault {
-  const sent = (query as Record<string, unknown>)[path]
+  const sent = (query as Record<string, unknown> | null)?.[path]
   const isLost = typeof sent === 'string' && LOST_PLUS.test(sent)
   return { path, message: isLost ? `${message} A plus sign in a query is written %2B.` : message }
 }
