@@ -78,8 +78,8 @@ describe('a route that reads no body', () => {
     expect([named.status, named.body.errors]).toEqual([
       422,
       [
-        { path: 'fiscal_entity_id', message: 'Unknown member.' },
-        { path: 'force', message: 'Unknown member.' },
+        { path: 'fiscal_entity_id', message: 'Unknown member. This request takes no body.' },
+        { path: 'force', message: 'Unknown member. This request takes no body.' },
       ],
     ])
     for (const body of ['{', 'force=true', '[]', 'null', '"x"', ' '.repeat(MIB + 1)])
