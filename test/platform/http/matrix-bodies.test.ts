@@ -75,13 +75,9 @@ describe('a route that reads no body', () => {
   it.each(withoutBody)('$name: a member is 422 and changes nothing, as is anything but an empty object', async (entry) => {
     const given = await givenOf(entry, ours)
     const named = await ask(entry, given, json({ fiscal_entity_id: 'fe_01kabcdefghjkmnpqrstvwxyz0', force: true }))
-    expect([named.status, named.body.errors]).toEqual([
-      422,
-      [
-        { path: 'fiscal_entity_id', message: 'Unknown member. This request takes no body.' },
-        { path: 'force', message: 'Unknown member. This request takes no body.' },
-      ],
-    ])
+    // A test delivery has a body that may be left out.
+    const message = shapeOf(entry.route, 'json') ? 'Unknown member.' : 'Unknown member. This request takes no body.'
+    expect([named.status, named.body.errors]).toEqual([422, ['fiscal_entity_id', 'force'].map((path) => ({ path, message }))])
     for (const body of ['{', 'force=true', '[]', 'null', '"x"', ' '.repeat(MIB + 1)])
       expect((await ask(entry, given, { body, headers: JSON_TYPE })).status, body.slice(0, 20)).toBe(422)
     expect((await ask(entry, given, json({}))).status).toBe(entry.row.answers)
