@@ -83,7 +83,11 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.getByLabel('Pago', { exact: true }).selectOption('unpaid,partially_paid')
     await page.getByLabel('Método de pago').selectOption('PPD')
     await page.keyboard.press('Escape')
-    expect(await page.getByRole('group', { name: 'Filtros' }).locator('b').allTextContents()).toEqual(['Emitidos', 'Con saldo', 'PPD'])
+    expect(await page.getByRole('group', { name: 'Filtros' }).locator('b').allTextContents()).toEqual([
+      'Emitidos',
+      'Con saldo',
+      'PPD – Pago en parcialidades o diferido',
+    ])
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       ...{ fiscal_entity_id: entity, direction: 'issued', payment_status: 'unpaid,partially_paid', metodo_pago: 'PPD' },
     })
