@@ -25,6 +25,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
+    // What the first page needs is one script, also where other pages need parts of it.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
     reportCompressedSize: false,
     target: ['chrome123', 'firefox125', 'safari17.5'],
   },
