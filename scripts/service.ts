@@ -163,8 +163,13 @@ export class Service {
       if (missing.length > 0) throw new Refusal(`The service cannot start. ${missing.join(' ')}`)
       if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${lines.slice(-3_000)}`)
     }
+    this.#goOn()
+  }
+
+  /** The local queues lived in the process that was replaced: the crons find what was in them. */
+  #goOn(): void {
     this.#watched = this.#members()
-    this.#crons.start()
+    if (!this.#isStopping) this.#crons.start()
   }
 
   /** What /health says is missing; empty while nothing answers. */
@@ -193,9 +198,7 @@ export class Service {
     if (this.#watched.every(exists)) return true
     for (let tried = 0; tried < 3; tried++) {
       if (await this.#answers(1_000)) {
-        this.#watched = this.#members()
-        // The local queues lived in the replaced process.
-        this.#crons.start()
+        this.#goOn()
         return true
       }
       await sleep(200)
@@ -217,6 +220,7 @@ export class Service {
         console.error('The local runtime died. Restarting it.')
         this.#crons.stop()
         await this.#endChild()
+        if (this.#isStopping) return
         await this.#launch()
       }
     } catch (error) {

@@ -85,9 +85,10 @@ export async function startStandIn({ port = 0, ...options }: StandInOptions & { 
     log: authority.log,
     truth: authority.truth,
     close: async () => {
-      server.closeAllConnections()
+      const closed = once(server, 'close')
       server.close()
-      await once(server, 'close')
+      server.closeAllConnections()
+      await closed
     },
   }
 }
