@@ -122,7 +122,8 @@ export interface MonthState {
 /**
  * What an organization is told of a month, by the downloads that its own runs asked for. It is complete by the last one that did not fail
  * since the month was over, or while it is not over since its end; and before its end, or when the ceiling divides it, by the last one. A
- * month is over 72 hours after its end, because its documents may be stamped until then. While the month is fetched again it stays complete.
+ * month is over 72 hours after its end, because its documents may be stamped until then. While a month that has ended is fetched again it
+ * stays complete; one that has not is known only up to the last answer, and is complete when the window ends there.
  * What only others downloaded is missing. An organization without extractors is told what is held. `lacking` is the number of documents of
  * the month that it is shown without their XML although the authority delivers that: a month with any is not complete.
  */
@@ -145,8 +146,9 @@ export function monthStateOf(month: string, { coverage, window, reaches, open }:
   const ends = window.ceiling === null ? covered.map(([, ended]) => [now, ended] as const) : ofRuns
   const ceiling = window.ceiling ?? now
   const since = [over, end].find((from) => ceiling >= from)
-  // A run that was asked for other months raised the ceiling. What was issued since the last one that asked for this month is not asked for.
-  const isAhead = since === undefined && window.ceiling !== null && asked !== undefined && asked.at < ceiling - LATE_MS
+  // Nothing is known of what was issued since the last answer: the job of a later run is open, or that run asked for other months.
+  const answered = ofRuns.at(-1)?.[0]
+  const isAhead = since === undefined && window.ceiling !== null && answered !== undefined && answered < ceiling - LATE_MS
   const last = since === undefined ? ends.at(-1) : ends.findLast(([at, ended]) => at >= since && ended !== 'failed')
   const isComplete = !window.isEmpty && !isAhead && (last?.[1] === 'over' || (since !== over && last?.[1] === 'so_far'))
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []

@@ -125,16 +125,18 @@ interface Seat {
 /**
  * The promise, word by word, from the organization's own runs and the downloads that they asked for. Once its window goes beyond the month,
  * the last one counts that began after its end and did not fail, and once it goes beyond the last stamps, the last one that began after them.
- * As long as it does not, the last one counts.
+ * As long as it does not, the last one counts, and of what was issued since then nothing is known.
  */
 function oracle({ ran, ceiling }: Seat): string {
   const isPending = ran.some(({ download }) => download.ended === null)
   const answered = ran.flatMap(({ at: instant, download }) => (download.ended ? [{ instant, ...download.ended }] : []))
   const isLater = (from: number) => answered.findLast(({ instant, outcome }) => instant >= from && outcome !== 'failed')
   const last = ceiling >= STAMPED ? isLater(STAMPED) : ceiling >= END ? isLater(END) : answered.at(-1)
-  if (last?.outcome === 'complete') return 'complete'
+  const isAhead = ceiling < END && answered.length > 0 && answered.at(-1)!.instant < ceiling - 5 * 60_000
+  if (last?.outcome === 'complete' && !isAhead) return 'complete'
   if (isPending) return 'requested'
-  return answered.findLast(({ outcome }) => outcome !== 'failed')?.outcome === 'incomplete' ? 'partial' : 'missing'
+  const brought = answered.findLast(({ outcome }) => outcome !== 'failed')?.outcome
+  return brought === 'incomplete' || (isAhead && brought) ? 'partial' : 'missing'
 }
 
 /** What breaks without it: a customer takes the zeros of a failed download for a month without business, or sees what others downloaded. */
@@ -264,7 +266,8 @@ describe('a run that is dispatched late', () => {
   it('waits for the job that it joined, although that was asked for later: what others downloaded before is not shown', () => {
     const others = following(['complete', FIRST])
     expect(of(others, [SECOND], { [MONTH]: at(THIRD) })).toBe('requested')
-    expect(of(others, [FIRST, SECOND], { [MONTH]: at(THIRD) })).toBe('complete')
+    // What it knew by its first run ends a day before its window does.
+    expect(of(others, [FIRST, SECOND], { [MONTH]: at(THIRD) })).toBe('requested')
   })
 })
 

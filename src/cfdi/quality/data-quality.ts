@@ -8,7 +8,7 @@ export const DataStatusName = z.enum(DATA_STATUSES).meta({
   description: doc(
     '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are ' +
       'zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, ' +
-      'only a download from then on makes it complete. It stays so while the month is downloaded again. `downloading`: a job of your ' +
+      'only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your ' +
       'runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in ' +
       'the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the ' +
       'tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.',

@@ -14,7 +14,7 @@ export const MonthStatusName = z.enum(MONTH_STATUSES).meta({
   id: 'MonthStatus',
   description: doc(
     '`complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its ' +
-      'XML wherever the authority delivers that. It stays so while the month is downloaded again. `requested`: a job of your runs is queued or ' +
+      'XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or ' +
       'running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not ' +
       'held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads ' +
       'failed. `unobtainable`: not complete, and all or some of it is older than the six years of which the tax authority gives documents. ' +

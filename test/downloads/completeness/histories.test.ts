@@ -217,9 +217,8 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
   const over = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1, 8)
   const after = (from: number) => answered.findLast(({ at, outcome }) => at >= from && outcome !== 'failed')
   const last = seen.ceiling >= over + 3 * DAY ? after(over + 3 * DAY) : seen.ceiling >= over ? after(over) : answered.at(-1)
-  // A later run of other months raised the ceiling above what was asked for.
-  const asked = answers.at(-1)?.at ?? seen.ceiling
-  const isAhead = seen.ceiling < over && asked < seen.ceiling - HOUR / 12
+  // A later run raised the ceiling above what is answered.
+  const isAhead = seen.ceiling < over && (answered.at(-1)?.at ?? seen.ceiling) < seen.ceiling - HOUR / 12
   const brought = answered.findLast(({ outcome }) => outcome !== 'failed')
   const status =
     last?.outcome === 'complete' && lacking === 0 && !isAhead
