@@ -67,7 +67,7 @@ const COUNT_CFDI = `with ${SPANS},
   from changes group by n`
 
 /**
- * The documents that the organization got after the first job that followed its previous one, and before the next job, was created.
+ * The documents above its floor that the organization got after the first job that followed its previous one, and before the next job, was created.
  * Documents are read only when a job since the previous one stored any, or the organization found one finished.
  */
 const COUNT_DOCUMENTS = `with ${SPANS},
@@ -82,7 +82,7 @@ const COUNT_DOCUMENTS = `with ${SPANS},
     json_group_array(d.document_id) as document_ids
   from (select distinct entity from times) e
   cross join documents d on d.entity = e.entity
-  cross join times s on s.entity = d.entity and s.source = d.source
+  cross join times s on s.entity = d.entity and s.source = d.source and coalesce(d.period_end, d.document_date) >= s.floor
     and json_extract(d.organizations, '$.' || s.organization_id) between s.since and s.before - 1
   group by s.n`
 

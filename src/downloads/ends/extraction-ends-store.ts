@@ -11,6 +11,8 @@ export interface WithdrawnExtraction {
 export interface EndedJob {
   n: number
   instant: number
+  /** The instant of the run that created the job; null when it is forgotten. */
+  as_of: number | null
   source: string
   month: string
   job_id: string
@@ -19,7 +21,7 @@ export interface EndedJob {
   ended_at: number
 }
 
-interface MonthOfSource {
+export interface MonthOfSource {
   n: number
   source: string
   month: string
@@ -31,38 +33,82 @@ const JOBS_OR_NONE = JOBS.replaceAll('cross join', 'left join')
 const named = (name: string): string => `json_each(?1) a cross join extractions ${name}
   on ${name}.organization_id = a.value->>1 and ${name}.entity = a.value->>0 and ${name}.run_id = a.value->>2`
 
+/** Those extractions, and the earlier or the later ones of the same instant, as `together`. */
+const togetherWith = (direction: 'earlier' | 'later'): string => {
+  const [next, beyond] = direction === 'earlier' ? ['max', '<'] : ['min', '>']
+  return `with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
+    select a.key, e.organization_id, e.entity, e.run_id, e.instant, null from ${named('e')}
+    union all
+    select p.n, b.organization_id, b.entity, b.run_id, b.instant, b.jobs from together p cross join extractions b
+      on b.organization_id = p.organization_id and b.entity = p.entity and b.instant = p.instant and b.run_id = (
+        select ${next}(run_id) from extractions where organization_id = p.organization_id and entity = p.entity and run_id ${beyond} p.run_id))
+  select f.n, x.key as source, m.value as month from together f ${JOBS}`
+}
+
+interface NamedExtraction {
+  entity: number
+  organization_id: string
+  run_id: string
+}
+
+const namesOf = (asked: readonly NamedExtraction[]): string =>
+  JSON.stringify(asked.map(({ entity, organization_id, run_id }) => [entity, organization_id, run_id]))
+
 /**
  * Reads the jobs of extractions, with one row for an extraction that has none left, and the months of those of the same instant before them. A
  * job that is forgotten has succeeded.
  */
 export async function readEndedExtractions(
   ledger: D1Database,
-  asked: readonly { entity: number; organization_id: string; run_id: string }[],
+  asked: readonly NamedExtraction[],
 ): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: MonthOfSource[] }> {
-  const json = JSON.stringify(asked.map(({ entity, organization_id, run_id }) => [entity, organization_id, run_id]))
+  const json = namesOf(asked)
   const [jobs, earlier] = await ledger.batch([
     ledger
       .prepare(
-        `select a.key as n, f.instant, x.key as source, m.value as month, j.key as job_id, coalesce(s.status, 'succeeded') as status, s.error_class,
+        `select a.key as n, f.instant, s.as_of, x.key as source, m.value as month, j.key as job_id, coalesce(s.status, 'succeeded') as status, s.error_class,
            max(coalesce(s.finished_at, 0), f.requested_at) as ended_at
          from ${named('f')} ${JOBS_OR_NONE}
          left join sync_jobs s on s.entity = f.entity and s.source = x.key and s.month = m.value and s.job_id = j.key`,
       )
       .bind(json),
-    ledger
-      .prepare(
-        `with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
-           select a.key, e.organization_id, e.entity, e.run_id, e.instant, null from ${named('e')}
-           union all
-           select p.n, b.organization_id, b.entity, b.run_id, b.instant, b.jobs from together p cross join extractions b
-             on b.organization_id = p.organization_id and b.entity = p.entity and b.instant = p.instant and b.run_id = (
-               select max(run_id) from extractions where organization_id = p.organization_id and entity = p.entity and run_id < p.run_id))
-         select f.n, x.key as source, m.value as month from together f ${JOBS}`,
-      )
-      .bind(json),
+    ledger.prepare(togetherWith('earlier')).bind(json),
   ])
   return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as MonthOfSource[] }
 }
+
+/** Reads the months of the extractions of the same instants after these. One statement. */
+export const readLater = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<MonthOfSource[]> =>
+  (await ledger.prepare(togetherWith('later')).bind(namesOf(asked)).all<MonthOfSource>()).results
+
+/** Earlier extractions that are looked at. One that has an open job in common with a later one is among the last. */
+const JOINED_WITH = 10
+
+/** Reads which of these jobs an earlier extraction of the same connection has too. One statement, none without jobs. */
+export const readCountedBefore = async (
+  ledger: D1Database,
+  jobs: readonly (NamedExtraction & { n: number; source: string; month: string; job_id: string })[],
+): Promise<MonthOfSource[]> =>
+  jobs.length === 0
+    ? []
+    : (
+        await ledger
+          .prepare(
+            `select a.value->>3 as n, a.value->>4 as source, a.value->>5 as month from json_each(?1) a where exists (
+               select 1 from (
+                 select jobs from extractions where organization_id = a.value->>1 and entity = a.value->>0 and run_id < a.value->>2
+                 order by run_id desc limit ${JOINED_WITH}) e
+               cross join json_each(e.jobs, '$."' || (a.value->>6) || '"."' || (a.value->>4) || '"') m where m.value = a.value->>5)`,
+          )
+          .bind(
+            JSON.stringify(
+              jobs.map(({ entity, organization_id, run_id, n, source, month, job_id }) => [
+                ...[entity, organization_id, run_id, n, source, month, job_id],
+              ]),
+            ),
+          )
+          .all<MonthOfSource>()
+      ).results
 
 /** Documents of a month that stretches show, by the number of their question. */
 export interface ShownCount {
@@ -102,10 +148,7 @@ export interface LastRun {
 }
 
 /** Reads the last runs up to each of these extractions, newest first, and whether each has a job that failed. */
-export const readLastRuns = async (
-  ledger: D1Database,
-  asked: readonly { entity: number; organization_id: string; run_id: string }[],
-): Promise<LastRun[]> =>
+export const readLastRuns = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<LastRun[]> =>
   asked.length === 0
     ? []
     : (
@@ -120,6 +163,6 @@ export const readLastRuns = async (
                order by run_id desc limit ${LAST_RUNS})
              order by a.key, f.run_id desc`,
           )
-          .bind(JSON.stringify(asked.map(({ entity, organization_id, run_id }) => [entity, organization_id, run_id])))
+          .bind(namesOf(asked))
           .all<LastRun>()
       ).results

@@ -1,7 +1,15 @@
 import { stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
 import type { Windows } from '../../visibility/window.ts'
 import { countJobs, NOTHING_COUNTED } from '../counts/counts.ts'
-import { countShown, type EndedJob, readEndedExtractions, readLastRuns } from './extraction-ends-store.ts'
+import {
+  countShown,
+  type EndedJob,
+  type MonthOfSource,
+  readCountedBefore,
+  readEndedExtractions,
+  readLastRuns,
+  readLater,
+} from './extraction-ends-store.ts'
 
 /** The kind of the events of extractions that have ended, as lists of ended jobs name them. */
 export const EXTRACTION_ENDED = 'extraction'
@@ -40,10 +48,13 @@ export interface ExtractionEnd {
 
 const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
 
+const keyOf = ({ n, source, month }: MonthOfSource): string => `${n}|${source}|${month}`
+
 /**
  * Returns how extractions ended, in the same order; null for one that is forgotten. What became readable is what the windows show since the run
  * and did not show before, whoever downloaded it when, and what came late to what they showed before. What several runs of one instant cover
- * counts for the first of them. At most four statements.
+ * counts for the first of them, as does what none of them covers and a wider window shows; what a job brought that several runs joined counts
+ * for the first one. At most four statements, two more where a run joined earlier jobs or its window shows months that it did not ask for.
  */
 export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
   if (asked.length === 0) return []
@@ -64,7 +75,8 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
       month,
       job_id,
       organization_id,
-      windows: windows[n]![0],
+      // CFDIs that only the wider window shows are counted below. Other documents have no such count.
+      windows: windows[n]![month === '' ? 1 : 0],
     })),
   )
   const counts = (await countJobs(ledger, own)).map((count, i) => ({ ...count, of: own[i]! }))
@@ -72,19 +84,36 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     ledger,
     asked.flatMap(({ entity }, n) => stretchesBetween(...windows[n]!).map((stretch) => ({ n, entity, ...stretch }))),
   )
-  const isOther = new Set(earlier.map(({ n, source, month }) => `${n}|${source}|${month}`))
+  const isOther = new Set(earlier.map(keyOf))
+  const isEarlier = new Set(earlier.map(({ n }) => n))
+  const isAsked = new Set(jobs.map(keyOf))
+  const keyOfShown = ({ n, direction, month }: (typeof shown)[number]) => keyOf({ n, source: SOURCES[direction], month })
+  const between = shown.filter((it) => jobsOf.has(it.n) && !isEarlier.has(it.n) && !isAsked.has(keyOfShown(it)))
+  const isLater = new Set(between.length === 0 ? [] : (await readLater(ledger, asked)).map(keyOf))
+  const joined = jobs.filter(({ as_of, instant }) => as_of !== null && as_of < instant)
+  const isCounted = new Set(
+    (
+      await readCountedBefore(
+        ledger,
+        joined.map((job) => ({ ...job, ...asked[job.n]! })),
+      )
+    ).map(keyOf),
+  )
   return asked.map((one, n) => {
     const { run_id } = one
     const found = known.get(n)
     if (found === undefined) return null
     // All of its downloads may be withdrawn. What its windows newly show stays readable.
     const ended = jobsOf.get(n) ?? []
-    const isOwn = new Set(ended.map(({ source, month }) => `${n}|${source}|${month}`))
-    const newly = shown.filter((one) => {
-      const key = `${n}|${SOURCES[one.direction]}|${one.month}`
-      return one.n === n && (ended.length === 0 || isOwn.has(key)) && !isOther.has(key)
+    const newly = shown.filter((it) => {
+      const key = keyOfShown(it)
+      const isOwn = ended.length === 0 || isAsked.has(key) || (!isEarlier.has(n) && !isLater.has(key))
+      return it.n === n && isOwn && !isOther.has(key)
     })
-    const brought = counts.filter(({ of }) => of.extraction === n)
+    const brought = counts.filter(({ of }) => {
+      const key = keyOf({ n, ...of })
+      return of.extraction === n && !isCounted.has(key) && !isOther.has(key)
+    })
     const sum = (list: readonly { count: number }[]) => list.reduce((total, { count }) => total + count, 0)
     const total = (name: 'created_count' | 'updated_count' | 'cancelled_count', isCfdi: boolean) =>
       brought.filter(({ of }) => (of.month !== '') === isCfdi).reduce((all, it) => all + (it[name] ?? NOTHING_COUNTED[name]), 0)
