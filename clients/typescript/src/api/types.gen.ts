@@ -2809,6 +2809,9 @@ export type Export = {
      * The format of its content.
      */
     format: ExportFormat;
+    /**
+     * What stands above its columns: the names of the API, or Spanish headings.
+     */
     headings: ExportHeadings;
     /**
      * Those of the request.

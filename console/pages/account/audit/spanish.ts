@@ -43,6 +43,7 @@ export const MEMBERS: Record<string, string> = {
   fiscal_entity_ids: 'RFC',
   folio: 'folio',
   format: 'formato',
+  headings: 'encabezados',
   from: 'desde',
   is_enabled: 'activo',
   is_listed: 'en la lista',
