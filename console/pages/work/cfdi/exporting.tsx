@@ -69,7 +69,7 @@ export function Exporting({ entity, filters, asked, close }: Props) {
         <Select label={t.format} name="format">
           {formats.map((one) => (
             <option key={one} value={one}>
-              {one.toUpperCase()}
+              {one === 'xlsx' ? 'Excel (XLSX)' : one.toUpperCase()}
             </option>
           ))}
         </Select>
