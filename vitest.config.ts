@@ -160,7 +160,7 @@ const RULES = [
   'test/simulate/simulation.test.ts',
   'test/stand-in/*.test.ts',
   'test/console/{days,figures,formulas,names,qr,sentences}.test.ts',
-  'test/exports/cells.test.ts',
+  'test/exports/{cells,file-name,headings}.test.ts',
   'test/storage/template.test.ts',
   'test/storage/mirror/places.test.ts',
   'test/visibility/{coverage,slice-counts}.test.ts',

@@ -3,7 +3,7 @@ import { doc } from '#doc'
 import { CfdiFilters } from '../cfdi/search/contract.ts'
 import { Id, Instant, Paging, pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
-import { EXPORT_FORMATS, EXPORT_KINDS } from './tables.ts'
+import { EXPORT_FORMATS, EXPORT_HEADINGS, EXPORT_KINDS } from './tables.ts'
 
 const Kind = z.enum(EXPORT_KINDS).meta({
   id: 'ExportKind',
@@ -17,6 +17,14 @@ const Format = z.enum(EXPORT_FORMATS).meta({
   description: doc('`csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.'),
 })
 
+const Headings = z.enum(EXPORT_HEADINGS).meta({
+  id: 'ExportHeadings',
+  description: doc(
+    '`api`: columns have the names of the members, and values are those of the API. `es`: columns have Spanish headings, and values of ' +
+      'enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.',
+  ),
+})
+
 const isPair = ({ kind, format }: { kind: string; format: string }): boolean => (kind === 'xml') === (format === 'zip')
 
 export const NewExport = z
@@ -26,15 +34,27 @@ export const NewExport = z
     format: Format.meta({
       description: doc('The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.'),
     }),
+    headings: Headings.default('api').meta({
+      description: doc(
+        'What is written above the columns of `csv` and `xlsx`: `api` the names of the members, `es` Spanish headings, with Spanish words for ' +
+          'values of enumerations. Other formats have no headings and take `api` alone.',
+      ),
+    }),
     filters: CfdiFilters.optional().meta({
       description: doc('Those of `GET /v1/cfdi`, by the same names. All documents without any.'),
     }),
   })
   .superRefine((sent, context) => {
-    if (isPair(sent)) return
-    const message =
-      sent.kind === 'xml' ? 'Must be `zip`, because the kind is `xml`.' : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.'
-    context.addIssue({ code: 'custom', path: ['format'], message })
+    const refuse = (member: string, message: string) => context.addIssue({ code: 'custom', path: [member], message })
+    if (!isPair(sent))
+      refuse(
+        'format',
+        sent.kind === 'xml'
+          ? 'Must be `zip`, because the kind is `xml`.'
+          : 'Must be `csv`, `xlsx` or `ndjson`: `zip` is for the kind `xml`.',
+      )
+    else if (sent.headings === 'es' && sent.format !== 'csv' && sent.format !== 'xlsx')
+      refuse('headings', 'Must be `api`: only `csv` and `xlsx` have Spanish headings.')
   })
 export type NewExport = z.infer<typeof NewExport>
 
@@ -44,6 +64,7 @@ export const Export = z
     fiscal_entity_id: z.string(),
     kind: Kind,
     format: Format,
+    headings: Headings,
     filters: z.record(z.string(), z.string()).meta({ description: doc('Those of the request.') }),
     status: z.enum(['queued', 'running', 'ready', 'failed', 'expired']).meta({
       id: 'ExportStatus',

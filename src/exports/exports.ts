@@ -11,6 +11,7 @@ import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { notActive } from '../taxpayers/connection.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Export, ExportQuery, NewExport } from './contract.ts'
+import { nameOf } from './file-name.ts'
 import { startOf } from './start.ts'
 import { type ExportRow, exportsUsed, findExport, insertExport, listExportRows, markDeleting } from './store.ts'
 import { wakeExports } from './wake.ts'
@@ -29,14 +30,14 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
  * Begins an export of what the organization can read now. Throws Failure 404 as above, 409 export.plan_limit, and 422 as_of.future
  * and blacklist.unknown.
  */
-export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, filters = {} }: NewExport): Promise<Export> {
+export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, headings, filters = {} }: NewExport): Promise<Export> {
   const { db, organization, now } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
   const export_id = newId('exp')
   const row = {
-    ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format },
+    ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format, headings },
     ...{ filters: JSON.stringify(filters), start: JSON.stringify(start), created_at: now.getTime() },
   }
   await takePlace(ctx, 'exports', exportsUsed(organization.id, now), (place) =>
@@ -96,8 +97,7 @@ export async function readContent(ctx: Ctx, export_id: string, asked: AskedConte
   if (status !== 'ready')
     throw new Failure('not_found', 'export.not_ready', `The export is ${status}. Its content can be downloaded once it is ready.`)
   const { rfc } = await readableOf(ctx, row.fiscal_entity_id)
-  const name = `${rfc}-${row.kind}-${new Date(row.created_at).toISOString().slice(0, 10)}.${row.format}`
-  const content = { object: row.object!, name, content_type: CONTENT_TYPES[row.format], size: row.bytes, etag: row.etag! }
+  const content = { object: row.object!, name: nameOf(rfc, row), content_type: CONTENT_TYPES[row.format], size: row.bytes, etag: row.etag! }
   const answer = await openContent(ctx.env.FILES, content, asked)
   if (!answer) throw notFound('export')
   return answer
@@ -106,11 +106,11 @@ export async function readContent(ctx: Ctx, export_id: string, asked: AskedConte
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 function view(row: ExportRow, now: Date): Export {
-  const { export_id, fiscal_entity_id, kind, format, rows, documents, without_xml, bytes, error_code } = row
+  const { export_id, fiscal_entity_id, kind, format, headings, rows, documents, without_xml, bytes, error_code } = row
   const isExpired = row.status === 'ready' && row.expires_at! <= now.getTime()
   const filters = Object.entries(JSON.parse(row.filters) as Record<string, string | string[]>)
   return {
-    ...{ export_id, fiscal_entity_id, kind, format },
+    ...{ export_id, fiscal_entity_id, kind, format, headings },
     filters: Object.fromEntries(filters.map(([name, value]) => [name, String(value)])),
     status: isExpired ? 'expired' : (row.status as Export['status']),
     ...{ rows, documents, documents_without_xml: without_xml },

@@ -9,15 +9,18 @@ export const exportsUsed = (organization_id: string, now: Date): Fragment =>
   sql`select count(*) as n from exports where organization_id = ${organization_id}
     and (status in ('queued', 'running') or (status = 'ready' and expires_at > ${now.getTime()}))`
 
-type NewRow = Pick<ExportRow, 'export_id' | 'organization_id' | 'fiscal_entity_id' | 'kind' | 'format' | 'filters' | 'start' | 'created_at'>
+type NewRow = Pick<
+  ExportRow,
+  'export_id' | 'organization_id' | 'fiscal_entity_id' | 'kind' | 'format' | 'headings' | 'filters' | 'start' | 'created_at'
+>
 
 export const insertExport = (d1: D1Database, row: NewRow): D1PreparedStatement =>
   prepared(
     d1,
-    sql`insert into exports (export_id, organization_id, fiscal_entity_id, kind, format, filters, start, status, rows, documents, without_xml,
-        bytes, lease_until, attempts, created_at)
-      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.kind}, ${row.format}, ${row.filters}, ${row.start},
-        'queued', 0, 0, 0, 0, ${Date.now()}, 0, ${row.created_at})`,
+    sql`insert into exports (export_id, organization_id, fiscal_entity_id, kind, format, headings, filters, start, status, rows, documents,
+        without_xml, bytes, lease_until, attempts, created_at)
+      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.kind}, ${row.format}, ${row.headings},
+        ${row.filters}, ${row.start}, 'queued', 0, 0, 0, 0, ${Date.now()}, 0, ${row.created_at})`,
   )
 
 /** Finds an export of an organization that is not being deleted. */

@@ -3,6 +3,8 @@ import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 export const EXPORT_KINDS = ['cfdi', 'conceptos', 'pagos', 'xml'] as const
 export const EXPORT_FORMATS = ['csv', 'xlsx', 'ndjson', 'zip'] as const
+/** What columns are called, and what values of enumerations are: the names of the API, or Spanish words. */
+export const EXPORT_HEADINGS = ['api', 'es'] as const
 /** `deleting` is shown to nobody: its objects are still to be removed. */
 export const EXPORT_STATES = ['queued', 'running', 'ready', 'failed', 'expired', 'deleting'] as const
 
@@ -15,6 +17,7 @@ export const exports_ = sqliteTable(
     fiscal_entity_id: text().notNull(),
     kind: text({ enum: EXPORT_KINDS }).notNull(),
     format: text({ enum: EXPORT_FORMATS }).notNull(),
+    headings: text({ enum: EXPORT_HEADINGS }).notNull().default('api'),
     /** As they were asked for, as JSON. */
     filters: text().notNull(),
     /** What the organization could read when it asked, and the filters with what they meant then, as JSON (start.ts). */

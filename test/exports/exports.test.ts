@@ -1,5 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { labelOf } from '../../src/blacklists/catalog.ts'
+import { HEADINGS, WORDS } from '../../src/exports/making/headings.ts'
 import { expireExports } from '../../src/exports/making/work.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { api, basic, request } from '../support/client.ts'
@@ -9,6 +11,12 @@ import { csvRows, entriesOf, sheetsOf } from './support/readers.ts'
 import { begun, bytesAt, exported, objectsOf, walked } from './support/world.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
+
+/** The Spanish of a value of the API. */
+const saidOf = (name: string, value: string): string => {
+  if (name === 'counterparty.blacklist.source') return value === '' ? '' : labelOf(value, null)
+  return value === 'true' ? 'Sí' : value === 'false' ? 'No' : (WORDS[name]?.[value] ?? value)
+}
 
 let of: Awaited<ReturnType<typeof organization>>
 let fiscal_entity_id: string
@@ -151,6 +159,32 @@ describe('the formats', () => {
     expect(typeOf({ cfdi: 'total', conceptos: 'importe', pagos: 'imp_pagado' }[kind]!)).toEqual(['number'])
   })
 
+  it.each(['cfdi', 'conceptos', 'pagos'] as const)(
+    'in Spanish have the columns of %s in their order, with words for values',
+    async (kind) => {
+      const api = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv', headings: 'api' })
+      const csv = await exported(of.owner, { fiscal_entity_id, kind, format: 'csv', headings: 'es' })
+      expect([api.made.headings, csv.made.headings]).toEqual(['api', 'es'])
+      const [names, ...plain] = csvRows(text(api.bytes).slice(1))
+      const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
+      expect(headings).toEqual(names!.map((name) => HEADINGS[name]))
+      expect(rows).toEqual(plain.map((row) => row.map((value, n) => saidOf(names![n]!, value))))
+      expect(new Set(rows.map((row) => row[headings!.indexOf('Sentido')]))).toEqual(
+        new Set(kind === 'pagos' ? plain.map((row) => saidOf('direction', row[1]!)) : ['Emitido', 'Recibido']),
+      )
+      const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx', headings: 'es' })
+      const [sheet] = sheetsOf(xlsx.bytes)
+      expect([sheet!.name, sheet!.rows[0], sheet!.rows.length]).toEqual([
+        { cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos' }[kind],
+        ...[headings, rows.length + 1],
+      ])
+      const inSheet = (heading: string) => sheet!.rows.slice(1).map((row) => row[headings!.indexOf(heading)])
+      expect(inSheet('Estado')).toEqual(rows.map((row) => row[headings!.indexOf('Estado')]))
+      expect(inSheet('Sustituido').every((value) => value === 'Sí' || value === 'No')).toBe(true)
+      expect(inSheet('Fecha de emisión').every((value) => value instanceof Date)).toBe(true)
+    },
+  )
+
   it('zip has the bytes of each XML under a name of its own, with the time of the start', async () => {
     const { made, bytes } = await exported(of.owner, { fiscal_entity_id, kind: 'xml', format: 'zip' })
     const entries = entriesOf(bytes)
@@ -169,6 +203,15 @@ describe('the formats', () => {
 })
 
 describe('an export', () => {
+  it('is called after the period that its filters ask for', async () => {
+    const { made } = await exported(of.owner, {
+      ...{ fiscal_entity_id, kind: 'cfdi', format: 'xlsx', headings: 'es' },
+      filters: { issued_from: '2026-10-01', issued_to: '2026-10-31' },
+    })
+    const { headers } = await bytesAt(of.owner, `/v1/exports/${made.export_id}/content`)
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="\w{12,13}-cfdi-2026-10\.xlsx"$/)
+  })
+
   it('is followed, downloaded in ranges, and deleted with its objects', async () => {
     const post = await api(of.owner, 'POST', '/v1/exports', { fiscal_entity_id, kind: 'cfdi', format: 'csv' })
     expect([post.status, post.headers.get('location')]).toEqual([202, `/v1/exports/${post.body.export_id}`])
@@ -217,6 +260,9 @@ describe('an export', () => {
     [{ kind: 'xml', format: 'csv' }, ['format']],
     [{ kind: 'cfdi', format: 'zip' }, ['format']],
     [{ kind: 'nominas', format: 'csv' }, ['kind']],
+    [{ kind: 'cfdi', format: 'ndjson', headings: 'es' }, ['headings']],
+    [{ kind: 'xml', format: 'zip', headings: 'es' }, ['headings']],
+    [{ kind: 'cfdi', format: 'xlsx', headings: 'fr' }, ['headings']],
     [{ kind: 'cfdi', format: 'csv', filters: { tipo_comprobante: 'Z' } }, ['filters.tipo_comprobante[0]']],
     [{ kind: 'cfdi', format: 'csv', filters: { emisor: 'x' } }, ['filters.emisor']],
     [{ kind: 'cfdi', format: 'csv', filters: { as_of: '2190-01-01' } }, ['filters.as_of']],

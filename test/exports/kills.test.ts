@@ -129,12 +129,13 @@ async function expectSurvival(json: object, limits: ExportLimits, only = (_name:
 
 describe('an export whose worker dies', () => {
   it.each([
-    ['cfdi', 'csv'],
-    ['conceptos', 'xlsx'],
-    ['pagos', 'ndjson'],
-    ['xml', 'zip'],
-  ])('at any call has the same bytes in the end: %s as %s', async (kind, format) => {
-    expect(await expectSurvival({ fiscal_entity_id, kind, format }, SMALL)).toBeGreaterThan(5)
+    ['cfdi', 'csv', 'api'],
+    ['cfdi', 'csv', 'es'],
+    ['conceptos', 'xlsx', 'es'],
+    ['pagos', 'ndjson', 'api'],
+    ['xml', 'zip', 'api'],
+  ])('at any call has the same bytes in the end: %s as %s, headings %s', async (kind, format, headings) => {
+    expect(await expectSurvival({ fiscal_entity_id, kind, format, headings }, SMALL)).toBeGreaterThan(5)
   })
 
   it('has them also when its parts are in the bucket already', async () => {

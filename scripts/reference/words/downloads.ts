@@ -92,6 +92,7 @@ export const DOWNLOADS: Record<string, string> = {
   export_id: 'The identifier of the export.',
   'Export.export_id': 'The identifier of the export.',
   'Export.format': 'The format of its content.',
+  'Export.headings': 'What stands above its columns: the names of the API, or Spanish headings.',
   'PreviewedRfc.sources': 'What would be fetched of each data source.',
   'CancelledRun.jobs': 'How many downloads of the run are in each state now.',
   'RunProgress.jobs': 'How many downloads of the run are in each state.',

@@ -86,7 +86,7 @@ const taxesOf = (member: string): ExportColumn[] => [
   amount('isr_retenido', member, 'retenciones', ISR),
 ]
 
-/** The columns of each kind of rows. */
+/** The columns of each kind of rows, by the names of the API. */
 export const COLUMNS_OF: Readonly<Record<'cfdi' | 'conceptos' | 'pagos', Columns>> = {
   cfdi: columnsOf(Cfdi).map(({ heading, path }) => column(heading, (row) => at(row, path))),
   conceptos: [

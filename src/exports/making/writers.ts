@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { csvLine } from '../../platform/csv.ts'
 import type { ExportRow } from '../store.ts'
-import { COLUMNS_OF } from './columns.ts'
 import { valuesOf } from './formats/columns.ts'
 import { Workbook } from './formats/xlsx.ts'
 import { Zip } from './formats/zip.ts'
+import { columnsFor, sheetNameOf } from './headings.ts'
 import type { ExportLimits } from './limits.ts'
 import type { FileOutput } from './output.ts'
 import type { MakingState } from './state.ts'
@@ -27,7 +27,7 @@ export const zipOf = ({ created_at }: ExportRow, state: MakingState, output: Fil
 
 export function rowWriterOf(row: ExportRow, state: MakingState, output: FileOutput, limits: ExportLimits): RowWriter {
   const kind = row.kind as Exclude<ExportRow['kind'], 'xml'>
-  const columns = COLUMNS_OF[kind]
+  const columns = columnsFor(kind, row.headings)
   const push = (text: string) => output.push(Buffer.from(text))
   if (row.format === 'ndjson')
     return { begin: nothing, write: (rows) => push(rows.map((one) => `${JSON.stringify(one)}\n`).join('')), end: nothing }
@@ -37,6 +37,6 @@ export function rowWriterOf(row: ExportRow, state: MakingState, output: FileOutp
       write: (rows) => push(rows.map((one) => csvLine(valuesOf(columns, one))).join('')),
       end: nothing,
     }
-  const workbook = new Workbook(zipOf(row, state, output, limits), state.workbook, columns, kind, limits.sheet)
+  const workbook = new Workbook(zipOf(row, state, output, limits), state.workbook, columns, sheetNameOf(kind, row.headings), limits.sheet)
   return { begin: nothing, write: (rows) => workbook.write(rows), end: () => workbook.end() }
 }

@@ -182,6 +182,9 @@ ExportKind: TypeAlias = Literal['cfdi', 'conceptos', 'pagos', 'xml']
 ExportFormat: TypeAlias = Literal['csv', 'xlsx', 'ndjson', 'zip']
 
 
+ExportHeadings: TypeAlias = Literal['api', 'es']
+
+
 ExportStatus: TypeAlias = Literal['queued', 'running', 'ready', 'failed', 'expired']
 
 
@@ -2159,6 +2162,7 @@ class Export(TypedDict):
     fiscal_entity_id: str
     kind: ExportKind
     format: ExportFormat
+    headings: ExportHeadings
     filters: dict[str, str]
     status: ExportStatus
     rows: int
@@ -3228,6 +3232,7 @@ class CreateExportRequest(TypedDict):
     fiscal_entity_id: str
     kind: ExportKind
     format: ExportFormat
+    headings: NotRequired[ExportHeadings]
     filters: NotRequired[CfdiFilters]
 
 

@@ -2652,6 +2652,11 @@ export type ExportKind = 'cfdi' | 'conceptos' | 'pagos' | 'xml';
  */
 export type ExportFormat = 'csv' | 'xlsx' | 'ndjson' | 'zip';
 
+/**
+ * `api`: columns have the names of the members, and values are those of the API. `es`: columns have Spanish headings, and values of enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.
+ */
+export type ExportHeadings = 'api' | 'es';
+
 export type CfdiFilters = {
     /**
      * Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
@@ -2804,6 +2809,10 @@ export type Export = {
      * The format of its content.
      */
     format: ExportFormat;
+    /**
+     * What stands above its columns: the names of the API, or Spanish headings.
+     */
+    headings: ExportHeadings;
     /**
      * Those of the request.
      */
@@ -10551,6 +10560,10 @@ export type CreateExportRequest = {
      * The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.
      */
     format: ExportFormat;
+    /**
+     * What is written above the columns of `csv` and `xlsx`: `api` the names of the members, `es` Spanish headings, with Spanish words for values of enumerations. Other formats have no headings and take `api` alone.
+     */
+    headings?: ExportHeadings;
     /**
      * Those of `GET /v1/cfdi`, by the same names. All documents without any.
      */

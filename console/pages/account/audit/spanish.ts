@@ -44,6 +44,7 @@ export const MEMBERS: Record<string, string> = {
   folio: 'folio',
   format: 'formato',
   from: 'desde',
+  headings: 'encabezados',
   is_enabled: 'activo',
   is_listed: 'en la lista',
   is_registered: 'registrado',

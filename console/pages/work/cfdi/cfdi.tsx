@@ -1,9 +1,7 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
 import { Download } from 'lucide-preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { answer, api } from '../../../api/client.ts'
-import type { Cfdi, CfdiPage, paths } from '../../../api/routes.d.ts'
+import type { Cfdi } from '../../../api/routes.d.ts'
 import { count, day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
@@ -19,11 +17,9 @@ import css from './cfdi.module.css'
 import { EndOfList } from './endless.tsx'
 import { Exporting } from './exporting.tsx'
 import { CfdiFilters, type Filters, filtersOf } from './filters.tsx'
+import { useCfdiList } from './list.ts'
 import { words } from './words.ts'
 
-type Query = NonNullable<paths['/v1/cfdi']['get']['parameters']['query']>
-
-const PAGE = 25
 /** While somebody types. */
 const PAUSE_MS = 350
 
@@ -102,19 +98,12 @@ interface ListProps {
   exportAll: () => void
 }
 
+const askedOf = (filters: Filters, sort: string): Record<string, string> => ({ ...filters, ...(sort && { sort }) })
+
 function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) {
   const t = useWords(words)
-  const asked = { ...filters, ...(sort && { sort }) }
-  const list = useInfiniteQuery({
-    queryKey: ['cfdi', fiscal_entity_id, asked],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      // An address may hold any text: what the API does not know it refuses, and the page says so. It says CSV only when it is asked to.
-      answer(
-        api.GET('/v1/cfdi', { params: { query: { ...(asked as Query), fiscal_entity_id, limit: PAGE, ...(cursor && { cursor }) } } }),
-      ) as Promise<CfdiPage>,
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  })
+  const asked = askedOf(filters, sort)
+  const list = useCfdiList(fiscal_entity_id, asked)
   return (
     <>
       <Loaded query={list} rows={8}>
@@ -203,7 +192,7 @@ export default function CfdiList() {
         <Empty title={t.unknownRfc} />
       )}
       {isExporting && entity && (
-        <Exporting fiscal_entity_id={entity.fiscal_entity_id} filters={filters} close={() => change('export', '')} />
+        <Exporting entity={entity} filters={filters} asked={askedOf(filters, sort)} close={() => change('export', '')} />
       )}
     </>
   )

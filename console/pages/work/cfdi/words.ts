@@ -39,6 +39,8 @@ const es = {
   exports: 'Exportar',
   exportLead: 'Se exportan todos los documentos de estos filtros, no solo los que se ven.',
   exportAll: 'Sin filtros: se exportan todos los documentos de este RFC.',
+  found: (documents: string, isMore: boolean) => `Documentos: ${isMore ? `más de ${documents}` : documents}`,
+  cancel: 'Cancelar',
   content: 'Contenido',
   kinds: { cfdi: 'Un renglón por CFDI', conceptos: 'Un renglón por concepto', pagos: 'Un renglón por pago', xml: 'Los XML' } as Record<
     string,
@@ -160,6 +162,8 @@ const en: typeof es = {
   exports: 'Export',
   exportLead: 'All documents of these filters are exported, not only those that are shown.',
   exportAll: 'Without filters, all documents of this RFC are exported.',
+  found: (documents, isMore) => `Documents: ${isMore ? `more than ${documents}` : documents}`,
+  cancel: 'Cancel',
   content: 'Content',
   kinds: { cfdi: 'One row per CFDI', conceptos: 'One row per line item', pagos: 'One row per payment', xml: 'The XML files' },
   format: 'Format',

@@ -1,0 +1,1 @@
+ALTER TABLE `exports` ADD `headings` text DEFAULT 'api' NOT NULL;
