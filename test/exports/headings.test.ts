@@ -59,3 +59,11 @@ describe('Spanish headings', () => {
     expect(said(own)).toMatchObject({ 'Lista en la que está la contraparte': 'custom:morosos', 'Situación en esa lista': null })
   })
 })
+
+it('amounts are numbers, and times and days are dates, by what their names say', () => {
+  for (const { heading, type } of COLUMNS_OF.cfdi) {
+    const isTime = /(_at|_date)$|^fecha$/.test(heading)
+    const isNumber = /^(iva|isr|ieps)_|^(sub)?total|_amount$|^balance|^descuento$|^tipo_cambio$/.test(heading)
+    expect([heading, type]).toEqual([heading, isTime ? 'time' : isNumber ? 'number' : 'text'])
+  }
+})

@@ -8,7 +8,7 @@ import type { Columns, ExportColumn } from './formats/columns.ts'
 /** Codes and numbers of documents are text, so that they keep their zeros. */
 const NUMBERS = new Set([
   ...['tipo_cambio', 'subtotal', 'descuento', 'total', 'total_mxn', 'iva_trasladado', 'iva_retenido', 'isr_retenido', 'ieps_trasladado'],
-  ...['paid_amount', 'credited_amount', 'balance'],
+  ...['paid_amount', 'credited_amount', 'balance', 'balance_mxn'],
   ...['concepto', 'cantidad', 'valor_unitario', 'importe', 'descuento'],
   ...[
     'pago',
@@ -24,6 +24,7 @@ const NUMBERS = new Set([
 ])
 const TIMES = new Set([
   ...['issued_at', 'fecha', 'certified_at', 'cancelled_at', 'status_checked_at', 'last_payment_at', 'fully_paid_at', 'updated_at'],
+  'due_date',
   'fecha_pago',
 ])
 
