@@ -64,6 +64,12 @@ export const SyncStatus = z
         id: 'SyncJobCounts',
         description: doc('Counts the latest job of each data source and month that the organization’s last 60 runs created or joined.'),
       }),
+    partial_months: count(
+      doc(
+        'Number of months, each of a CFDI source, of whose last download not everything came that the tax authority announced: ' +
+          '`GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.',
+      ),
+    ),
     percent: z
       .int()
       .min(0)
@@ -79,7 +85,8 @@ export const SyncStatus = z
     last_failure_at: Instant.nullable().meta({ description: doc('When one of the counted jobs last failed; null when none has.') }),
     downloaded_to: Instant.nullable().meta({
       description: doc(
-        'The instant of the last of your runs whose downloads of CFDIs all succeeded: up to it the RFC is downloaded. Null before.',
+        'The instant up to which the downloads of both CFDI sources have succeeded: of each, that of the last of your runs whose downloads of it ' +
+          'all did, and the earlier one of both. Null before.',
       ),
     }),
   })

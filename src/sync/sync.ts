@@ -1,4 +1,5 @@
 import { latestChanges } from '../cfdi/changes/latest.ts'
+import { partialMonths } from '../downloads/completeness/coverage.ts'
 import { type JobStates, readJobStates } from '../downloads/states/states.ts'
 import type { Extractor } from '../extractors/contract.ts'
 import { listExtractors } from '../extractors/extractors.ts'
@@ -16,6 +17,7 @@ import {
   type StoredReaches,
   storedReachesOf,
 } from '../taxpayers/taxpayers.ts'
+import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { SyncQuery, SyncStatus } from './contract.ts'
 import { judge } from './state.ts'
 import { inWords } from './words.ts'
@@ -88,14 +90,22 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
       rows.map(({ connection }) => connection),
     ),
   ])
+  const connections = new Map(rows.map((row) => [row.connection, connectionOf(row, reaches.get(row.connection))]))
   const latest = await latestChanges(
     ctx,
     rows.map((row) => ({
-      connection: connectionOf(row, reaches.get(row.connection)),
+      connection: connections.get(row.connection)!,
       widened: [time(row.widened_at), time(row.widened_before)],
     })),
   )
-  return rows.map((row) => view(ctx, row, states.get(row.entity)!, extractors, latest.get(row.connection) ?? null))
+  return rows.map((row) => {
+    const known = states.get(row.entity)!
+    const partial =
+      row.state === 'active'
+        ? partialMonths(openLedger({ ...ctx, connection: connections.get(row.connection)! }), known.coverage, ctx.now.getTime())
+        : 0
+    return view(ctx, row, known, extractors, latest.get(row.connection) ?? null, partial)
+  })
 }
 
 const time = (date: Date | null): number | null => date?.getTime() ?? null
@@ -119,6 +129,7 @@ function view(
   jobs: JobStates,
   extractors: readonly Extractor[],
   latest_change_at: number | null,
+  partial_months: number,
 ): SyncStatus {
   const isActive = row.state === 'active'
   const scheduled = isActive
@@ -145,6 +156,7 @@ function view(
     downloaded_to: jobs.downloaded_to,
     timezone,
     total,
+    partial_months,
   }
   const [summary, message_es] = inWords(judged, around)
   return {
@@ -157,6 +169,7 @@ function view(
     next_run_at: iso(next_run_at),
     ...{ summary, message_es },
     jobs: { queued, running, waiting, succeeded, failed, total },
+    partial_months,
     percent: total === 0 ? 100 : Math.floor((100 * (succeeded + failed)) / total),
     latest_change_at: iso(latest_change_at),
     last_success_at: succeeded > 0 ? iso(lastOf('succeeded')) : null,

@@ -23,6 +23,8 @@ export interface Around {
   downloaded_to: number | null
   timezone: string
   total: number
+  /** Of CFDI sources, those of whose last download not everything came. */
+  partial_months: number
 }
 
 const utc = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
@@ -49,7 +51,7 @@ const REASONS: Readonly<Record<string, readonly [en: string, es: string]>> = {
 /** What is going on, why, when it goes on, and what to do: in English and in Spanish. */
 export function inWords(judged: Judged, around: Around): readonly [summary: string, message_es: string] {
   const { cause, n, attempts, error_class, next_attempt_at: next } = judged
-  const { next_run_at, downloaded_to, timezone, total } = around
+  const { next_run_at, downloaded_to, timezone, total, partial_months: partial } = around
   const [why, porque] = WHY[error_class ?? ''] ?? [OTHER_EN, OTHER_ES]
   const [at, cuando] = next === null ? ['soon', 'en breve'] : [`at ${utc(next)}`, local(next, timezone)]
   const [run, corrida] =
@@ -131,11 +133,18 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
         `${downloads(n)} failed after ${attempts} attempts because ${why}, and no scheduled run reaches all of them. Ask for them with POST /v1/fiscal-entities/{fiscal_entity_id}/extractions.`,
         `${descargas(n)} fallaron tras ${attempts} intentos porque ${porque} y ninguna ejecución programada las alcanza. Pídalas de nuevo.`,
       ]
-    case 'done':
+    case 'done': {
+      const [until, hasta] =
+        downloaded_to === null ? ['', ''] : [` up to ${utc(downloaded_to)}`, `, hasta ${local(downloaded_to, timezone)}`]
+      if (partial === 0)
+        return [`Everything that was asked for is downloaded${until}. ${run}`, `Está descargado todo lo solicitado${hasta}. ${corrida}`]
+      const [months, meses] =
+        partial === 1 ? ['1 month is', 'Falta parte de 1 mes'] : [`${partial} months are`, `Falta parte de ${partial} meses`]
       return [
-        `Everything that was asked for is downloaded${downloaded_to === null ? '' : ` up to ${utc(downloaded_to)}`}. ${run}`,
-        `Está descargado todo lo solicitado${downloaded_to === null ? '' : `, hasta ${local(downloaded_to, timezone)}`}. ${corrida}`,
+        `All downloads have ended${until}, and ${months} partial: not everything came that the tax authority announced. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks again. ${run}`,
+        `Terminaron todas las descargas${hasta}. ${meses}: el SAT no entregó todo lo que anuncia; la siguiente ejecución que los abarque lo pide de nuevo. ${corrida}`,
       ]
+    }
     case 'nothing':
       return [`Nothing has been asked for yet. ${run}`, `Todavía no se ha solicitado nada. ${corrida}`]
   }

@@ -180,12 +180,16 @@ describe('the status of a month', () => {
     ])
     // Part of it is held. The next run of the month asks for it again.
     expect(await statusesOf(one)).toEqual(['26-04 downloading', '26-05 complete'])
+    const { state, partial_months, summary: said } = await one.sync()
+    expect([state, partial_months]).toEqual(['idle', 1])
+    expect(said).toContain('and 1 month is partial: not everything came that the tax authority announced.')
     spy.mockRestore()
     later(700)
     await one.run()
     expect(await statusesOf(one)).toEqual(['26-04 downloading', '26-05 downloading'])
     await work(rfc)
     expect(await statusesOf(one)).toEqual(['26-04 complete', '26-05 complete'])
+    expect(await one.sync()).toMatchObject({ state: 'idle', partial_months: 0 })
   })
 
   it('is kept when the rows of the jobs are deleted, and is told to an organization without extractors as it is held', async () => {

@@ -1,5 +1,6 @@
 import { errorInWords } from '../../authority/port/error-words.ts'
 import { type ToldRequest, toldOf, toldRequests } from '../../authority/sat/conversation/told.ts'
+import { type DataStatusRow, monthStates } from '../../cfdi/quality/data-status.ts'
 import { countHeld } from '../../cfdi/summary/summary.ts'
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
@@ -30,7 +31,7 @@ export function monthsIn(ledger: ScopedLedger, source: CoveredSource, now: numbe
 }
 
 /** The months of a query that the windows show, the latest first, and of each month the issued documents first. */
-function placesOf(ledger: ScopedLedger, { source, from, to }: CoverageQuery, now: number): MonthPlace[] {
+function placesOf(ledger: ScopedLedger, { source, from, to }: Partial<CoverageQuery>, now: number): MonthPlace[] {
   return COVERED_SOURCES.flatMap((one): MonthPlace[] => {
     const shown = source === undefined || source === one ? monthsIn(ledger, one, now) : null
     if (shown === null) return []
@@ -39,6 +40,12 @@ function placesOf(ledger: ScopedLedger, { source, from, to }: CoverageQuery, now
     for (let month = last; month >= first; month = addMonths(month, -1)) places.push({ source: one, month })
     return places
   }).sort((one, other) => (one.month === other.month ? (one.source < other.source ? -1 : 1) : one.month < other.month ? 1 : -1))
+}
+
+/** Counts the months of the windows of whose last download not everything came that the authority announced. `now` in milliseconds. */
+export function partialMonths(ledger: ScopedLedger, rows: readonly DataStatusRow[], now: number): number {
+  const stateOf = monthStates(ledger, rows, now)
+  return placesOf(ledger, {}, now).filter(({ source, month }) => stateOf(month, directionOf(source)).status === 'partial').length
 }
 
 /**

@@ -66,6 +66,24 @@ export const runsOfEntity = async (ledger: D1Database, organization_id: string, 
       .raw<[string]>()
   ).flat()
 
+/** The months of a source that were downloaded, as in `DataStatusRow`. */
+export interface SourceCoverage {
+  entity: number
+  source: string
+  months: string
+  month: null
+  as_of: null
+}
+
+/** Selects which months of CFDIs were downloaded, of many RFCs at once: two rows for each. */
+export const coverageOf = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement =>
+  ledger
+    .prepare(
+      `select c.entity, c.source, c.months, null as month, null as as_of from json_each(?1) e
+       cross join coverage c on c.entity = e.value and c.source in ('sat_cfdi_issued', 'sat_cfdi_received')`,
+    )
+    .bind(JSON.stringify(entities))
+
 /** Groups the latest job of each source and month that an organization's last runs created or joined, for many RFCs at once. */
 export const jobGroups = (
   ledger: D1Database,

@@ -1,13 +1,15 @@
 import { watermarkStatement } from '../request-store.ts'
-import { type JobGroup, jobGroups, type RunGroup, runGroups, runsOfEntity } from './states-store.ts'
+import { coverageOf, type JobGroup, jobGroups, type RunGroup, runGroups, runsOfEntity, type SourceCoverage } from './states-store.ts'
 
-export type { JobGroup, RunGroup } from './states-store.ts'
+export type { JobGroup, RunGroup, SourceCoverage } from './states-store.ts'
 
 /** The jobs of an RFC as an organization is told of them. */
 export interface JobStates {
   groups: readonly JobGroup[]
   /** The instant, in milliseconds, up to which every CFDI source that it downloads has been downloaded whole; null before. */
   downloaded_to: number | null
+  /** How the downloads of the months of each CFDI source ended, whoever asked for them: `partialMonths` tells what of it may be told. */
+  coverage: readonly SourceCoverage[]
 }
 
 interface Asked {
@@ -30,16 +32,25 @@ export async function readJobStates(
     [...Map.groupBy(rfcs, ({ shard }) => shard)].map(async ([shard, own]) => {
       const ledger = ledgers[shard]!
       const pairs = own.flatMap(({ entity, sources }) => sources.map((source): [number, string] => [entity, source]))
-      const [groups, reached] = await ledger.batch([
+      const [groups, reached, covered] = await ledger.batch([
         jobGroups(ledger, organization_id, own, now),
         watermarkStatement(ledger, organization_id, pairs),
+        coverageOf(
+          ledger,
+          own.map(({ entity }) => entity),
+        ),
       ])
       const groupsOf = Map.groupBy(groups!.results as JobGroup[], ({ entity }) => entity)
       const reachedOf = Map.groupBy(reached!.results as { entity: number; instant: number | null }[], ({ entity }) => entity)
+      const coveredOf = Map.groupBy(covered!.results as SourceCoverage[], ({ entity }) => entity)
       for (const { entity } of own) {
         const instants = (reachedOf.get(entity) ?? []).map(({ instant }) => instant)
         const isDownloaded = instants.length > 0 && instants.every((instant) => instant !== null)
-        states.set(entity, { groups: groupsOf.get(entity) ?? [], downloaded_to: isDownloaded ? Math.min(...(instants as number[])) : null })
+        states.set(entity, {
+          groups: groupsOf.get(entity) ?? [],
+          downloaded_to: isDownloaded ? Math.min(...(instants as number[])) : null,
+          coverage: coveredOf.get(entity) ?? [],
+        })
       }
     }),
   )
