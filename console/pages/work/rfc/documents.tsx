@@ -6,6 +6,7 @@ import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { words } from './words.ts'
 
@@ -28,7 +29,7 @@ export function Documents({ fiscal_entity_id }: { fiscal_entity_id: string }) {
     <>
       <Panel title={t.documents} flush>
         <Loaded query={documents}>
-          {({ pages }) => (
+          {({ pages }) => pages.every(({ data }) => data.length === 0) ? <Empty title={t.documentsNone} /> : (
             <Table<Document>
               label={t.documents}
               rows={pages.flatMap(({ data }) => data)}
