@@ -138,7 +138,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.goto(`${at(`/cfdi/${uuid}`)}?${query}`)
     const rows = rowsOf(page, 'Pagos y notas de crédito')
     await rows.first().waitFor()
-    expect(await rows.locator('[data-name=Cuenta]').allInnerTexts()).toEqual([
+    expect(await rows.locator('[data-name="Cuenta para el saldo"]').allInnerTexts()).toEqual([
       ...payments.data.map(() => 'Sí'),
       expect.stringMatching(/^No: está cancelado\s+El pago es de otro receptor$/),
       ...['No: es de otras partes', 'No: es de otra moneda', 'No: falta el tipo de cambio', 'No: otro lo sustituye'],

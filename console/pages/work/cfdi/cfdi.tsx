@@ -96,7 +96,17 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
 }
 
 /** What of an address the API refused, each part by its name and with a way to take it out: the page has no field that shows it. */
-function Wrong({ error, names, asked, remove }: { error: Error | null; names: readonly string[]; asked: Filters; remove: (name: string) => void }) {
+function Wrong({
+  error,
+  names,
+  asked,
+  remove,
+}: {
+  error: Error | null
+  names: readonly string[]
+  asked: Filters
+  remove: (name: string) => void
+}) {
   const t = useWords(words)
   const textOf = useFilterText()
   return (
@@ -244,7 +254,12 @@ export default function CfdiList() {
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <List {...{ filters, sort, clear }} remove={(name) => change(name, '')} fiscal_entity_id={entity.fiscal_entity_id} exportAll={() => set({ ...own, export: '1' })} />
+        <List
+          {...{ filters, sort, clear }}
+          remove={(name) => change(name, '')}
+          fiscal_entity_id={entity.fiscal_entity_id}
+          exportAll={() => set({ ...own, export: '1' })}
+        />
       ) : (
         <Empty title={t.unknownRfc} />
       )}

@@ -29,27 +29,31 @@ export function Documents({ fiscal_entity_id }: { fiscal_entity_id: string }) {
     <>
       <Panel title={t.documents} flush>
         <Loaded query={documents}>
-          {({ pages }) => pages.every(({ data }) => data.length === 0) ? <Empty title={t.documentsNone} /> : (
-            <Table<Document>
-              label={t.documents}
-              rows={pages.flatMap(({ data }) => data)}
-              keyOf={({ document_id }) => document_id}
-              columns={[
-                { name: t.document, cell: ({ title }) => title },
-                { name: t.date, cell: ({ document_date }) => day(document_date) },
-                { name: t.size, end: true, cell: ({ size }) => bytes(size) },
-                {
-                  name: t.download,
-                  end: true,
-                  cell: (one) => (
-                    <a href={hrefOf(one)} download={one.name} aria-label={`${t.download}: ${one.title}`}>
-                      {t.download}
-                    </a>
-                  ),
-                },
-              ]}
-            />
-          )}
+          {({ pages }) =>
+            pages.every(({ data }) => data.length === 0) ? (
+              <Empty title={t.documentsNone} />
+            ) : (
+              <Table<Document>
+                label={t.documents}
+                rows={pages.flatMap(({ data }) => data)}
+                keyOf={({ document_id }) => document_id}
+                columns={[
+                  { name: t.document, cell: ({ title }) => title },
+                  { name: t.date, cell: ({ document_date }) => day(document_date) },
+                  { name: t.size, end: true, cell: ({ size }) => bytes(size) },
+                  {
+                    name: t.download,
+                    end: true,
+                    cell: (one) => (
+                      <a href={hrefOf(one)} download={one.name} aria-label={`${t.download}: ${one.title}`}>
+                        {t.download}
+                      </a>
+                    ),
+                  },
+                ]}
+              />
+            )
+          }
         </Loaded>
       </Panel>
       <More list={documents} />

@@ -26,7 +26,11 @@ export function Windows({ entity, isReadable }: { entity: FiscalEntity; isReadab
     return { name: t.source[source], from, to, series, shown, says: `${t.source[source]}, ${shown}` }
   })
   return (
-    <Panel title={t.window} lead={isReadable ? t.windowLead : isUnreadable(entity) ? t.windowShut : t.windowPaused} actions={<Link href="/extractors">{t.wider}</Link>}>
+    <Panel
+      title={t.window}
+      lead={isReadable ? t.windowLead : isUnreadable(entity) ? t.windowShut : t.windowPaused}
+      actions={<Link href="/extractors">{t.wider}</Link>}
+    >
       <WindowLine label={t.window} spans={spans} />
       <Keys keys={spans.map(({ series, name }) => ({ series, name }))} />
       <div class={css.after}>

@@ -18,7 +18,12 @@ import css from './suppliers.module.css'
 import { words } from './words.ts'
 
 /** A supplier without a registration may need none: only whoever gives specialized services does. */
-const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = { registered: 'good', not_registered: 'idle', expired: 'wait', unknown: 'idle' }
+const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = {
+  registered: 'good',
+  not_registered: 'idle',
+  expired: 'wait',
+  unknown: 'idle',
+}
 const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
 const PERIODS = ['1', '3', '6', '12', '24']
 const MOST = 200
