@@ -193,7 +193,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await settle(page)
     const { windows } = await ask<{ windows: Record<string, { visible_from: string }> }>(`/v1/fiscal-entities/${entity}`)
     const day = (text: string) =>
-      new Intl.DateTimeFormat('es-MX', { day: '2-digit', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(new Date(text))
+      new Intl.DateTimeFormat('es-MX', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text))
     const line = page.getByRole('img', { name: /^Su ventana: Emitidos, / })
     const said = (await line.getAttribute('aria-label'))!
     for (const source of ['sat_cfdi_issued', 'sat_cfdi_received']) expect(said).toContain(`${day(windows[source]!.visible_from)} →`)

@@ -95,6 +95,9 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
   )
 }
 
+/** Such a fault lists values of the API, which say nothing to whoever reads the page. */
+const ONE_OF = 'Must be one of'
+
 /** What of an address the API refused, each part by its name and with a way to take it out: the page has no field that shows it. */
 function Wrong({
   error,
@@ -114,10 +117,11 @@ function Wrong({
       <Empty title={t.wrong} lead={t.wrongLead}>
         {names.map((name) => {
           const { label, value } = textOf(name, asked[name]!)
+          const fault = faultOf(error, name)
           return (
             <p key={name} class={css.note}>
               {label}: <b>{value}</b>
-              <small>{faultOf(error, name)}</small>
+              {fault && !fault.startsWith(ONE_OF) && <small>{fault}</small>}
               <Button small onClick={() => remove(name)}>
                 {t.remove(label)}
               </Button>

@@ -77,10 +77,13 @@ export function Payments({ cfdi }: Props) {
                     {
                       name: t.document,
                       cell: ({ source_uuid, kind }) => (
-                        <Link href={hrefOf(source_uuid, cfdi.fiscal_entity_id)}>{`${t.kind[kind]} ${called(source_uuid)}`}</Link>
+                        <Link
+                          class={css.whole}
+                          href={hrefOf(source_uuid, cfdi.fiscal_entity_id)}
+                        >{`${t.kind[kind]} ${called(source_uuid)}`}</Link>
                       ),
                     },
-                    { name: t.date, cell: ({ fecha_pago }) => day(fecha_pago) },
+                    { name: t.date, cell: ({ fecha_pago }) => <span class={css.whole}>{day(fecha_pago)}</span> },
                     { name: t.form, cell: ({ forma_pago }) => forma_pago && said('forma_pago', forma_pago) },
                     { name: t.part, end: true, cell: ({ num_parcialidad }) => num_parcialidad },
                     { name: t.amount, end: true, cell: (one) => money(one.amount, one.currency) },

@@ -35,7 +35,11 @@ export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
               columns={[
                 {
                   name: t.document,
-                  cell: (one) => <Link href={`/cfdi/${one.uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>{nameOf(one)}</Link>,
+                  cell: (one) => (
+                    <Link class={css.whole} href={`/cfdi/${one.uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>
+                      {nameOf(one)}
+                    </Link>
+                  ),
                 },
                 { name: t.part, end: true, cell: ({ num_parcialidad }) => num_parcialidad },
                 { name: t.before, end: true, cell: ({ imp_saldo_ant, moneda_dr }) => money(imp_saldo_ant, moneda_dr) },
