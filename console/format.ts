@@ -84,7 +84,7 @@ const literal = (text: string): Date => new Date(`${text.slice(0, 10)}T00:00Z`)
 
 /** A day as a document says it (`2026-05-20` or longer). It belongs to no zone and is moved into none. */
 export const day = (text: string | null | undefined): string =>
-  text ? dateIn('day', { day: '2-digit', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(literal(text)) : NOTHING
+  text ? dateIn('day', { dateStyle: 'medium', timeZone: 'UTC' }).format(literal(text)) : NOTHING
 
 /** A month, `2026-05`. */
 export const month = (text: string, style: 'short' | 'long' = 'short'): string =>

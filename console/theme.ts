@@ -6,9 +6,13 @@ export function applyTheme(): void {
   if (kept === 'light' || kept === 'dark') document.documentElement.dataset['theme'] = kept
 }
 
-export function turnTheme(): void {
+export function isDark(): boolean {
   const { dataset } = document.documentElement
-  const isDark = dataset['theme'] ? dataset['theme'] === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
-  dataset['theme'] = isDark ? 'light' : 'dark'
-  localStorage.setItem(KEPT, dataset['theme'])
+  return dataset['theme'] ? dataset['theme'] === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
+}
+
+export function turnTheme(): void {
+  const chosen = isDark() ? 'light' : 'dark'
+  document.documentElement.dataset['theme'] = chosen
+  localStorage.setItem(KEPT, chosen)
 }

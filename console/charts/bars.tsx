@@ -21,6 +21,7 @@ export interface Bar {
 const HEIGHT = 260
 const LEFT = 58
 const BOTTOM = 28
+const LINE = 14
 const TOP = 12
 /** About as wide as half a character of a label. */
 const HALF_CHARACTER = 3.4
@@ -30,13 +31,16 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
   const [ref, width] = useWidth()
   const [shown, show] = useState<Bar | null>(null)
   const sizes = bars.flatMap(({ parts }) => parts.map(({ amount }) => sizeOf(amount)))
+  const step = Math.max(1, (width - LEFT) / Math.max(1, bars.length))
+  const every = Math.ceil(52 / step)
+  // Where each bar is named, a name that would reach into the next one stands on two lines.
+  const linesOf = (text: string) => (every === 1 && text.length * 2 * HALF_CHARACTER > step - 6 ? text.split(' ') : [text])
+  const bottom = Math.max(1, ...bars.map(({ label: text }) => linesOf(text).length)) * LINE + BOTTOM - LINE
   const ticks = ticksOf(Math.max(0, ...sizes), Math.min(0, ...sizes))
   const [low, high] = [ticks[0]!, ticks.at(-1) || 1]
-  const y = (value: number) => TOP + (HEIGHT - BOTTOM - TOP) * (1 - (value - low) / (high - low || 1))
-  const step = Math.max(1, (width - LEFT) / Math.max(1, bars.length))
+  const y = (value: number) => TOP + (HEIGHT - bottom - TOP) * (1 - (value - low) / (high - low || 1))
   const most = Math.max(1, ...bars.map(({ parts }) => parts.length))
   const bar = Math.max(2, Math.min(28, (step * 0.7) / most))
-  const every = Math.ceil(52 / step)
   return (
     <div ref={ref} class={css.chart}>
       {width > 0 && (
@@ -61,7 +65,7 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
             const x = LEFT + n * step
             const drawn = (
               <>
-                <rect class={`${css.band} ${shown === one ? css.on : ''}`} x={x} y={0} width={step} height={HEIGHT - BOTTOM} rx={6} />
+                <rect class={`${css.band} ${shown === one ? css.on : ''}`} x={x} y={0} width={step} height={HEIGHT - bottom} rx={6} />
                 {one.parts.map(({ series, amount, isCut }, k) => {
                   const value = sizeOf(amount)
                   const [top, bottom] = [y(Math.max(value, 0)), y(Math.min(value, 0))]
@@ -94,15 +98,16 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
           {bars.map(
             ({ key, label: text }, n) =>
               n % every === (bars.length - 1) % every && (
-                <text
-                  key={key}
-                  class={css.tick}
-                  x={Math.min(LEFT + (n + 0.5) * step, width - text.length * HALF_CHARACTER)}
-                  y={HEIGHT - 8}
-                  text-anchor="middle"
-                  aria-hidden="true"
-                >
-                  {text}
+                <text key={key} class={css.tick} text-anchor="middle" aria-hidden="true">
+                  {linesOf(text).map((line, k) => (
+                    <tspan
+                      key={k}
+                      x={Math.min(LEFT + (n + 0.5) * step, width - line.length * HALF_CHARACTER)}
+                      y={HEIGHT - bottom + 20 + k * LINE}
+                    >
+                      {line}
+                    </tspan>
+                  ))}
                 </text>
               ),
           )}

@@ -16,8 +16,10 @@ interface Props<Row> {
   keyOf: (row: Row) => string
 }
 
-/** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row. */
+/** A table that scrolls sideways where it is too wide; on a phone its rows are cards. The first column names the row, and stays in sight. */
 export function Table<Row>({ label, columns, rows, keyOf }: Props<Row>) {
+  // The page after the last row of a list has none: headings alone would say nothing.
+  if (rows.length === 0) return null
   return (
     // Without a tabIndex, a keyboard cannot scroll it.
     <section class={css.scroll} tabIndex={0} aria-label={label}>

@@ -1,10 +1,11 @@
-import { Languages, LogOut, Menu as MenuIcon, Moon } from 'lucide-preact'
+import { Languages, LogOut, Menu as MenuIcon, Moon, Sun } from 'lucide-preact'
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { type Session, session } from '../api/client.ts'
 import { forget } from '../api/queries.ts'
 import { useWords } from '../language.ts'
 import { IconButton } from '../parts/button.tsx'
-import { turnTheme } from '../theme.ts'
+import { isDark, turnTheme } from '../theme.ts'
 import css from './shell.module.css'
 import { words } from './words.ts'
 
@@ -15,6 +16,8 @@ async function leave(): Promise<void> {
 
 export function Top({ session: who, translate }: { session: Session | null; translate: () => void }) {
   const t = useWords(words)
+  const [dark, tell] = useState(isDark)
+  const Other = dark ? Sun : Moon
   return (
     <header class={css.top}>
       {who && (
@@ -37,11 +40,18 @@ export function Top({ session: who, translate }: { session: Session | null; tran
           {t.roles[who.role]}
         </span>
       )}
-      <IconButton label={t.languageIn} onClick={translate}>
+      <IconButton class={css.language} label={t.languageIn} onClick={translate}>
         <Languages size={18} aria-hidden="true" />
+        {t.otherLanguage}
       </IconButton>
-      <IconButton label={t.theme} onClick={turnTheme}>
-        <Moon size={18} aria-hidden="true" />
+      <IconButton
+        label={t.theme}
+        onClick={() => {
+          turnTheme()
+          tell(isDark())
+        }}
+      >
+        <Other size={18} aria-hidden="true" />
       </IconButton>
       {who && (
         <IconButton label={t.signOut} onClick={() => void leave()}>

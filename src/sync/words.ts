@@ -30,13 +30,14 @@ export interface Around {
 const utc = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 const formatters = new Map<string, Intl.DateTimeFormat>()
-function local(at: number, timeZone: string): string {
+/** In Spanish. The zone is said once: the second time of a message leaves it out. */
+function local(at: number, timeZone: string, zone = true): string {
   const two = '2-digit'
   const format =
     formatters.get(timeZone) ??
     new Intl.DateTimeFormat('en-GB', { timeZone, day: two, month: two, year: 'numeric', hour: two, minute: two, hourCycle: 'h23' })
   formatters.set(timeZone, format)
-  return `el ${format.format(at).replace(', ', ' a las ')} (${timeZone})`
+  return `el ${format.format(at).replace(', ', ' a las ')}${zone ? ` (${timeZone})` : ''}`
 }
 
 const downloads = (n: number): string => (n === 1 ? '1 download' : `${n} downloads`)
@@ -60,7 +61,10 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
           'No extractor is scheduled: start one with POST /v1/extractors/{extractor_id}/run.',
           'Ningún extractor está programado: ejecute uno cuando lo necesite.',
         ]
-      : [`The next run begins at ${utc(next_run_at)}.`, `La siguiente ejecución comienza ${local(next_run_at, timezone)}.`]
+      : [
+          `The next run begins at ${utc(next_run_at)}.`,
+          `La siguiente ejecución comienza ${local(next_run_at, timezone, cause !== 'done' || downloaded_to === null)}.`,
+        ]
   const [give, envie] = [
     'Send a valid CIEC or e.firma with PATCH /v1/fiscal-entities/{fiscal_entity_id}.',
     'Envíe una CIEC o e.firma válida para reanudar las descargas.',

@@ -15,6 +15,7 @@ const OTHERS: Record<string, string> = {
   'pages/automation/extractor/draft.ts': 'what a form sends',
   'pages/insight/figures/state.tsx': 'the month after a month',
   'pages/work/invoice/qr-code.ts': 'the modules of a code',
+  'pages/work/invoice/timbre.ts': 'the characters that an XML names by number',
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',
   'pages/work/suppliers/suppliers.tsx': 'what the address asks for',

@@ -110,6 +110,47 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await leave()
   }, 120_000)
 
+  it('an address with a wrong filter names it and takes it out; what is no filter is told, and a past day is said', async () => {
+    const { page, complaints, leave } = await enter(world.customer)
+    await page.goto(`${at('/cfdi')}?fiscal_entity_id=${entity}&direction=sideways&hola=3`)
+    await page.getByRole('heading', { name: 'Un filtro de la dirección no vale' }).waitFor()
+    await page.getByText('La dirección trae «hola», que no es un filtro de esta lista').waitFor()
+    expect(await page.getByRole('button', { name: 'Reintentar' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Quitarlo' }).click()
+    await page.getByRole('alert').getByRole('button', { name: 'Quitar el filtro Sentido' }).click()
+    await rowsOf(page, 'Lista de CFDI').first().waitFor()
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ fiscal_entity_id: entity })
+
+    const past = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10)
+    await page.goto(`${at('/cfdi')}?fiscal_entity_id=${entity}&as_of=${past}`)
+    await page.getByText('Así estaban estos CFDI al cierre del ').waitFor()
+    expect(await page.getByText('tal como están en el SAT').count()).toBe(0)
+    await page.getByRole('button', { name: 'Ver como están hoy' }).click()
+    await page.getByText('tal como están en el SAT').waitFor()
+    expect(complaints).toEqual([])
+    await leave()
+  }, 60_000)
+
+  it('a payment shows what it pays instead of its zeros, in the list and in print', async () => {
+    const { page, complaints, leave } = await enter(world.customer)
+    const { data } = await ask<{ data: { uuid: string }[] }>(`/v1/cfdi?fiscal_entity_id=${entity}&tipo_comprobante=P&has_xml=true&limit=1`)
+    const { uuid } = data[0]!
+    const { pagos } = await ask<{ pagos: { monto: string; moneda_p: string }[] }>(`/v1/cfdi/${uuid}?fiscal_entity_id=${entity}`)
+    await page.goto(`${at('/cfdi')}?fiscal_entity_id=${entity}&tipo_comprobante=P&has_xml=true`)
+    const row = rowsOf(page, 'Lista de CFDI').first()
+    expect(await row.locator('[data-name=Total]').textContent()).toBe('—')
+    await row.getByRole('link').click()
+    await page.getByText('Sello digital del SAT').waitFor()
+    expect(
+      await page.locator('main dt:text-is("Monto pagado") + dd', { hasText: money(pagos[0]!.monto, pagos[0]!.moneda_p) }).count(),
+    ).toBeGreaterThan(0)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.getByText('Este documento es una representación impresa de un CFDI.').isVisible()).toBe(true)
+    expect(await page.getByText(`https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx?id=${uuid}`).isVisible()).toBe(true)
+    expect(complaints).toEqual([])
+    await leave()
+  }, 60_000)
+
   it('an invoice: payments with what does not count and why, relations as a graph, its XML, and a page to print', async () => {
     const { page, complaints, leave } = await enter(world.customer)
     const uuid = world.ids['uuid']!
@@ -138,7 +179,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.goto(`${at(`/cfdi/${uuid}`)}?${query}`)
     const rows = rowsOf(page, 'Pagos y notas de crédito')
     await rows.first().waitFor()
-    expect(await rows.locator('[data-name=Cuenta]').allInnerTexts()).toEqual([
+    expect(await rows.locator('[data-name="Cuenta para el saldo"]').allInnerTexts()).toEqual([
       ...payments.data.map(() => 'Sí'),
       expect.stringMatching(/^No: está cancelado\s+El pago es de otro receptor$/),
       ...['No: es de otras partes', 'No: es de otra moneda', 'No: falta el tipo de cambio', 'No: otro lo sustituye'],
@@ -192,8 +233,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.goto(at(`/rfcs/${entity}`))
     await settle(page)
     const { windows } = await ask<{ windows: Record<string, { visible_from: string }> }>(`/v1/fiscal-entities/${entity}`)
-    const day = (text: string) =>
-      new Intl.DateTimeFormat('es-MX', { day: '2-digit', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(new Date(text))
+    const day = (text: string) => new Intl.DateTimeFormat('es-MX', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text))
     const line = page.getByRole('img', { name: /^Su ventana: Emitidos, / })
     const said = (await line.getAttribute('aria-label'))!
     for (const source of ['sat_cfdi_issued', 'sat_cfdi_received']) expect(said).toContain(`${day(windows[source]!.visible_from)} →`)

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { newId } from '../../src/platform/db/id.ts'
 import type { SyncStatus } from '../../src/sync/contract.ts'
+import { inWords } from '../../src/sync/words.ts'
 import { callOf, cfdiOf, deliver, ISSUED, later, ledgerOf, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { costOf } from '../support/meter.ts'
 import { freshRfc } from '../support/tenants.ts'
@@ -40,6 +41,18 @@ describe('where the downloads of an RFC are', () => {
     })
     expect(told.message_es).toContain('hasta el 20/05/2026 a las 03:00 (America/Mexico_City)')
     expect((await list(one)).data).toEqual([told])
+  })
+
+  it('says the zone of its times once', () => {
+    const at = Date.parse('2026-05-20T09:00:00Z')
+    const judged = { state: 'idle', cause: 'done', error_class: null, attempts: 0, next_attempt_at: null, n: 0 } as const
+    const around = { invalid_reason: null, next_run_at: at + 86_400_000, downloaded_to: at, timezone: 'America/Mexico_City', total: 3, partial_months: 0 }
+    expect(inWords(judged, around)[1]).toBe(
+      'Está descargado todo lo solicitado, hasta el 20/05/2026 a las 03:00 (America/Mexico_City). La siguiente ejecución comienza el 21/05/2026 a las 03:00.',
+    )
+    expect(inWords({ ...judged, cause: 'nothing' }, { ...around, downloaded_to: null })[1]).toBe(
+      'Todavía no se ha solicitado nada. La siguiente ejecución comienza el 21/05/2026 a las 03:00 (America/Mexico_City).',
+    )
   })
 
   it('says during an outage why it waits, how often it tried, and when it tries again', async () => {
@@ -247,6 +260,6 @@ describe('the list', () => {
     expect([one, ten, twenty].map(({ d1_calls, d1_statements, rows_written }) => [d1_calls, d1_statements, rows_written])).toEqual(
       Array(3).fill([7, 9, 0]),
     )
-    expect([(ten.rows_read - one.rows_read) / 9, (twenty.rows_read - ten.rows_read) / 10]).toEqual([48, 48])
+    expect([(ten.rows_read - one.rows_read) / 9, (twenty.rows_read - ten.rows_read) / 10]).toEqual([52, 52])
   })
 })

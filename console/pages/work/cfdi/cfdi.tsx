@@ -1,6 +1,7 @@
 import { Download } from 'lucide-preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { faultOf, faultsOf } from '../../../api/problems.ts'
 import type { Cfdi } from '../../../api/routes.d.ts'
 import { count, day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -16,8 +17,9 @@ import { Blacklist, Estatus, Payment } from './badges.tsx'
 import css from './cfdi.module.css'
 import { EndOfList } from './endless.tsx'
 import { Exporting } from './exporting.tsx'
-import { CfdiFilters, type Filters, filtersOf } from './filters.tsx'
+import { CfdiFilters, type Filters, filtersOf, isDay, strangersOf, useFilterText } from './filters.tsx'
 import { useCfdiList } from './list.ts'
+import { hasTotal, nameOf } from './name.ts'
 import { words } from './words.ts'
 
 /** While somebody types. */
@@ -47,7 +49,6 @@ function Search({ value, set }: { value: string; set: (q: string) => void }) {
 
 function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefined }) {
   const t = useWords(words)
-  const nameOf = ({ serie, folio, uuid }: Cfdi) => [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
   return (
     <Table<Cfdi>
       label={t.list}
@@ -67,6 +68,7 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
           ),
         },
         { name: t.date, cell: ({ fecha }) => <span class={css.day}>{day(fecha)}</span> },
+        { name: t.status, cell: (one) => <Estatus cfdi={one} /> },
         {
           name: t.type,
           cell: ({ kind, tipo_comprobante }) => (kind === 'retenciones' ? t.retenciones : (t.tipo[tipo_comprobante ?? ''] ?? NOTHING)),
@@ -81,12 +83,49 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
             </span>
           ),
         },
-        { name: t.total, end: true, cell: ({ total, currency }) => money(total, currency) },
+        { name: t.total, end: true, cell: (one) => (hasTotal(one) ? money(one.total, one.currency) : NOTHING) },
         { name: t.balance, end: true, cell: ({ balance, currency }) => (balance === null ? null : money(balance, currency)) },
         { name: t.payment, cell: ({ payment_status }) => <Payment status={payment_status} /> },
-        { name: t.status, cell: (one) => <Estatus cfdi={one} /> },
       ]}
     />
+  )
+}
+
+/** Such a fault lists values of the API, which say nothing to whoever reads the page. */
+const ONE_OF = 'Must be one of'
+
+/** What of an address the API refused, each part by its name and with a way to take it out: the page has no field that shows it. */
+function Wrong({
+  error,
+  names,
+  asked,
+  remove,
+}: {
+  error: Error | null
+  names: readonly string[]
+  asked: Filters
+  remove: (name: string) => void
+}) {
+  const t = useWords(words)
+  const textOf = useFilterText()
+  return (
+    <div role="alert">
+      <Empty title={t.wrong} lead={t.wrongLead}>
+        {names.map((name) => {
+          const { label, value } = textOf(name, asked[name]!)
+          const fault = faultOf(error, name)
+          return (
+            <p key={name} class={css.note}>
+              {label}: <b>{value}</b>
+              {fault && !fault.startsWith(ONE_OF) && <small>{fault}</small>}
+              <Button small onClick={() => remove(name)}>
+                {t.remove(label)}
+              </Button>
+            </p>
+          )
+        })}
+      </Empty>
+    </div>
   )
 }
 
@@ -94,16 +133,19 @@ interface ListProps {
   fiscal_entity_id: string
   filters: Filters
   sort: string
+  remove: (name: string) => void
   clear: () => void
   exportAll: () => void
 }
 
-const askedOf = (filters: Filters, sort: string): Record<string, string> => ({ ...filters, ...(sort && { sort }) })
+const askedOf = (filters: Filters, sort: string): Filters => ({ ...filters, ...(sort && { sort }) })
 
-function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) {
+function List({ fiscal_entity_id, filters, sort, remove, clear, exportAll }: ListProps) {
   const t = useWords(words)
   const asked = askedOf(filters, sort)
   const list = useCfdiList(fiscal_entity_id, asked)
+  const wrong = faultsOf(list.error).filter((name) => asked[name])
+  if (wrong.length > 0) return <Wrong error={list.error} names={wrong} asked={asked} remove={remove} />
   return (
     <>
       <Loaded query={list} rows={8}>
@@ -151,6 +193,8 @@ export default function CfdiList() {
     return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
   const filters = filtersOf(params)
   const sort = params.get('sort') ?? ''
+  const as_of = filters['as_of']
+  const strangers = strangersOf(params)
   const change = (name: string, value: string) =>
     set(
       (old) => {
@@ -166,7 +210,7 @@ export default function CfdiList() {
   const isExporting = params.get('export') === '1'
   return (
     <>
-      <Title text={t.title} lead={t.lead}>
+      <Title text={t.title} lead={as_of ? undefined : t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         <Button disabled={!entity} onClick={() => change('export', '1')}>
           <Download size={16} aria-hidden="true" />
@@ -184,10 +228,31 @@ export default function CfdiList() {
         </select>
       </div>
       <CfdiFilters filters={filters} set={change} clear={clear} />
+      {as_of && isDay(as_of) && (
+        <p class={css.note} role="note">
+          <b>{t.asOf(day(as_of))}</b>
+          <Button small onClick={() => change('as_of', '')}>
+            {t.now}
+          </Button>
+        </p>
+      )}
+      {strangers.map((name) => (
+        <p key={name} class={css.note} role="note">
+          {t.stranger(name)}
+          <Button small onClick={() => change(name, '')}>
+            {t.removeStranger}
+          </Button>
+        </p>
+      ))}
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <List {...{ filters, sort, clear }} fiscal_entity_id={entity.fiscal_entity_id} exportAll={() => set({ ...own, export: '1' })} />
+        <List
+          {...{ filters, sort, clear }}
+          remove={(name) => change(name, '')}
+          fiscal_entity_id={entity.fiscal_entity_id}
+          exportAll={() => set({ ...own, export: '1' })}
+        />
       ) : (
         <Empty title={t.unknownRfc} />
       )}

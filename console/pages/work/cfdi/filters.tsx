@@ -1,4 +1,5 @@
 import { type Catalog, useCodes } from '../../../codes/codes.ts'
+import { day } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Chips } from '../../../parts/chips.tsx'
 import { Field, Select } from '../../../parts/field.tsx'
@@ -45,6 +46,9 @@ const NAMES: readonly string[] = [...OFFERED, ...LINKED]
 const DAYS = /(_from|_to|as_of)$/
 const AMOUNTS = /_(min|max)$/
 
+/** Whether the value of a filter is a day that there is: an address may say any text. */
+export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00Z`))
+
 export type Filters = Record<string, string>
 
 /** The filters of an address, search included. */
@@ -56,6 +60,12 @@ export function filtersOf(params: URLSearchParams): Filters {
   }
   return found
 }
+
+/** What an address says beside its filters: the RFC, also by its name of before, and what the page itself is at. */
+const OTHERS: readonly string[] = [...NAMES, 'q', 'sort', 'fiscal_entity_id', 'fiscalEntityId', 'export', 'cursor', 'limit']
+
+/** What an address says that is no filter: nothing is chosen by it, and whoever wrote it believes that something is. */
+export const strangersOf = (params: URLSearchParams): string[] => [...new Set(params.keys())].filter((name) => !OTHERS.includes(name))
 
 /** The values that a filter can have, with their names; undefined of one that is typed. */
 function useChoices() {
@@ -75,6 +85,7 @@ export function useFilterText() {
   const { isCatalog, said } = useCodes()
   return (name: string, value: string) => {
     const known = t.values[name]
+    if (DAYS.test(name) && isDay(value)) return { name, label: t.names[name] ?? name, value: day(value) }
     // Several codes stand beside each other with commas.
     const named =
       known || isCatalog(name) ? value.split(',').map((one) => known?.[one] ?? (isCatalog(name) ? said(name, one) : one)) : [value]

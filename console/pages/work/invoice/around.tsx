@@ -1,4 +1,4 @@
-import { queryOptions, useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
@@ -13,6 +13,7 @@ import { Figures, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import { Estatus } from '../cfdi/badges.tsx'
+import { nameOf } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
 import css from './invoice.module.css'
 import { words } from './words.ts'
@@ -24,10 +25,29 @@ interface Props {
 const paramsOf = ({ uuid, fiscal_entity_id }: Props['cfdi']) => ({ path: { uuid }, query: { fiscal_entity_id } })
 const hrefOf = (uuid: string, fiscal_entity_id: string) => `/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`
 
+const relationsQuery = (cfdi: Props['cfdi']) =>
+  infiniteQueryOptions({
+    queryKey: ['cfdi-relations', cfdi.fiscal_entity_id, cfdi.uuid],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) => {
+      const { path, query: own } = paramsOf(cfdi)
+      return answer(api.GET('/v1/cfdi/{uuid}/relations', { params: { path, query: { ...own, limit: 20, ...(cursor && { cursor }) } } }))
+    },
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  })
+
+/** What the documents around one are called. Payments and the history know them by their UUIDs alone, the relations by series and folio. */
+function useNames(cfdi: Props['cfdi']): (uuid: string) => string {
+  const { data } = useInfiniteQuery(relationsQuery(cfdi))
+  const known = new Map(data?.pages.flatMap((page) => page.data).map((one) => [one.uuid, one.cfdi]))
+  return (uuid) => nameOf({ uuid, ...known.get(uuid) })
+}
+
 /** What was paid of an invoice, and what does not count. */
 export function Payments({ cfdi }: Props) {
   const t = useWords(words)
   const { said } = useCodes()
+  const called = useNames(cfdi)
   const query = useQuery({
     queryKey: ['cfdi-payments', cfdi.fiscal_entity_id, cfdi.uuid],
     queryFn: () => answer(api.GET('/v1/cfdi/{uuid}/payments', { params: paramsOf(cfdi) })),
@@ -57,10 +77,13 @@ export function Payments({ cfdi }: Props) {
                     {
                       name: t.document,
                       cell: ({ source_uuid, kind }) => (
-                        <Link href={hrefOf(source_uuid, cfdi.fiscal_entity_id)}>{`${t.kind[kind]} ${source_uuid.slice(0, 8)}`}</Link>
+                        <Link
+                          class={css.whole}
+                          href={hrefOf(source_uuid, cfdi.fiscal_entity_id)}
+                        >{`${t.kind[kind]} ${called(source_uuid)}`}</Link>
                       ),
                     },
-                    { name: t.date, cell: ({ fecha_pago }) => day(fecha_pago) },
+                    { name: t.date, cell: ({ fecha_pago }) => <span class={css.whole}>{day(fecha_pago)}</span> },
                     { name: t.form, cell: ({ forma_pago }) => forma_pago && said('forma_pago', forma_pago) },
                     { name: t.part, end: true, cell: ({ num_parcialidad }) => num_parcialidad },
                     { name: t.amount, end: true, cell: (one) => money(one.amount, one.currency) },
@@ -96,7 +119,7 @@ function Node({ one, fiscal_entity_id }: { one: CfdiRelation; fiscal_entity_id: 
       {cfdi ? (
         <>
           <Link href={hrefOf(uuid, fiscal_entity_id)}>
-            {list.tipo[cfdi.tipo_comprobante ?? '']} {[cfdi.serie, cfdi.folio].filter(Boolean).join(' ') || uuid.slice(0, 8)}
+            {list.tipo[cfdi.tipo_comprobante ?? '']} {nameOf(cfdi)}
           </Link>
           <small>{day(cfdi.fecha)}</small>
           <Estatus cfdi={cfdi} />
@@ -114,15 +137,7 @@ function Node({ one, fiscal_entity_id }: { one: CfdiRelation; fiscal_entity_id: 
 /** The documents around one: what it names at the left, what names it at the right. */
 export function Relations({ cfdi, name, lead }: Props & { name: string; lead: string }) {
   const t = useWords(words)
-  const query = useInfiniteQuery({
-    queryKey: ['cfdi-relations', cfdi.fiscal_entity_id, cfdi.uuid],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) => {
-      const { path, query: own } = paramsOf(cfdi)
-      return answer(api.GET('/v1/cfdi/{uuid}/relations', { params: { path, query: { ...own, limit: 20, ...(cursor && { cursor }) } } }))
-    },
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-  })
+  const query = useInfiniteQuery(relationsQuery(cfdi))
   return (
     <Panel title={t.relations} lead={lead}>
       <Loaded query={query}>
@@ -172,6 +187,7 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
   const t = useWords(words)
   const list = useWords(listWords)
   const zone = useZone()
+  const called = useNames(cfdi)
   const query = useQuery(historyQuery(cfdi))
   const own = hrefOf(cfdi.uuid, cfdi.fiscal_entity_id)
   const place = useRef<HTMLDivElement>(null)
@@ -189,7 +205,7 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
                   <li key={n}>
                     <b>{t.event[event] ?? event}</b>
                     {status_answer && <span>{t.answer[status_answer]}</span>}
-                    {uuid && <Link href={hrefOf(uuid, cfdi.fiscal_entity_id)}>{uuid.slice(0, 8)}</Link>}
+                    {uuid && <Link href={hrefOf(uuid, cfdi.fiscal_entity_id)}>{called(uuid)}</Link>}
                     <small>
                       {instant(at, zone)}
                       {known_at && known_at !== at && ` · ${t.known(instant(known_at, zone))}`}

@@ -5,6 +5,7 @@ import { day, decimal, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { nameOf } from '../cfdi/name.ts'
 import css from './invoice.module.css'
 import { words } from './words.ts'
 
@@ -23,7 +24,7 @@ export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
             facts={[
               [t.date, day(pago.fecha_pago)],
               [t.form, pago.forma_pago_p && said('forma_pago', pago.forma_pago_p)],
-              [t.amount, money(pago.monto, pago.moneda_p)],
+              [t.paidAmount, money(pago.monto, pago.moneda_p)],
             ]}
           />
           <div class={css.bleed}>
@@ -34,9 +35,9 @@ export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
               columns={[
                 {
                   name: t.document,
-                  cell: ({ uuid, serie, folio }) => (
-                    <Link href={`/cfdi/${uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>
-                      {[serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)}
+                  cell: (one) => (
+                    <Link class={css.whole} href={`/cfdi/${one.uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>
+                      {nameOf(one)}
                     </Link>
                   ),
                 },

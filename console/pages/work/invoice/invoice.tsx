@@ -12,6 +12,7 @@ import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
+import { nameOf } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
 import { History, Payments, Relations } from './around.tsx'
 import { AsOf } from './as-of.tsx'
@@ -72,7 +73,7 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const failed = error ?? (fiscal_entity_id ? null : entitiesError)
   if (failed && !data) return <Failed isPage error={failed} retry={error ? refetch : again} />
   if (!data) return <Skeleton rows={8} />
-  const name = [data.serie, data.folio].filter(Boolean).join(' ') || data.uuid.slice(0, 8)
+  const name = nameOf(data)
   const type = data.kind === 'retenciones' ? list.retenciones : (list.tipo[data.tipo_comprobante ?? ''] ?? 'CFDI')
   return (
     <div class={css.page}>
@@ -96,16 +97,14 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
           <Check uuid={data.uuid} fiscal_entity_id={data.fiscal_entity_id} checkedAt={data.status_checked_at} said={data.status_answer} />
         )
       )}
-      <Sheet cfdi={data} />
+      <Sheet cfdi={data} title={`${type} ${name}`} />
+      {data.tipo_comprobante === 'I' && !as_of && <Payments cfdi={data} />}
       <div class={css.around}>
-        {data.tipo_comprobante === 'I' &&
-          (as_of ? (
-            <Panel title={t.payments}>
-              <p class={css.soft}>{t.paymentsHidden}</p>
-            </Panel>
-          ) : (
-            <Payments cfdi={data} />
-          ))}
+        {data.tipo_comprobante === 'I' && as_of && (
+          <Panel title={t.payments}>
+            <p class={css.soft}>{t.paymentsHidden}</p>
+          </Panel>
+        )}
         <Relations cfdi={data} name={`${type} ${name}`} lead={as_of ? t.relationsNow : t.relationsLead} />
         <History cfdi={data} lead={as_of ? t.historyNow : t.historyLead} />
         <Call call={`GET /v1/cfdi/${data.uuid}?fiscal_entity_id=${data.fiscal_entity_id}${as_of ? `&as_of=${as_of}` : ''}`} />

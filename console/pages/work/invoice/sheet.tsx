@@ -1,14 +1,18 @@
+import { useQuery } from '@tanstack/preact-query'
+import { answer, api } from '../../../api/client.ts'
 import type { CfdiDetail } from '../../../api/routes.d.ts'
 import { useCodes } from '../../../codes/codes.ts'
 import { day, decimal, money, NOTHING, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
-import { Table } from '../../../parts/table.tsx'
+import { type Column, Table } from '../../../parts/table.tsx'
 import { Estatus, Payment } from '../cfdi/badges.tsx'
+import { hasTotal } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
 import { Complements } from './complements.tsx'
 import css from './invoice.module.css'
 import { Qr } from './qr.tsx'
+import { type Timbre, timbreOf } from './timbre.ts'
 import { verificationOf } from './verification.ts'
 import { words } from './words.ts'
 
@@ -43,6 +47,18 @@ function Totals({ cfdi }: { cfdi: CfdiDetail }) {
           ? ''
           : percent(tasa_o_cuota)
   const nameOf = ({ impuesto }: Tax) => t.tax[impuesto] ?? impuesto
+  // A payment says zeros by law: what was paid stands in its complement.
+  if (!hasTotal(cfdi))
+    return (
+      <dl class={css.totals}>
+        {cfdi.pagos.map(({ monto, moneda_p }, n) => (
+          <div key={n} class={css.total}>
+            <dt>{t.paidAmount}</dt>
+            <dd>{money(monto, moneda_p)}</dd>
+          </div>
+        ))}
+      </dl>
+    )
   const rows: [string, string | null][] = [
     [t.subtotal, cfdi.subtotal],
     [t.discount, cfdi.descuento],
@@ -76,13 +92,28 @@ function Totals({ cfdi }: { cfdi: CfdiDetail }) {
   )
 }
 
+/** What only the XML says of the certification; null while it is not known. */
+function useTimbre({ uuid, fiscal_entity_id, has_xml }: CfdiDetail): Timbre | null {
+  const { data = null } = useQuery({
+    queryKey: ['cfdi-timbre', fiscal_entity_id, uuid],
+    enabled: has_xml,
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => {
+      const params = { path: { uuid }, query: { fiscal_entity_id } }
+      return timbreOf((await answer(api.GET('/v1/cfdi/{uuid}/xml', { params, parseAs: 'text' }))) as string, uuid)
+    },
+  })
+  return data
+}
+
 /** A CFDI as it looks when it is printed. */
-export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
+export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
   const t = useWords(words)
   const list = useWords(listWords)
   const { said: coded } = useCodes()
   const { currency } = cfdi
   const address = verificationOf(cfdi)
+  const timbre = useTimbre(cfdi)
   const facts: [string, string | null][] = [
     [t.folio, [cfdi.serie, cfdi.folio].filter(Boolean).join(' ')],
     [t.issued, moment(cfdi.fecha)],
@@ -99,11 +130,31 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
     [t.stamped, cfdi.certified_at && moment(cfdi.certified_at)],
     [t.certificate, cfdi.no_certificado],
     [t.provider, cfdi.pac_rfc],
-    [t.seal, cfdi.sello_ultimos_8],
+    [t.certificateSat, timbre?.no_certificado_sat ?? null],
+    [t.seal, timbre ? null : cfdi.sello_ultimos_8],
+  ]
+  const seals: [string, string][] = timbre
+    ? [
+        [t.sealCfdi, timbre.sello_cfd],
+        [t.sealSat, timbre.sello_sat],
+        [t.original, timbre.cadena],
+      ]
+    : []
+  // Some write the key where the name of the unit belongs, and some nothing.
+  const unitOf = ({ unidad, clave_unidad }: Line) =>
+    unidad && unidad !== clave_unidad ? unidad : clave_unidad && coded('clave_unidad', clave_unidad)
+  const prices: Column<Line>[] = [
+    { name: t.price, end: true, cell: ({ valor_unitario }) => money(valor_unitario, currency) },
+    { name: t.discount, end: true, cell: ({ descuento }) => descuento && money(descuento, currency) },
+    { name: t.amount, end: true, cell: ({ importe }) => money(importe, currency) },
   ]
   const said = (all: [string, string | null][]) => all.filter((fact): fact is [string, string] => Boolean(fact[1]))
   return (
     <Panel>
+      <div class={css.printed}>
+        <h2>{title}</h2>
+        {cfdi.kind === 'cfdi' && <p>{t.representation}</p>}
+      </div>
       <div class={css.parties}>
         <Party
           role={t.issuer}
@@ -143,10 +194,8 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
               { name: t.key, cell: ({ clave_prod_serv }) => clave_prod_serv },
               { name: t.description, cell: ({ descripcion }) => descripcion },
               { name: t.quantity, end: true, cell: ({ cantidad }) => decimal(cantidad) },
-              { name: t.unit, cell: ({ unidad, clave_unidad }) => unidad ?? (clave_unidad && coded('clave_unidad', clave_unidad)) },
-              { name: t.price, end: true, cell: ({ valor_unitario }) => money(valor_unitario, currency) },
-              { name: t.discount, end: true, cell: ({ descuento }) => descuento && money(descuento, currency) },
-              { name: t.amount, end: true, cell: ({ importe }) => money(importe, currency) },
+              { name: t.unit, cell: unitOf },
+              ...(hasTotal(cfdi) ? prices : []),
             ]}
           />
         </div>
@@ -156,7 +205,7 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
         {address && (
           <a href={address} target="_blank" rel="noreferrer" class={css.qr}>
             <Qr text={address} label={t.qr} />
-            {t.verify}
+            <span class={css.onScreen}>{t.verify}</span>
           </a>
         )}
         <dl class={css.stamps}>
@@ -169,6 +218,21 @@ export function Sheet({ cfdi }: { cfdi: CfdiDetail }) {
         </dl>
         <Totals cfdi={cfdi} />
       </div>
+      {seals.length > 0 && (
+        <dl class={css.seals}>
+          {seals.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {address && (
+        <p class={css.printed}>
+          {t.verifyAt} {address}
+        </p>
+      )}
     </Panel>
   )
 }

@@ -72,18 +72,21 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
           {
             name: t.month,
             cell: ({ month, direction, drilldown }) => (
-              <a href={pageOf(drilldown)} class={css.month} aria-label={t.documents(monthName(month), t[direction])}>
-                {monthName(month)}
-              </a>
+              <span class={css.month}>
+                <a href={pageOf(drilldown)} aria-label={t.documents(monthName(month), t[direction])}>
+                  {monthName(month)}
+                </a>
+                <small>{t[direction]}</small>
+              </span>
             ),
           },
-          { name: t.direction, cell: ({ direction }) => t[direction] },
           {
-            name: t.exports,
-            cell: ({ month, direction }) => (
-              <Link href={monthExportOf(fiscal_entity_id, month, direction)} aria-label={t.exportOf(monthName(month), t[direction])}>
-                {t.exports}
-              </Link>
+            name: t.data,
+            cell: ({ data_status, is_partial, through_date }) => (
+              <span class={css.badges}>
+                <Badge tone={DATA[data_status]}>{t.state[data_status]}</Badge>
+                {is_partial && <Badge tone="wait">{through_date ? t.partialTo(day(through_date)) : t.partial}</Badge>}
+              </span>
             ),
           },
           { name: t.net, end: true, cell: ({ net }) => <b>{money(net)}</b> },
@@ -99,12 +102,11 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
           { name: t.pue, end: true, cell: ({ pue_total }) => money(pue_total) },
           { name: t.ppd, end: true, cell: ({ ppd_total }) => money(ppd_total) },
           {
-            name: t.data,
-            cell: ({ data_status, is_partial, through_date }) => (
-              <span class={css.badges}>
-                <Badge tone={DATA[data_status]}>{t.state[data_status]}</Badge>
-                {is_partial && <Badge tone="wait">{through_date ? t.partialTo(day(through_date)) : t.partial}</Badge>}
-              </span>
+            name: t.exports,
+            cell: ({ month, direction }) => (
+              <Link href={monthExportOf(fiscal_entity_id, month, direction)} aria-label={t.exportOf(monthName(month), t[direction])}>
+                {t.exports}
+              </Link>
             ),
           },
         ]}

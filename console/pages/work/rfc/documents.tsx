@@ -6,6 +6,7 @@ import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
+import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { words } from './words.ts'
 
@@ -28,27 +29,31 @@ export function Documents({ fiscal_entity_id }: { fiscal_entity_id: string }) {
     <>
       <Panel title={t.documents} flush>
         <Loaded query={documents}>
-          {({ pages }) => (
-            <Table<Document>
-              label={t.documents}
-              rows={pages.flatMap(({ data }) => data)}
-              keyOf={({ document_id }) => document_id}
-              columns={[
-                { name: t.document, cell: ({ title }) => title },
-                { name: t.date, cell: ({ document_date }) => day(document_date) },
-                { name: t.size, end: true, cell: ({ size }) => bytes(size) },
-                {
-                  name: t.download,
-                  end: true,
-                  cell: (one) => (
-                    <a href={hrefOf(one)} download={one.name} aria-label={`${t.download}: ${one.title}`}>
-                      {t.download}
-                    </a>
-                  ),
-                },
-              ]}
-            />
-          )}
+          {({ pages }) =>
+            pages.every(({ data }) => data.length === 0) ? (
+              <Empty title={t.documentsNone} />
+            ) : (
+              <Table<Document>
+                label={t.documents}
+                rows={pages.flatMap(({ data }) => data)}
+                keyOf={({ document_id }) => document_id}
+                columns={[
+                  { name: t.document, cell: ({ title }) => title },
+                  { name: t.date, cell: ({ document_date }) => day(document_date) },
+                  { name: t.size, end: true, cell: ({ size }) => bytes(size) },
+                  {
+                    name: t.download,
+                    end: true,
+                    cell: (one) => (
+                      <a href={hrefOf(one)} download={one.name} aria-label={`${t.download}: ${one.title}`}>
+                        {t.download}
+                      </a>
+                    ),
+                  },
+                ]}
+              />
+            )
+          }
         </Loaded>
       </Panel>
       <More list={documents} />

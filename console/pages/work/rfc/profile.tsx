@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/preact-query'
+import { queryOptions, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { answer, api } from '../../../api/client.ts'
 import type { Obligation, TaxProfile } from '../../../api/routes.d.ts'
@@ -10,6 +10,7 @@ import { Facts, Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
+import css from './rfc.module.css'
 import { words } from './words.ts'
 
 const TONES: Record<Obligation['status'], Tone> = { filed: 'good', pending: 'wait', overdue: 'bad', unknown: 'idle' }
@@ -58,7 +59,15 @@ function Obligations({ all }: { all: readonly Obligation[] }) {
           columns={[
             { name: t.obligation, cell: ({ description }) => description },
             { name: t.period, cell: ({ period }) => period ?? NOTHING },
-            { name: t.due, cell: ({ due_date, extended_due_date }) => day(extended_due_date ?? due_date) },
+            {
+              name: t.due,
+              cell: ({ due_date, extended_due_date }) => (
+                <span class={css.date}>
+                  {day(due_date)}
+                  {extended_due_date && extended_due_date !== due_date && <small>{t.extended(day(extended_due_date))}</small>}
+                </span>
+              ),
+            },
             { name: t.state, cell: ({ status }) => <Badge tone={TONES[status]}>{t.obligationStatus[status]}</Badge> },
           ]}
         />
@@ -67,14 +76,20 @@ function Obligations({ all }: { all: readonly Obligation[] }) {
   )
 }
 
+export const profileQuery = (fiscal_entity_id: string) =>
+  queryOptions({
+    queryKey: ['tax-profile', fiscal_entity_id],
+    queryFn: async () =>
+      (await answer(
+        api.GET('/v1/fiscal-entities/{fiscal_entity_id}/tax-profile', { params: { path: { fiscal_entity_id } } }),
+      )) as TaxProfile,
+  })
+
 /** What the tax certificate, the opinion of compliance and the lists of the authority say. */
 export function Profile({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   const t = useWords(words)
   const params = { path: { fiscal_entity_id } }
-  const profile = useQuery({
-    queryKey: ['tax-profile', fiscal_entity_id],
-    queryFn: async () => (await answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}/tax-profile', { params }))) as TaxProfile,
-  })
+  const profile = useQuery(profileQuery(fiscal_entity_id))
   const obligations = useQuery({
     queryKey: ['obligations', fiscal_entity_id],
     queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}/obligations', { params })),

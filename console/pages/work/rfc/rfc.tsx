@@ -13,7 +13,7 @@ import { Coverage } from './coverage.tsx'
 import { Documents } from './documents.tsx'
 import { Head } from './head.tsx'
 import { Mailbox } from './mailbox.tsx'
-import { Profile } from './profile.tsx'
+import { Profile, profileQuery } from './profile.tsx'
 import { Windows } from './windows.tsx'
 import { words } from './words.ts'
 
@@ -28,6 +28,8 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
   useRemembered(data?.fiscal_entity_id)
   const { data: standings, dataUpdatedAt: standingsAt } = useQuery(standingsQuery)
   const { data: billing } = useQuery(billingQuery)
+  const isActive = data?.status === 'active'
+  const { data: profile } = useQuery({ ...profileQuery(fiscal_entity_id), enabled: isActive && isFetchedAfterMount })
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
   // It can lose its login while somebody looks.
@@ -37,7 +39,7 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
   const isReadable = entity.status === 'active' || isPausedForDebt
   return (
     <>
-      <Title text={data.rfc} lead={data.name}>
+      <Title text={data.rfc} lead={[profile?.tax_status?.fields.name, data.name].filter(Boolean).join(' · ')}>
         {isReadable && (
           <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
             {t.cfdi}
@@ -52,7 +54,7 @@ export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: stri
       </Title>
       <Head entity={entity} />
       {!isReadable && <Unreadable entity={entity} isRemedied={entity.status === 'paused'} />}
-      <Windows entity={entity} />
+      <Windows entity={entity} isReadable={isReadable} />
       {isReadable && isFetchedAfterMount && (
         <>
           <Panel title={t.coverage} lead={t.coverageLead}>

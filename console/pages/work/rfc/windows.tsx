@@ -5,6 +5,7 @@ import { WindowLine } from '../../../charts/window.tsx'
 import { day, instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
+import { isUnreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
 import css from './rfc.module.css'
 import { words } from './words.ts'
@@ -15,7 +16,8 @@ const SOURCES = [
 ] as const
 
 /** The windows on issued and on received CFDIs, against what the authority can give. */
-export function Windows({ entity: { windows, window_state } }: { entity: FiscalEntity }) {
+export function Windows({ entity, isReadable }: { entity: FiscalEntity; isReadable: boolean }) {
+  const { windows, window_state } = entity
   const t = useWords(words)
   const zone = useZone()
   const spans = SOURCES.map(([source, series]) => {
@@ -24,12 +26,16 @@ export function Windows({ entity: { windows, window_state } }: { entity: FiscalE
     return { name: t.source[source], from, to, series, shown, says: `${t.source[source]}, ${shown}` }
   })
   return (
-    <Panel title={t.window} lead={t.windowLead} actions={<Link href="/extractors">{t.wider}</Link>}>
+    <Panel
+      title={t.window}
+      lead={isReadable ? t.windowLead : isUnreadable(entity) ? t.windowShut : t.windowPaused}
+      actions={<Link href="/extractors">{t.wider}</Link>}
+    >
       <WindowLine label={t.window} spans={spans} />
       <Keys keys={spans.map(({ series, name }) => ({ series, name }))} />
       <div class={css.after}>
         <Facts facts={spans.map(({ name, shown }) => [name, shown] as const)} />
-        <p>{t.windowState[window_state]}</p>
+        {isReadable && <p>{t.windowState[window_state]}</p>}
       </div>
     </Panel>
   )

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/preact-query'
+import { Link } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { BlacklistBatch, RepseSupplier, RepseSupplierReport, RepseSupplierStatus } from '../../../api/routes.d.ts'
 import { type Bar, Bars } from '../../../charts/bars.tsx'
 import { count, day, instant, money, month as monthName, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
-import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { Badge } from '../../../parts/badge.tsx'
 import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
@@ -16,7 +17,13 @@ import { Blacklist, useListed } from '../cfdi/badges.tsx'
 import css from './suppliers.module.css'
 import { words } from './words.ts'
 
-const TONES: Record<RepseSupplierStatus, Tone> = { registered: 'good', not_registered: 'bad', expired: 'wait', unknown: 'idle' }
+/** A supplier without a registration may need none: only whoever gives specialized services does. */
+const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = {
+  registered: 'good',
+  not_registered: 'idle',
+  expired: 'wait',
+  unknown: 'idle',
+}
 const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
 const PERIODS = ['1', '3', '6', '12', '24']
 const MOST = 200
@@ -53,9 +60,7 @@ function Shares({ report }: { report: RepseSupplierReport }) {
       key: status,
       label: t.state[status],
       says: t.says(t.state[status], count(suppliers), amount && money(amount)),
-      parts: [
-        { series: TONES[status] === 'going' ? 'idle' : (TONES[status] as 'good' | 'bad' | 'wait' | 'idle'), amount: String(suppliers) },
-      ],
+      parts: [{ series: TONES[status], amount: String(suppliers) }],
     }),
   )
   return (
@@ -133,15 +138,34 @@ function Rows({ report }: { report: RepseSupplierReport }) {
                 </span>
               ),
             },
+            {
+              name: t.bought,
+              end: true,
+              cell: ({ rfc, name, total_amount, invoice_count, drilldown }) => (
+                <span class={css.bought}>
+                  <a href={pageOf(drilldown)} aria-label={t.documents(name ?? rfc, money(total_amount))}>
+                    {money(total_amount)}
+                  </a>
+                  <small>{t.invoices(count(invoice_count))}</small>
+                </span>
+              ),
+            },
             { name: t.blacklist, cell: ({ rfc }) => <Lists item={items.get(rfc)} /> },
-            { name: t.repse, cell: ({ status }) => <Badge tone={TONES[status]}>{t.state[status]}</Badge> },
-            { name: t.folio, cell: ({ folio }) => folio },
+            {
+              name: t.repse,
+              cell: ({ status, folio }) => (
+                <span class={css.party}>
+                  <Badge tone={TONES[status]}>{t.state[status]}</Badge>
+                  {folio && <small>{t.folio(folio)}</small>}
+                </span>
+              ),
+            },
             {
               name: t.valid,
               cell: ({ vigencia_hasta, days_to_expiry }) =>
                 vigencia_hasta && (
                   <span class={css.party}>
-                    {day(vigencia_hasta)}
+                    <span class={css.day}>{day(vigencia_hasta)}</span>
                     {days_to_expiry !== null && days_to_expiry >= 0 && <small>{t.inDays(count(days_to_expiry))}</small>}
                   </span>
                 ),
@@ -153,16 +177,6 @@ function Rows({ report }: { report: RepseSupplierReport }) {
                   {checked_at ? instant(checked_at, zone) : t.never}
                   {checked_at && is_stale && <small>{t.stale}</small>}
                 </span>
-              ),
-            },
-            { name: t.invoices, end: true, cell: ({ invoice_count }) => count(invoice_count) },
-            {
-              name: t.bought,
-              end: true,
-              cell: ({ rfc, name, total_amount, drilldown }) => (
-                <a href={pageOf(drilldown)} aria-label={t.documents(name ?? rfc, money(total_amount))}>
-                  {money(total_amount)}
-                </a>
               ),
             },
           ]}
@@ -188,6 +202,9 @@ function Report({ fiscal_entity_id, months }: { fiscal_entity_id: string; months
             <>
               <Shares report={read} />
               <Rows report={read} />
+              <p class={css.soft}>
+                {t.listedLead} <Link href={`/analytics/efos-exposure?fiscal_entity_id=${fiscal_entity_id}`}>{t.listed}</Link>
+              </p>
               <Panel title={t.basis}>
                 <Facts facts={Object.entries(read.basis).map(([key, text]) => [t.basisKeys[key] ?? key, t.basisText[key] ?? text])} />
               </Panel>
