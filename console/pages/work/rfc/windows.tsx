@@ -24,7 +24,7 @@ export function Windows({ entity: { windows, window_state } }: { entity: FiscalE
     return { name: t.source[source], from, to, series, shown, says: `${t.source[source]}, ${shown}` }
   })
   return (
-    <Panel title={t.window} lead={t.windowLead} actions={<Link href="/extractors">{t.wider}</Link>}>
+    <Panel title={t.window} lead={t.windowLead} actions={<Link href="/extractors/new?scope=full_history">{t.wider}</Link>}>
       <WindowLine label={t.window} spans={spans} />
       <Keys keys={spans.map(({ series, name }) => ({ series, name }))} />
       <div class={css.after}>
