@@ -44,7 +44,7 @@ export async function startDownloads(
 }
 
 /**
- * Resolves the alert of a connection that has a valid login again, so that nobody reads of it what is over. A failure is logged and does not
+ * Resolves the alert of a connection that has a valid login again, or is unlinked, so that nobody reads of it what is over. A failure is logged and does not
  * fail the request: the sweep of every quarter of an hour resolves it, and one that is raised late.
  */
 export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
@@ -52,6 +52,11 @@ export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_
   try {
     await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], new Date())])
   } catch (error) {
-    log.error(ctx, 'The alert of a connection that is valid again could not be resolved. The next sweep resolves it.', {}, error)
+    log.error(
+      ctx,
+      'The alert of a connection that is valid again or unlinked could not be resolved. The next sweep resolves it.',
+      {},
+      error,
+    )
   }
 }

@@ -107,4 +107,17 @@ describe('an alert', () => {
     await resolveAlerts(system())
     expect(await told(of)).toEqual(['alert.raised organization.suspended', 'alert.resolved organization.suspended'])
   })
+
+  it('of an invalid login is resolved by the request that unlinks the RFC', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED)
+    later(1_000)
+    await one.run()
+    await one.ask('POST', `/v1/test-helpers/fiscal-entities/${one.fiscal_entity_id}/expire-ciec`)
+    await work(rfc)
+    await relay(rfc)
+    expect((await alerts(one))[0].resolved_at).toBeNull()
+    expect((await one.ask('DELETE', `/v1/fiscal-entities/${one.fiscal_entity_id}`)).status).toBe(204)
+    expect(await alerts(one)).toMatchObject([{ kind: 'connection.invalid', resolved_at: expect.any(String) }])
+  })
 })
