@@ -46,6 +46,8 @@ export interface Session {
   api_key: string
   role: 'owner' | 'admin' | 'member'
   environment: 'test' | 'live'
+  /** The sandbox invents what is downloaded. */
+  tax_authority: 'sandbox' | 'sat'
   organization: { id: string; name: string; timezone: string }
   /** The member behind the credential. */
   person: { name: string; email: string } | null
@@ -58,13 +60,27 @@ export const session = (method: 'GET' | 'POST' | 'DELETE', body?: object): Promi
 /** Whom a sign-in link signs in. It is not used for that. */
 export const holderOf = (link: string): Promise<Session | null> => door('POST', '/console/links/holder', { link })
 
-async function door(method: string, path: string, body?: object): Promise<Session | null> {
+export interface InvitationView {
+  organization: { name: string }
+  /** Who sent it, as far as they are still there. */
+  invited_by: { name: string; email: string } | null
+  email: string
+  role: Session['role']
+  /** What the inviter suggests as the name. */
+  name: string | null
+  expires_at: string
+}
+
+/** What an invitation is to. It is not accepted by that. */
+export const invitationOf = (token: string): Promise<InvitationView> => door('POST', '/console/invitations/holder', { token })
+
+async function door<T = Session | null>(method: string, path: string, body?: object): Promise<T> {
   const sent = body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {}
   const response = await fetch(path, { method, ...sent }).catch(() => {
     throw new Refused(0)
   })
-  if (response.status === 204) return null
+  if (response.status === 204) return null as T
   const json: unknown = await response.json().catch(() => null)
   if (!response.ok) throw await refused(response, json)
-  return json as Session
+  return json as T
 }

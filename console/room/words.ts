@@ -4,9 +4,9 @@ const es = {
   or: 'o',
   plans: 'cambie de plan',
   plansOnly: 'Cambie de plan',
-  seats: 'compre asientos o cambie de plan',
+  seats: 'compre un lugar o cambie de plan',
   things: {
-    seats: 'asientos',
+    seats: 'lugares para RFC',
     extractors: 'extractores',
     webhooks: 'webhooks',
     storage_connectors: 'almacenamientos',

@@ -61,6 +61,9 @@ function SignIn() {
       <p>
         <Link href="/invitation">{t.invited}</Link>
       </p>
+      <p>
+        <small>{t.lost}</small>
+      </p>
     </div>
   )
 }

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { answer, api, session } from '../api/client.ts'
+import { answer, api, type InvitationView, invitationOf, session } from '../api/client.ts'
 import { faultOf } from '../api/problems.ts'
 import { enter, useSend } from '../api/queries.ts'
 import type { Signup } from '../api/routes.d.ts'
@@ -8,9 +8,11 @@ import { useWords } from '../language.ts'
 import { Button } from '../parts/button.tsx'
 import { Copy } from '../parts/copy.tsx'
 import { Field, Form } from '../parts/field.tsx'
+import { Facts } from '../parts/page.tsx'
 import { Problem } from '../parts/states.tsx'
 import css from './door.module.css'
 import { doorWords } from './door-words.ts'
+import { words } from './words.ts'
 
 const textOf = (form: FormData, name: string): string => String(form.get(name) ?? '').trim()
 
@@ -26,6 +28,22 @@ const join = (form: FormData, isInvited: boolean): Promise<Signup> => {
   return isInvited
     ? answer(api.POST('/v1/auth/invitations/accept', { body: { token: textOf(form, 'token'), name } }))
     : answer(api.POST('/v1/auth/signup', { body: { organization_name: textOf(form, 'organization'), name, email: textOf(form, 'email') } }))
+}
+
+/** What the invitation is to, before it is accepted: anybody can send a link to anybody. */
+function Invited({ to: { organization, invited_by, role, email } }: { to: InvitationView }) {
+  const t = useWords(doorWords)
+  const { roles } = useWords(words)
+  return (
+    <Facts
+      facts={[
+        [t.toOrganization, <b key="organization">{organization.name}</b>],
+        ...(invited_by ? [[t.invitedBy, `${invited_by.name} (${invited_by.email})`] as const] : []),
+        [t.role, roles[role]],
+        [t.email, email],
+      ]}
+    />
+  )
 }
 
 /** The credential is shown once, and signs in. */
@@ -68,6 +86,15 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
   const [isBusy, work] = useState(false)
   const [error, fail] = useState<Error | null>(null)
   const [token] = useState(takeToken)
+  const [invitation, show] = useState<InvitationView | null>(null)
+  const [name, type] = useState('')
+  useEffect(() => {
+    if (token)
+      invitationOf(token).then((view) => {
+        show(view)
+        type((typed) => typed || view.name || '')
+      }, fail)
+  }, [token])
   if (made) return <Keep made={made} isInvited={isInvited} />
   const submit = (form: FormData) => {
     work(true)
@@ -80,6 +107,7 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
     <div class={css.card}>
       <h1>{isInvited ? t.invited : t.signUp}</h1>
       <p>{isInvited ? (token ? t.invitedByLink : t.invitedLead) : t.signUpLead}</p>
+      {invitation && <Invited to={invitation} />}
       <Problem error={error} />
       <Form onSubmit={submit}>
         {isInvited ? (
@@ -103,7 +131,16 @@ export default function SignUp({ isInvited = false }: { isInvited?: boolean }) {
             fault={faultOf(error, 'organization_name')}
           />
         )}
-        <Field label={t.name} name="name" required maxLength={120} autocomplete="name" fault={faultOf(error, 'name')} />
+        <Field
+          label={t.name}
+          name="name"
+          value={name}
+          onInput={({ currentTarget }) => type(currentTarget.value)}
+          required
+          maxLength={120}
+          autocomplete="name"
+          fault={faultOf(error, 'name')}
+        />
         {!isInvited && <Field label={t.email} name="email" type="email" required autocomplete="email" fault={faultOf(error, 'email')} />}
         <Button kind="primary" type="submit" isBusy={isBusy}>
           {isInvited ? t.accept : t.begin}

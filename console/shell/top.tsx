@@ -32,7 +32,11 @@ export function Top({ session: who, translate }: { session: Session | null; tran
         </svg>
         <span>{t.product}</span>
       </Link>
-      {who?.environment === 'test' && <span class={css.test}>{t.test}</span>}
+      {who?.environment === 'test' && (
+        <span class={css.test} title={who.tax_authority === 'sandbox' ? t.invented : undefined}>
+          {t.test}
+        </span>
+      )}
       <span class={css.gap} />
       {who && (
         <span class={css.me}>

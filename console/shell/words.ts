@@ -1,6 +1,7 @@
 const es = {
   product: 'Consola fiscal',
   test: 'Pruebas',
+  invented: 'Servicio de pruebas: los datos son inventados. No escriba contraseñas reales.',
   skip: 'Saltar al contenido',
   menu: 'Menú',
   close: 'Cerrar',
@@ -23,6 +24,7 @@ const es = {
 const en: typeof es = {
   product: 'Fiscal console',
   test: 'Test',
+  invented: 'A test service: its data are invented. Type no real password.',
   skip: 'Skip to the content',
   menu: 'Menu',
   close: 'Close',

@@ -1,3 +1,5 @@
+import { resolveStatement } from '../alerts/alerts.ts'
+import { keyOfInvalid } from '../alerts/kinds.ts'
 import { announce, resumeDownloads } from '../downloads/downloads.ts'
 import { announceUntold } from '../downloads/missed-cancellations.ts'
 import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
@@ -38,5 +40,23 @@ export async function startDownloads(
     await commit(eventsOf(ctx).$client, [markDue(eventsOf(ctx).$client, row.organization_id, row.fiscal_entity_id)])
   } catch (error) {
     log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
+  }
+}
+
+/**
+ * Resolves the alert of a connection that has a valid login again, or is unlinked, so that nobody reads of it what is over. A failure is logged and does not
+ * fail the request: the sweep of every quarter of an hour resolves it, and one that is raised late.
+ */
+export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
+  const d1 = eventsOf(ctx).$client
+  try {
+    await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], new Date())])
+  } catch (error) {
+    log.error(
+      ctx,
+      'The alert of a connection that is valid again or unlinked could not be resolved. The next sweep resolves it.',
+      {},
+      error,
+    )
   }
 }

@@ -15,7 +15,7 @@ import {
   updateConnection,
   type WithReaches,
 } from '../taxpayers/taxpayers.ts'
-import { planActivation, startDownloads } from './activation.ts'
+import { planActivation, resolveInvalid, startDownloads } from './activation.ts'
 import { commitConnectionChange, getFiscalEntity, requireConnection } from './connections.ts'
 import type { FiscalEntity, FiscalEntityChanges } from './contract.ts'
 import { labelling, refuseTaken } from './labels.ts'
@@ -141,6 +141,7 @@ async function commitLogins(
     }),
     ...(active?.planned.statements ?? []),
   ])
+  if (isInvalid(row)) await resolveInvalid(ctx, row)
   // An active connection, too, may have had a login that could not be opened.
   await startDownloads(ctx, row, active?.planned.runs ?? [], areOutstanding)
 }

@@ -2,7 +2,8 @@ import { checkUnlinkEntitlement } from '../billing/entitlements.ts'
 import { withdrawOpenings } from '../mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
-import { assertConnectionUnchanged, isDraft, unlinkConnection } from '../taxpayers/taxpayers.ts'
+import { assertConnectionUnchanged, isDraft, isInvalid, unlinkConnection } from '../taxpayers/taxpayers.ts'
+import { resolveInvalid } from './activation.ts'
 import { commitConnectionChange, requireConnection } from './connections.ts'
 
 /**
@@ -18,4 +19,5 @@ export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
       unlinkConnection(ctx.db, row.connection, ctx.now),
       ...withdrawOpenings(ctx),
     ])
+    if (isInvalid(row)) await resolveInvalid(ctx, row)
   })

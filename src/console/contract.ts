@@ -5,11 +5,16 @@ export const Pair = z.strictObject({ api_key: z.string().trim().max(200), api_se
 /** What follows `#link=` in a sign-in link. */
 export const Link = z.strictObject({ link: z.string().max(2_100) })
 
+/** The token of an invitation. */
+export const Token = z.strictObject({ token: z.string().min(1).max(200) })
+
 /** Who is signed in, or whom a link signs in. */
 export interface SessionView {
   api_key: string
   role: 'owner' | 'admin' | 'member'
   environment: 'test' | 'live'
+  /** Where downloads come from: the sandbox invents them. */
+  tax_authority: 'sandbox' | 'sat'
   organization: { id: string; name: string; timezone: string }
   /** The member behind the credential. */
   person: { name: string; email: string } | null

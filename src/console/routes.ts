@@ -1,16 +1,17 @@
 import type { Context } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { Failure } from '../failures.ts'
+import { viewInvitation } from '../identity/identity.ts'
 import { type App, systemOf } from '../platform/context.ts'
 import { readJson } from '../platform/http/body.ts'
 import { apiHeaders, ownRequestId, requestLog } from '../platform/http/envelope.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { limitFailures } from '../platform/http/limits.ts'
+import { limitAddress, limitFailures } from '../platform/http/limits.ts'
 import { readAuthorization } from '../platform/http/presented/authorization.ts'
 import { isOfOwnPage, sessionCookie, sessionOf } from '../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../platform/http/problem.ts'
 import { parse } from '../platform/http/validation/faults.ts'
-import { Link, Pair } from './contract.ts'
+import { Link, Pair, Token } from './contract.ts'
 import { consoleFile } from './files.ts'
 import { makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
 
@@ -19,7 +20,7 @@ export const consoleApp: Hono<App> = new Hono<App>()
 
 export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
 
-const DOORS = ['/console/session', '/console/links', '/console/links/holder']
+const DOORS = ['/console/session', '/console/links', '/console/links/holder', '/console/invitations/holder']
 
 const ofOwnPage = (c: Context<App>): void => {
   if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
@@ -69,6 +70,13 @@ consoleApp
     ofOwnPage(c)
     const { link } = parse('json', Link, await readJson(c))
     return c.json(await limitFailures(c, { api_key: null, api_secret: link }, () => viewLink(c.var.system, link)))
+  })
+  // The same of an invitation: whoever accepts one knows whose it is.
+  .post('/console/invitations/holder', async (c) => {
+    ofOwnPage(c)
+    await limitAddress(c)
+    const { token } = parse('json', Token, await readJson(c))
+    return c.json(await viewInvitation(c.var.system, token))
   })
   // For scripts, which hold a credential: no session makes a link.
   .post('/console/links', async (c) => {

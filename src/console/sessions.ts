@@ -26,6 +26,7 @@ export async function viewSession(system: System, { until, ...presented }: Seale
     api_key: actor.api_key,
     role: actor.role,
     environment: system.settings.environment,
+    tax_authority: system.settings.taxAuthority,
     organization: { id, name, timezone },
     person,
     expires_at: new Date(Math.min(until, expires_at?.getTime() ?? until)).toISOString(),

@@ -7,6 +7,8 @@ import { countActiveConnections } from '../taxpayers/taxpayers.ts'
 import type { OrganizationStats } from './contract.ts'
 import { requireCredential, requireOwnerFor } from './credentials/credentials.ts'
 import { assertCredentialActive, assertOwnerCredentialLeft, findCredential, markRevoked } from './credentials/store.ts'
+import { findOrganization } from './organization/organization.ts'
+import { requireInvitation } from './team/invitations.ts'
 import { countActiveMembers, findMember, withdrawInvitationsOf } from './team/store.ts'
 
 /**
@@ -41,6 +43,16 @@ export async function holderOf({ db }: System, organization_id: string, api_key:
   const credential = await findCredential(db, organization_id, api_key)
   const member = credential && (await findMember(db, organization_id, credential.member_id))
   return { person: member ? { name: member.name, email: member.email } : null, expires_at: credential?.expires_at ?? null }
+}
+
+/** What an invitation says to whoever holds its token, before it is accepted. Throws Failure 404 invitation.not_found. */
+export async function viewInvitation(system: System, token: string) {
+  const { organization_id, email, role, name, invited_by, expires_at } = await requireInvitation(system, token)
+  const [organization, { person }] = await Promise.all([
+    findOrganization(system.db, organization_id),
+    holderOf(system, organization_id, invited_by),
+  ])
+  return { organization: { name: organization.name }, invited_by: person, email, role, name, expires_at: expires_at.toISOString() }
 }
 
 /** Counts the active members and the active connections of the organization, now. */

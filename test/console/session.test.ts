@@ -51,6 +51,7 @@ describe('signing in', () => {
         api_key: owner.api_key,
         role: 'owner',
         environment: 'test',
+        tax_authority: 'sandbox',
         organization: { name: 'Despacho Uno', timezone: 'America/Mexico_City' },
       },
     })
@@ -157,6 +158,26 @@ describe('a sign-in link', () => {
     expect((await ask('POST', '/console/session', OWN, { link: cookie.split('=')[1] })).status).toBe(401)
     const { link } = await linkFor(await signUp())
     expect((await ask('GET', '/v1/organization', { ...OWN, cookie: `__Host-fds_session=${link}` })).status).toBe(401)
+  })
+})
+
+describe('an invitation', () => {
+  const look = (token: unknown, site = 'same-origin') => ask('POST', '/console/invitations/holder', { 'sec-fetch-site': site }, { token })
+
+  it('says to the holder of its token what it is to, without being accepted; afterwards, and to others, it says nothing', async () => {
+    const owner = await signUp('Despacho Invita')
+    const draft = { email: 'bea@example.com', role: 'member', name: 'Bea Ruiz' }
+    const { token, expires_at } = (await api(owner, 'POST', '/v1/team/members/invite', draft)).body
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await look(token)
+      const invited_by = { name: expect.any(String), email: expect.stringContaining('@') }
+      expect([status, body]).toEqual([200, { ...draft, organization: { name: 'Despacho Invita' }, invited_by, expires_at }])
+    }
+    for (const site of ['none', 'cross-site', 'same-site']) expect((await look(token, site)).status).toBe(403)
+    expect((await look(owner.api_secret)).status).toBe(404)
+    expect((await look('')).status).toBe(422)
+    expect((await ask('POST', '/v1/auth/invitations/accept', {}, { token, name: 'Bea' })).status).toBe(201)
+    expect([(await look(token)).status, (await look(token)).body.code]).toEqual([404, 'invitation.not_found'])
   })
 })
 

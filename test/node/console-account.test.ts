@@ -63,6 +63,9 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     const context = await browser.newContext({ locale: 'es-MX' })
     const invited = await context.newPage()
     await invited.goto(link)
+    // Before it is accepted, it says whose it is.
+    await invited.getByText('auxiliar@example.com').waitFor()
+    expect(await invited.locator('dl').textContent()).toMatch(/Ada Pérez.*RolMiembro/)
     await invited.getByLabel('Su nombre').fill('Luz Auxiliar')
     expect(invited.url()).toBe(at('/invitation'))
     await invited.getByRole('button', { name: 'Aceptar' }).click()

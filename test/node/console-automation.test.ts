@@ -86,6 +86,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
       'Nuevos para usted': String(totals.new_months),
       'Otros documentos': String(totals.documents),
     })
+    await page.getByText(`fuentes son ${totals.months} por cubrir.`).waitFor()
     expect(await page.getByRole('img', { name: /^Correrá el/ }).count()).toBe(next_runs.length)
     expect(await findings(page)).toEqual([])
 

@@ -310,6 +310,8 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.getByRole('button', { name: 'Verificar y guardar' }).click()
     await page.locator('[aria-invalid=true]').waitFor()
     expect(await page.locator('[aria-invalid=true]').inputValue()).toBe('rejected1')
+    // Once, beside its field.
+    expect(await page.getByText('El SAT rechazó la CIEC y no se guardó nada').count()).toBe(1)
     await page.locator('[aria-invalid=true]').fill('secreta2')
     await page.getByRole('button', { name: 'Verificar y guardar' }).click()
     await page.getByRole('heading', { name: 'Cobertura' }).waitFor({ timeout: 30_000 })

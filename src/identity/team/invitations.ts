@@ -130,15 +130,21 @@ const noInvitation = () =>
 const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
   isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
 
+/** The open invitation of a token. Throws Failure 404 invitation.not_found. */
+export async function requireInvitation(system: System, token: string): Promise<InvitationRow> {
+  const digests = await digestsOfToken(system, token)
+  const invitation = digests.length === 0 ? undefined : await findOpenInvitation(system.db, digests, system.now)
+  if (!invitation) throw noInvitation()
+  return invitation
+}
+
 /**
  * Makes the invited person a member with a credential. One of several concurrent requests with the same token succeeds. Throws Failure 404
  * invitation.not_found, and 409 credential.plan_limit; the invitation then stays open.
  */
 export async function acceptInvitation(system: System, { token, name }: Acceptance): Promise<Signup> {
   const { db, now } = system
-  const digests = await digestsOfToken(system, token)
-  const invitation = digests.length === 0 ? undefined : await findOpenInvitation(db, digests, now)
-  if (!invitation) throw noInvitation()
+  const invitation = await requireInvitation(system, token)
   const { organization_id, email, role, credential_expires_at: expires_at } = invitation
   const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
   const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }

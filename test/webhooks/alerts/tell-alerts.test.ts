@@ -35,7 +35,7 @@ const told = async (one: Asking): Promise<string[]> => {
 }
 
 describe('an alert', () => {
-  it('of an invalid login is raised and told once, resolved and told once when there is another, and raised again', async () => {
+  it('of an invalid login is raised and told once, resolved by the request that brings another and told once, and raised again', async () => {
     const rfc = freshRfc()
     const one = await subscriber(rfc, ISSUED)
     for (let n = 1; n <= 2; n++) {
@@ -59,7 +59,6 @@ describe('an alert', () => {
       await resolveAlerts(system())
       expect((await alerts(one))[0].resolved_at).toBeNull()
       expect((await one.give(`secreta${n + 1}`)).body.status).toBe('active')
-      await resolveAlerts(system())
       expect((await alerts(one))[0].resolved_at).not.toBeNull()
       expect(await told(one)).toEqual(n === 1 ? raised : [...raised, ...raised])
       later(n * 1_000 + 700)
@@ -107,5 +106,18 @@ describe('an alert', () => {
     expect((await of.ask('POST', '/v1/test-helpers/organization', { plan: 'api' })).status).toBe(200)
     await resolveAlerts(system())
     expect(await told(of)).toEqual(['alert.raised organization.suspended', 'alert.resolved organization.suspended'])
+  })
+
+  it('of an invalid login is resolved by the request that unlinks the RFC', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED)
+    later(1_000)
+    await one.run()
+    await one.ask('POST', `/v1/test-helpers/fiscal-entities/${one.fiscal_entity_id}/expire-ciec`)
+    await work(rfc)
+    await relay(rfc)
+    expect((await alerts(one))[0].resolved_at).toBeNull()
+    expect((await one.ask('DELETE', `/v1/fiscal-entities/${one.fiscal_entity_id}`)).status).toBe(204)
+    expect(await alerts(one)).toMatchObject([{ kind: 'connection.invalid', resolved_at: expect.any(String) }])
   })
 })

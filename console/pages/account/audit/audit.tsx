@@ -1,7 +1,8 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
+import { entitiesQuery } from '../../../api/queries.ts'
 import type { AuditEvent } from '../../../api/routes.d.ts'
 import { instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -61,6 +62,15 @@ function useActors() {
   return { all, nameOf }
 }
 
+/** The RFC of a fiscal entity, where it is still connected. */
+function useRfcOf(): (id: string) => string | undefined {
+  const { data } = useQuery(entitiesQuery)
+  return (id) => (id.startsWith('fe_') ? data?.find((one) => one.fiscal_entity_id === id)?.rfc : undefined)
+}
+
+/** Whether nothing was stored of what was sent. */
+const isRefused = (action: string): boolean => action.endsWith('_refused')
+
 interface FiltersProps {
   filters: Filters
   set: (name: string, value: string) => void
@@ -71,8 +81,9 @@ function AuditFilters({ filters, set, clear }: FiltersProps) {
   const t = useWords(words)
   const zone = useZone()
   const { all, nameOf } = useActors()
+  const rfcOf = useRfcOf()
   const whenOf = (value: string) => (dayIn(value, zone) ? instant(value, zone) : value)
-  const textOf = { actor: nameOf, action: t.action, since: whenOf, until: whenOf, resource_id: (id: string) => id }
+  const textOf = { actor: nameOf, action: t.action, since: whenOf, until: whenOf, resource_id: (id: string) => rfcOf(id) ?? id }
   const chips = NAMES.flatMap((name) => {
     const value = filters[name]
     return value ? [{ name, label: t.names[name]!, value: textOf[name](value) }] : []
@@ -135,6 +146,7 @@ function Events({ filters }: { filters: Filters }) {
   const t = useWords(words)
   const zone = useZone()
   const { nameOf } = useActors()
+  const rfcOf = useRfcOf()
   const list = useInfiniteQuery({
     queryKey: ['audit-events', filters],
     initialPageParam: undefined as string | undefined,
@@ -177,8 +189,8 @@ function Events({ filters }: { filters: Filters }) {
                     name: t.what,
                     cell: ({ action, changed }) => (
                       <span class={css.two}>
-                        <b>{t.action(action)}</b>
-                        {changed.length > 0 && <small>{t.changed(changed)}</small>}
+                        <b>{t.titled(action, changed) ?? t.action(action)}</b>
+                        {changed.length > 0 && !isRefused(action) && <small>{t.changed(changed)}</small>}
                       </span>
                     ),
                   },
@@ -189,11 +201,11 @@ function Events({ filters }: { filters: Filters }) {
                       return (
                         <span class={css.two}>
                           <span class={css.row}>
-                            <Link href={only('resource_id', resource_id)} title={t.only(resource_id)}>
-                              <code>{resource_id}</code>
+                            <Link href={only('resource_id', resource_id)} title={t.only(rfcOf(resource_id) ?? resource_id)}>
+                              {rfcOf(resource_id) ?? <code>{resource_id}</code>}
                             </Link>
                             {href && (
-                              <Link href={href} aria-label={t.viewOf(resource_id)}>
+                              <Link href={href} aria-label={t.viewOf(rfcOf(resource_id) ?? resource_id)}>
                                 {t.view}
                               </Link>
                             )}

@@ -19,17 +19,17 @@ export const ACTIONS: Record<string, string> = {
   'extractor.run': 'Extractor corrido a mano',
   'extractor.updated': 'Extractor cambiado',
   'fiscal_entity.ciec_invalid': 'El SAT dejó de aceptar la CIEC',
-  'fiscal_entity.ciec_refused': 'El SAT rechazó una CIEC enviada',
+  'fiscal_entity.ciec_refused': 'El SAT rechazó una CIEC enviada; no se guardó',
   'fiscal_entity.ciec_withdrawn': 'CIEC quitada',
   'fiscal_entity.connected': 'RFC conectado',
   'fiscal_entity.efirma_invalid': 'El SAT dejó de aceptar la e.firma',
-  'fiscal_entity.efirma_refused': 'El SAT rechazó una e.firma enviada',
+  'fiscal_entity.efirma_refused': 'El SAT rechazó una e.firma enviada; no se guardó',
   'fiscal_entity.efirma_withdrawn': 'e.firma quitada',
   'fiscal_entity.extraction': 'Descarga pedida de un RFC',
   'fiscal_entity.resumed': 'RFC reanudado',
   'fiscal_entity.suspended': 'RFC pausado',
   'fiscal_entity.unlinked': 'RFC desvinculado',
-  'fiscal_entity.updated': 'RFC cambiado',
+  'fiscal_entity.updated': 'Datos o acceso de un RFC cambiados',
   'import.created': 'CFDI importados',
   'import.deleted': 'Importación borrada',
   'invitation.created': 'Persona invitada',
@@ -70,6 +70,10 @@ const inEnglish = (action: string): string => {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+/** Whether a change of an RFC is that of what it logs in with, and of nothing else. */
+const isLogin = (action: string, members: readonly string[]): boolean =>
+  action === 'fiscal_entity.updated' && members.length > 0 && members.every((one) => one === 'ciec' || one === 'efirma')
+
 const es = {
   title: 'Auditoría',
   lead: 'Quién cambió qué y cuándo. Nada de esto se puede editar ni borrar.',
@@ -83,6 +87,8 @@ const es = {
   what: 'Qué',
   on: 'Sobre',
   system: (process: string) => `El servicio (${PROCESSES[process] ?? process})`,
+  titled: (action: string, members: readonly string[]) =>
+    isLogin(action, members) ? 'Acceso de un RFC actualizado' : (ACTIONS[action] ?? null),
   changed: (members: readonly string[]) => `Cambió: ${[...new Set(members.map((one) => MEMBERS[one] ?? one))].join(', ')}`,
   only: (what: string) => `Mostrar solo lo de ${what}`,
   view: 'Abrir',
@@ -118,6 +124,7 @@ const en: typeof es = {
   what: 'What',
   on: 'On what',
   system: (process) => `The service (${process})`,
+  titled: (action, members) => (isLogin(action, members) ? 'Login of an RFC updated' : null),
   changed: (members) => `Changed: ${members.map((one) => one.replace(/[_-]/g, ' ')).join(', ')}`,
   only: (what) => `Show only what concerns ${what}`,
   view: 'Open',

@@ -38,14 +38,21 @@ function Item({ alert }: { alert: Alert }) {
   return (
     <li class={css.item}>
       <div>
-        <Badge tone={alert.severity === 'critical' ? 'bad' : 'wait'}>{t.severity[alert.severity]}</Badge>
-        <small>{instant(alert.created_at, zone)}</small>
+        {alert.resolved_at === null ? (
+          <Badge tone={alert.severity === 'critical' ? 'bad' : 'wait'}>{t.severity[alert.severity]}</Badge>
+        ) : (
+          <Badge tone="good">{t.resolved}</Badge>
+        )}
+        <small>
+          {instant(alert.created_at, zone)}
+          {alert.resolved_at !== null && ` · ${t.wasResolved(instant(alert.resolved_at, zone))}`}
+        </small>
       </div>
       <p>{textOf(alert)}</p>
       <div>
         {href && <Link href={href}>{t.open}</Link>}
         {alert.read_at === null ? (
-          <Button small isBusy={reading.isPending} onClick={() => reading.mutate(alert.alert_id)}>
+          <Button small needs="admin" isBusy={reading.isPending} onClick={() => reading.mutate(alert.alert_id)}>
             {t.read}
           </Button>
         ) : (

@@ -1,10 +1,12 @@
 const es = {
   title: 'Alertas',
-  lead: 'Lo que alguien debe saber o hacer. Lo urgente aparece en rojo.',
+  lead: 'Lo que alguien debe saber o hacer. Lo urgente aparece en rojo; lo que ya se arregló, como resuelto.',
   unread: 'Sin leer',
   all: 'Todas',
   show: 'Mostrar',
   severity: { warning: 'Aviso', critical: 'Urgente' },
+  resolved: 'Resuelta',
+  wasResolved: (when: string) => `Se resolvió: ${when}`,
   read: 'Marcar como leída',
   wasRead: (when: string) => `Leída: ${when}`,
   open: 'Ver',
@@ -13,11 +15,13 @@ const es = {
 }
 const en: typeof es = {
   title: 'Alerts',
-  lead: 'What somebody has to know or do. What is urgent is red.',
+  lead: 'What somebody has to know or do. What is urgent is red, and what is over says that it is resolved.',
   unread: 'Unread',
   all: 'All',
   show: 'Show',
   severity: { warning: 'Warning', critical: 'Urgent' },
+  resolved: 'Resolved',
+  wasResolved: (when) => `Resolved: ${when}`,
   read: 'Mark as read',
   wasRead: (when) => `Read: ${when}`,
   open: 'Open',

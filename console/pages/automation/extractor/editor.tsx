@@ -14,7 +14,7 @@ import { useMayWrite, useZone } from '../../../session.ts'
 import css from '../parts/automation.module.css'
 import { words as shared } from '../parts/words.ts'
 import { Calendar } from './calendar.tsx'
-import { bodyOf, draftOf, FRESH } from './draft.ts'
+import { bodyOf, type Draft, draftOf, FRESH } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Preview } from './preview.tsx'
 import { words } from './words.ts'
@@ -32,14 +32,21 @@ function useSettled<T>(value: T): T {
   return settled
 }
 
+interface Props {
+  stored?: Extractor
+  /** What a new one begins with. */
+  chosen?: Partial<Draft> | undefined
+  runs?: readonly Run[]
+}
+
 /** An extractor, stored or new, with what saving it would fetch and the days on which it would run. */
-export function Editor({ stored, runs = [] }: { stored?: Extractor; runs?: readonly Run[] }) {
+export function Editor({ stored, chosen, runs = [] }: Props) {
   const t = useWords(words)
   const { cancel } = useWords(shared)
   const zone = useZone()
   const mayWrite = useMayWrite()
   const [, go] = useLocation()
-  const [draft, set] = useState(() => (stored ? draftOf(stored) : { ...FRESH, timezone: zone }))
+  const [draft, set] = useState(() => (stored ? draftOf(stored) : { ...FRESH, timezone: zone, ...chosen }))
   const body = bodyOf(draft)
   // The figures are there before the name is.
   const asked = useSettled({ ...body, name: body.name.trim() || t.create, ...(stored && { is_enabled: stored.is_enabled }) })

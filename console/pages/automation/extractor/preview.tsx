@@ -85,9 +85,25 @@ function Windows({ rfcs }: { rfcs: readonly PreviewedRfc[] }) {
   )
 }
 
-function Told({ preview: { next_runs, rfc_count, totals, sources, rfcs, truncated } }: { preview: ExtractorPreview }) {
+/** How the months multiply, where every RFC and source has as many and each of them is listed; all numbers are the API's. */
+function useProduct() {
+  const t = useWords(words)
+  return ({ rfc_count, totals, rfcs, sources }: ExtractorPreview): string => {
+    const parts = rfcs.flatMap((one) => one.sources.filter(({ months }) => months > 0))
+    const [first] = parts
+    const kinds = sources.filter(({ months }) => months > 0).length
+    const isEven = first && rfcs.length === rfc_count && parts.every(({ months }) => months === first.months)
+    return isEven && rfcs.every((one) => one.sources.filter(({ months }) => months > 0).length === kinds)
+      ? t.product(count(first.months), count(rfc_count), count(kinds), count(totals.months))
+      : t.perEach
+  }
+}
+
+function Told({ preview }: { preview: ExtractorPreview }) {
+  const { next_runs, rfc_count, totals, sources, rfcs, truncated } = preview
   const t = useWords(words)
   const zone = useZone()
+  const productOf = useProduct()
   const { data: known } = useQuery(sourcesQuery)
   const labelOf = (key: string) => known?.find((one) => one.key === key)?.label ?? key
   const [first] = next_runs
@@ -108,6 +124,8 @@ function Told({ preview: { next_runs, rfc_count, totals, sources, rfcs, truncate
                   { name: t.documents, value: count(totals.documents) },
                 ]}
               />
+              {totals.months > 0 && <p>{productOf(preview)}</p>}
+              <p>{t.costs}</p>
               {truncated && <p>{t.truncated}</p>}
             </div>
             <Table<PreviewedSource>

@@ -17,10 +17,12 @@ interface Props {
   set: (chosen: string[]) => void
   fault?: string | undefined
   hint?: string
+  /** All of them are seen at once: a list that scrolls hides that there are more. */
+  isWhole?: boolean
 }
 
 /** Any of several things, under one heading. */
-export function Choices({ legend, choices, chosen, set, fault, hint }: Props) {
+export function Choices({ legend, choices, chosen, set, fault, hint, isWhole = false }: Props) {
   const id = useId()
   const toggle = (value: string, isOn: boolean) =>
     set(
@@ -30,7 +32,7 @@ export function Choices({ legend, choices, chosen, set, fault, hint }: Props) {
     <fieldset class={css.choices} aria-describedby={fault ? id : undefined}>
       <legend>{legend}</legend>
       {hint && <small>{hint}</small>}
-      <div class={css.scroll}>
+      <div class={isWhole ? css.whole : css.scroll}>
         {choices.map(({ value, name, note, isFixed }) => (
           <label key={value}>
             <input

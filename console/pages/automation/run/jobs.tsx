@@ -21,6 +21,13 @@ import { words } from '../runs/words.ts'
 const TONES: Record<RunJob['status'], Tone> = { queued: 'wait', running: 'going', waiting: 'wait', succeeded: 'good', failed: 'bad' }
 const STATUSES = Object.keys(TONES) as RunJob['status'][]
 
+/** The error class of what waits for another login. */
+export const REFUSED = 'invalid_credentials'
+
+export const Renew = ({ fiscal_entity_id }: { fiscal_entity_id: string }) => (
+  <Link href={`/connect?fiscal_entity_id=${fiscal_entity_id}`}>{useWords(words).renew}</Link>
+)
+
 /** Each download of a run, with what it waits for or why it failed. The filter is in the address. */
 export function Jobs({ run: { run_id, fiscal_entity_id, outcome } }: { run: RunProgress }) {
   const t = useWords(words)
@@ -44,9 +51,10 @@ export function Jobs({ run: { run_id, fiscal_entity_id, outcome } }: { run: RunP
     // Of a long list, only what is at its beginning is watched while it moves.
     refetchInterval: ({ state }) => (outcome === null && (state.data?.pages.length ?? 0) < 2 ? 2 * LIVE_MS : FRESH_MS),
   })
-  const why = ({ error_class, last_code, next_attempt_at }: RunJob) => (
+  const why = ({ error_class, last_code, next_attempt_at, fiscal_entity_id: id, status }: RunJob) => (
     <>
       {error_class && (t.errors[error_class] ?? last_code)}
+      {error_class === REFUSED && status === 'waiting' && <Renew fiscal_entity_id={id} />}
       {next_attempt_at && <small>{t.next(instant(next_attempt_at, zone))}</small>}
     </>
   )

@@ -16,7 +16,7 @@ import { extractorsQuery, sourcesQuery } from '../parts/queries.ts'
 import { useRfcOf } from '../parts/rfcs.tsx'
 import { Outcome } from '../runs/outcome.tsx'
 import { words } from '../runs/words.ts'
-import { Jobs } from './jobs.tsx'
+import { Jobs, REFUSED, Renew } from './jobs.tsx'
 
 const STATES = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'total'] as const
 
@@ -62,7 +62,8 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
           <Progress jobs={run.jobs} label={t.of(count(run.jobs.succeeded), count(run.jobs.total))} />
           {run.error_class && (
             <p>
-              {t.why}: {t.errors[run.error_class] ?? run.error_class}
+              {run.jobs.failed > 0 ? t.whyFailed : t.whyWaits}: {t.errors[run.error_class] ?? run.error_class}{' '}
+              {run.error_class === REFUSED && fiscal_entity_id && <Renew fiscal_entity_id={fiscal_entity_id} />}
             </p>
           )}
           {stopping.data && <p>{t.withdrawn(count(stopping.data.withdrawn_jobs))}</p>}

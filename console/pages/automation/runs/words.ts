@@ -1,6 +1,6 @@
 const es = {
   title: 'Corridas',
-  lead: 'Qué se pidió al SAT de un RFC, quién lo pidió y cómo terminó. Las últimas 60.',
+  lead: 'Qué se pidió al SAT de un RFC, por qué y cómo terminó. Las últimas 60.',
   download: 'Descargar un periodo',
   triggers: {
     manual: 'A mano',
@@ -38,14 +38,17 @@ const es = {
   dueOn: 'Fecha del calendario',
   askedSources: 'Fuentes',
   connections: 'RFC cubiertos',
-  dispatched: 'RFC con descargas nuevas',
+  dispatched: 'RFC con descargas puestas en fila',
   gap: 'Descargas de huecos',
   jobs: 'Descargas de esta corrida',
   jobsLead: 'Las que creó, a las que se unió o que encontró terminadas.',
   states: { queued: 'En fila', running: 'Descargando', waiting: 'Esperan', succeeded: 'Listas', failed: 'Fallaron', total: 'Todas' },
-  why: 'Por qué falla',
+  why: 'Motivo',
+  whyFailed: 'Por qué falló',
+  whyWaits: 'Por qué espera',
+  renew: 'Actualizar acceso',
   errors: {
-    invalid_credentials: 'El SAT rechaza el acceso. La descarga espera otro.',
+    invalid_credentials: 'El SAT rechaza el acceso (CIEC o e.firma). La descarga espera a que dé uno válido.',
     login_failed: 'El SAT no dejó entrar al servicio.',
     sat_unavailable: 'El SAT no estuvo disponible o no entregó lo que se le pidió.',
     rate_limited: 'El SAT no acepta más solicitudes por ahora.',
@@ -72,7 +75,7 @@ const es = {
 }
 const en: typeof es = {
   title: 'Runs',
-  lead: 'What was asked of SAT for an RFC, who asked for it, and how it ended. The last 60.',
+  lead: 'What was asked of SAT for an RFC, why, and how it ended. The last 60.',
   download: 'Download a range',
   triggers: {
     manual: 'By hand',
@@ -110,14 +113,17 @@ const en: typeof es = {
   dueOn: 'Date of the schedule',
   askedSources: 'Sources',
   connections: 'RFCs covered',
-  dispatched: 'RFCs with new downloads',
+  dispatched: 'RFCs with downloads put in the queue',
   gap: 'Downloads of gaps',
   jobs: 'Downloads of this run',
   jobsLead: 'Those that it created, joined, or found finished.',
   states: { queued: 'Queued', running: 'Downloading', waiting: 'Waiting', succeeded: 'Done', failed: 'Failed', total: 'All' },
-  why: 'Why it fails',
+  why: 'Why',
+  whyFailed: 'Why it failed',
+  whyWaits: 'Why it waits',
+  renew: 'Update the login',
   errors: {
-    invalid_credentials: 'SAT refuses the login. The download waits for another one.',
+    invalid_credentials: 'SAT refuses the login (CIEC or e.firma). The download waits until you give a valid one.',
     login_failed: 'SAT did not let the service log in.',
     sat_unavailable: 'SAT was not available, or did not deliver what it was asked for.',
     rate_limited: 'SAT takes no more requests for now.',

@@ -11,9 +11,9 @@ import { RfcChoice } from '../parts/rfcs.tsx'
 import { catalogQuery } from './catalog.ts'
 import { words } from './words.ts'
 
-/** What tells of downloads, which most listeners want. They stand first. */
+/** What tells of downloads, which most listeners want. They stand first, and what is not sent yet last. */
 const ADVISED: EventKey[] = ['extraction.completed', 'extraction.failed']
-const placeOf = ({ key }: { key: EventKey }): number => (ADVISED.includes(key) ? 0 : 1)
+const placeOf = ({ key, available }: { key: EventKey; available: boolean }): number => (ADVISED.includes(key) ? 0 : available ? 1 : 2)
 
 type Header = 'keep' | 'none' | 'set'
 
@@ -76,6 +76,7 @@ export function Fields({ draft, set, error, stored }: Props) {
         {(events) => (
           <Choices
             legend={t.events}
+            isWhole
             chosen={draft.event_keys}
             set={(event_keys) => set({ ...draft, event_keys })}
             fault={faultOf(error, 'event_keys')}

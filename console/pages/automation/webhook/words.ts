@@ -13,7 +13,7 @@ const BAD_URL = 'No se envió: la dirección del webhook no se admite. Cámbiela
 
 const es = {
   title: 'Webhooks',
-  lead: 'Avisos a sus sistemas en cuanto algo cambia: firmados y reintentados hasta que los reciben.',
+  lead: 'Avisos a sus sistemas en cuanto algo cambia: firmados, y con hasta seis intentos si no llegan.',
   create: 'Nuevo webhook',
   createLead: 'Su servidor recibe cada evento por POST y responde 2xx en cinco segundos.',
   none: 'Todavía no hay webhooks',
@@ -132,7 +132,7 @@ const es = {
 }
 const en: typeof es = {
   title: 'Webhooks',
-  lead: 'Notices to your systems as soon as something changes: signed, and retried until they are received.',
+  lead: 'Notices to your systems as soon as something changes: signed, and tried up to six times if they do not arrive.',
   create: 'New webhook',
   createLead: 'Your server receives each event by POST and answers 2xx within five seconds.',
   none: 'There are no webhooks yet',

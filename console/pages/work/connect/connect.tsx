@@ -10,10 +10,10 @@ import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
 import { Actions, Field, Form } from '../../../parts/field.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
-import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
+import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { Seats } from '../../../room/room.tsx'
 import css from './connect.module.css'
-import { type Kind, LoginFields, loginOf } from './login-fields.tsx'
+import { type Kind, LoginFields, loginOf, Refusal } from './login-fields.tsx'
 import { words } from './words.ts'
 
 const CHANGES = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing', 'coverage']
@@ -53,7 +53,7 @@ function New() {
             />
             <Field label={t.name} name="name" maxLength={200} autocomplete="off" fault={faultOf(error, 'name')} />
             <LoginFields kind={kind} choose={choose} error={error} />
-            <Problem error={error} />
+            <Refusal error={error} />
             <Actions>
               <Button kind="primary" type="submit" needs="admin" isBusy={connecting.isPending}>
                 {t.connect}
@@ -90,7 +90,7 @@ function Update({ entity }: { entity: FiscalEntity }) {
         <Panel>
           <Form onSubmit={(form) => void submit(form)}>
             <LoginFields kind={kind} choose={choose} error={saving.error} />
-            <Problem error={saving.error} />
+            <Refusal error={saving.error} />
             <Actions>
               <Button kind="primary" type="submit" needs="admin" isBusy={saving.isPending}>
                 {t.save}

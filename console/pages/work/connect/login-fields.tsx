@@ -1,6 +1,9 @@
-import { faultOf } from '../../../api/problems.ts'
+import { faultOf, sentenceOf } from '../../../api/problems.ts'
 import { useWords } from '../../../language.ts'
 import { Field, FileField } from '../../../parts/field.tsx'
+import states from '../../../parts/states.module.css'
+import { Problem } from '../../../parts/states.tsx'
+import { useSession } from '../../../session.ts'
 import css from './connect.module.css'
 import { words } from './words.ts'
 
@@ -15,8 +18,14 @@ interface Props {
 /** What an RFC logs in with at the authority. */
 export function LoginFields({ kind, choose, error }: Props) {
   const t = useWords(words)
+  const { tax_authority } = useSession()
   return (
     <>
+      {tax_authority === 'sandbox' && (
+        <div class={states.notice}>
+          <p>{t.invented}</p>
+        </div>
+      )}
       <fieldset class={css.kinds}>
         <legend>{t.how}</legend>
         {(['ciec', 'efirma'] as const).map((one) => (
@@ -61,6 +70,12 @@ export function LoginFields({ kind, choose, error }: Props) {
     </>
   )
 }
+
+const FIELDS = ['rfc', 'name', 'ciec', 'efirma.certificate', 'efirma.private_key', 'efirma.password']
+
+/** Why the form was refused, unless a field says the same sentence already. */
+export const Refusal = ({ error }: { error: Error | null }) =>
+  error && FIELDS.some((path) => faultOf(error, path) === sentenceOf(error)) ? null : <Problem error={error} />
 
 const base64 = async (file: FormDataEntryValue | null): Promise<string> => {
   if (!(file instanceof File)) return ''

@@ -3,6 +3,8 @@ const es = {
   lead: 'La descarga empieza en segundos y sigue aunque cierre esta página.',
   update: (rfc: string) => `Actualizar el acceso de ${rfc}`,
   updateLead: 'El SAT verifica el acceso nuevo antes de guardarlo. Lo que ya se descargó se queda.',
+  invented:
+    'Este es un servicio de pruebas: no pregunta al SAT y todo lo que descarga es inventado. No escriba una contraseña ni una e.firma reales; sirve cualquier contraseña, como prueba123.',
   rfc: 'RFC',
   rfcHint: 'Doce o trece caracteres, como en la constancia.',
   name: 'Nombre o razón social (opcional)',
@@ -25,6 +27,8 @@ const en: typeof es = {
   lead: 'The download begins in seconds and goes on when you close this page.',
   update: (rfc) => `Update the login of ${rfc}`,
   updateLead: 'SAT verifies the new login before it is stored. What is downloaded stays.',
+  invented:
+    'This is a test service: it does not ask SAT, and all that it downloads is invented. Type no real password and send no real e.firma; any password will do, such as prueba123.',
   rfc: 'RFC',
   rfcHint: 'Twelve or thirteen characters, as in the tax certificate.',
   name: 'Name of the taxpayer (optional)',

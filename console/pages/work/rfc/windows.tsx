@@ -29,7 +29,7 @@ export function Windows({ entity, isReadable }: { entity: FiscalEntity; isReadab
     <Panel
       title={t.window}
       lead={isReadable ? t.windowLead : isUnreadable(entity) ? t.windowShut : t.windowPaused}
-      actions={<Link href="/extractors">{t.wider}</Link>}
+      actions={<Link href="/extractors/new?scope=full_history">{t.wider}</Link>}
     >
       <WindowLine label={t.window} spans={spans} />
       <Keys keys={spans.map(({ series, name }) => ({ series, name }))} />

@@ -1,4 +1,5 @@
 import type { AlertDraft } from '../../../alerts/alerts.ts'
+import { keyOfInvalid } from '../../../alerts/kinds.ts'
 import type { ExtractionEnd } from '../../../downloads/ends/extraction-ends.ts'
 
 /** The connection that an alert is about. */
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000
 /** The alert of a connection that has no valid login any more. It is resolved when the connection leaves that state. */
 export const alertOfInvalid = ({ organization_id, fiscal_entity_id, rfc }: AlertedConnection, rejected_at: string): AlertDraft => ({
   ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id },
-  dedupe_key: `connection.invalid:${fiscal_entity_id}`,
+  dedupe_key: keyOfInvalid(fiscal_entity_id),
   message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid CIEC or e.firma, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
   message_es: `Desde el ${rejected_at.slice(0, 10)} la conexión de ${rfc} no tiene una CIEC ni e.firma válida y no se descarga nada. Envíe una válida.`,
 })
