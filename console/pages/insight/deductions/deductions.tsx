@@ -133,7 +133,7 @@ function All({ own }: { own: Own }) {
             <div class={css.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -130,7 +130,7 @@ function All({ own }: { own: Own }) {
                 </div>
               </>
             )}
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -35,6 +35,18 @@ const es = {
   invoices: 'Facturas',
   isr: 'Efecto en ISR',
   sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Sin pagar' },
+  /** What the formulas of the API are of. */
+  formulas: {
+    amount: 'Neto',
+    iva_acreditado: 'IVA',
+    isr_effect: 'ISR de lo comprado',
+    paid_amount: 'Pagado',
+    unpaid_amount: 'Sin pagar',
+    before_listing_amount: 'Antes y desde la publicación',
+    correction_deadline: 'Plazo para corregir',
+    active_amount: 'Con presuntos y definitivos',
+    share_of_purchases: 'De sus compras, o de sus ventas',
+  } as Record<string, string>,
   none: { received: 'Ningún proveedor está en el listado', issued: 'Ningún cliente está en el listado' },
   noneLead: 'De quienes le facturaron o a quienes facturó en estos meses, nadie aparece en el 69-B en este día.',
 }
@@ -70,6 +82,17 @@ const en: typeof es = {
   invoices: 'Invoices',
   isr: 'Effect on ISR',
   sum: { amount: 'Net', iva_acreditado: 'IVA', paid_amount: 'Paid', unpaid_amount: 'Unpaid' },
+  formulas: {
+    amount: 'Net',
+    iva_acreditado: 'IVA',
+    isr_effect: 'ISR of the purchases',
+    paid_amount: 'Paid',
+    unpaid_amount: 'Unpaid',
+    before_listing_amount: 'Before and since the listing',
+    correction_deadline: 'Deadline to correct',
+    active_amount: 'With presumed and definitive ones',
+    share_of_purchases: 'Of your purchases, or of your sales',
+  },
   none: { received: 'No supplier is on the list', issued: 'No customer is on the list' },
   noneLead: 'Nobody with whom you traded in these months is on the 69-B list on this day.',
 }

@@ -13,7 +13,9 @@ import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { dayIn } from '../../account/days.ts'
+import { useSentence } from '../sentences/sentences.ts'
 import css from './figures.module.css'
+import { formulasOf } from './formulas.ts'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
 import { surfaceOf, useSum } from './sum.ts'
@@ -119,19 +121,18 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
 
 function Whole({ path, own, isExplained }: { path: string; own: Own; isExplained: boolean }) {
   const t = useWords(words)
+  const say = useSentence()
   const sum = useSum(path, own)
   const { figure = '', currency } = own
   if (!sum) return null
-  // A formula is of ISR and says that the one of IVA is alike.
-  const explains = (name: string) => [figure, figure.replace('iva_', 'isr_')].includes(name) || figure.startsWith(`${name}.`)
-  const formulas = Object.entries(sum.formulas).filter(([name]) => isExplained && explains(name))
+  const formulas = isExplained ? formulasOf(figure, sum.formulas) : []
   const text = typeof sum.value === 'number' ? count(sum.value) : money(sum.value, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
   return (
     <Panel>
       <Figures figures={[{ name: typeof sum.value === 'number' ? t.documents : t.sum, value: text }]} />
       {formulas.map(([name, formula]) => (
         <p key={name}>
-          <small lang="en">{formula}</small>
+          <small>{say(formula)}</small>
         </p>
       ))}
     </Panel>

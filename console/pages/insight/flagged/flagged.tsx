@@ -157,7 +157,7 @@ function All({ own }: { own: Own }) {
             <div class={figures.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

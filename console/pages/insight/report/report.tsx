@@ -191,7 +191,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
               SHAPES[report].map((shape) => <Kind key={shape.kind} shape={shape} rows={rows} />)
             )}
             <div class={css.bar}>{(!isByPeriod || isError) && <More list={list} />}</div>
-            <Basis of={data} />
+            <Basis of={data} labels={t.members} />
           </>
         )
       }}

@@ -94,7 +94,11 @@ export function Month({ row, before, periods, choose, formulas, exportHref }: Pr
       {saldo === null && <p class={css.soft}>{t.unknown}</p>}
       <Waterfall label={`${t.waterfall}, ${monthName(period, 'long')}`} falls={falls} />
       <h3 class={css.formula}>{t.formula}</h3>
-      <Formulas formulas={formulas} names={['saldo', 'acreditable', 'prorrateo']} />
+      <Formulas
+        formulas={formulas}
+        labels={t.formulas}
+        names={['saldo', 'diferencia', 'acreditable', 'no_deducible_excluded', 'prorrateo']}
+      />
     </Panel>
   )
 }

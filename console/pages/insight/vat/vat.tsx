@@ -66,7 +66,7 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
               </>
             )}
             <Months rows={rows} chosen={period} />
-            <Basis of={position} />
+            <Basis of={position} labels={t.formulas} />
           </>
         )
       }}

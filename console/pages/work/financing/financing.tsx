@@ -133,7 +133,7 @@ function All({ own }: { own: Own }) {
               expectedKey="expected_outflows"
             />
             <Pool pool={pool} />
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}
