@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { words } from '../../console/pages/insight/sentences/rule-words.ts'
 
-type Saying = ReturnType<typeof import('../../console/pages/insight/sentences/rules.ts').sayingRules>
+/** It knows the language of the browser, whose types the program of the tests does not have. */
+const FILE = '../../console/pages/insight/sentences/rules.ts'
+interface Saying {
+  nameOf: (key: string) => string
+  valueOf: (key: string, value: unknown) => string
+}
 
 const rules = JSON.parse(readFileSync('assets/rules.json', 'utf8')) as { key: string; value: unknown }[]
 const said = rules.map(({ key, value }) => ({ key, value: key.startsWith('catalog.') ? null : value }))
@@ -12,7 +17,7 @@ describe.each(['es', 'en'] as const)('what the console says of the rules, in %s'
   beforeAll(async () => {
     vi.stubGlobal('localStorage', { getItem: () => language, setItem: () => undefined })
     vi.resetModules()
-    const { sayingRules } = await import('../../console/pages/insight/sentences/rules.ts')
+    const { sayingRules } = (await import(FILE)) as { sayingRules: (language: string) => Saying }
     saying = sayingRules(language)
     return () => vi.unstubAllGlobals()
   })

@@ -44,7 +44,7 @@ function Catalog({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   )
 }
 
-const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received']
+const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
 
 /** Reports are of the whole history of an RFC: where its windows hide some of it, each one would be refused. */
 function Bounded({ entity: { rfc, window_state } }: { entity: FiscalEntity }) {

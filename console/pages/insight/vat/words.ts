@@ -40,7 +40,7 @@ const es = {
   } as Record<StepName, string>,
   note: {
     no_deducible_excluded: 'Efectivo, combustible, S01, 69-B',
-    prorrateo: 'Parte gravada de lo cobrado',
+    prorrateo: 'Parte gravada de lo cobrado; la barra es lo que por él no se acredita',
     'pagado.retenido_a_terceros': 'Se acredita cuando se entera',
     retenido_antes: 'Ya enterado',
   } as Partial<Record<StepName, string>>,
@@ -149,7 +149,7 @@ const en: typeof es = {
   },
   note: {
     no_deducible_excluded: 'Cash, fuel, S01, 69-B',
-    prorrateo: 'Taxed part of what was collected',
+    prorrateo: 'Taxed part of what was collected; the bar is what it takes from the credit',
     'pagado.retenido_a_terceros': 'Creditable when it is paid to SAT',
     retenido_antes: 'Paid to SAT by now',
   },
