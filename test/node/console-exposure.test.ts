@@ -30,7 +30,9 @@ const PAGED = ['/cfdi/concentration', '/analytics/concepts', '/analytics/efos-ex
 const ENGLISH = /\b(of|the|is|are|by|as|and|when)\b/
 
 const pesos = (text: string): string =>
-  new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' }).format(text as `${number}`)
+  new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' })
+    .format(text as `${number}`)
+    .replace('-', '−')
 
 /** What `textContent` and `innerText` say with other kinds of spaces. */
 const plain = (text: string): string => text.replace(/\s+/g, ' ')

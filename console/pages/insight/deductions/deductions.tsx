@@ -90,7 +90,9 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
                 >
                   {day(issued_at)}
                 </Link>
-                <small title={uuid}>{documentName(uuid, documents.get(uuid))}</small>
+                <small class={css.nowrap} title={uuid}>
+                  {documentName(uuid, documents.get(uuid))}
+                </small>
               </span>
             ),
           },

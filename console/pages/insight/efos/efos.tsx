@@ -139,9 +139,10 @@ function All({ own }: { own: Own }) {
           <>
             <State of={first} />
             <Head of={first} rows={rows} isPast={'as_of' in own} />
-            <p class={css.note}>
+            <p>
               {t.others} <Link href={`/cfdi/repse-suppliers?fiscal_entity_id=${first.fiscal_entity_id}`}>{t.suppliers}</Link>
             </p>
+            <br />
             {rows.length === 0 ? (
               <Empty title={t.none[direction]} lead={t.noneLead} />
             ) : (

@@ -50,7 +50,9 @@ export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[];
                 >
                   {day(date)}
                 </Link>
-                <small title={uuid}>{documentName(uuid, documents.get(uuid))}</small>
+                <small class={css.nowrap} title={uuid}>
+                  {documentName(uuid, documents.get(uuid))}
+                </small>
               </span>
             ),
           },
