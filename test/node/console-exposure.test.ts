@@ -90,7 +90,10 @@ describe.skipIf(isMissing)(name, () => {
     const wanted = [answer as unknown as Record<string, unknown>, ...rows].flatMap(amountsOf)
     // Amounts in another currency than MXN, and those of a document in its own.
     const inPesos = wanted.filter(([key]) => !/^(issued_amount|received_amount|total)$/.test(key) || path.startsWith('/cfdi/concentration'))
-    expect(inPesos.filter(([, amount]) => !text.includes(plain(pesos(amount))))).toEqual([])
+    // A zero before the publication, where months are missing, is unknown: the page says so in its place.
+    const isSaid = ([key, amount]: [string, string]) =>
+      text.includes(plain(pesos(amount))) || (key === 'before_listing_amount' && amount === '0.00' && text.includes('— faltan meses'))
+    expect(inPesos.filter((one) => !isSaid(one))).toEqual([])
     const rates = [answer as unknown as Record<string, unknown>, ...answer.data].flatMap(ratesOf)
     expect(rates.filter((rate) => !text.includes(rate))).toEqual([])
     for (const sentence of [...Object.values(answer.basis.formulas), ...answer.basis.notes].filter((one) => ENGLISH.test(one)))
