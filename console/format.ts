@@ -13,32 +13,40 @@ function formatOf<T extends Format>(name: string, make: (locale: string) => T): 
 /** What is shown where the API says null. */
 export const NOTHING = '—'
 
+/** Formats write a hyphen; a figure below zero has a minus, as signs of the pages are written. */
+const minus = (shown: string): string => shown.replace('-', '−')
+
+/** An amount below zero whose name says what the sign would, such as a balance in favour: the text without it. */
+export const unsigned = (amount: string | null): string | null => amount?.replace(/^-/, '') ?? null
+
 /** An amount as the API says it, to its last digit: `format` reads text exactly, and numbers of JavaScript would round it. */
 export function money(amount: string | null | undefined, currency: string | null = 'MXN'): string {
   if (amount === null || amount === undefined) return NOTHING
   const code = currency && /^[A-Z]{3}$/.test(currency) && currency !== 'XXX' ? currency : 'MXN'
   const make = (name: string) => new Intl.NumberFormat(name, { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' })
-  const shown = formatOf(`money ${code}`, make).format(amount as `${number}`)
+  const shown = minus(formatOf(`money ${code}`, make).format(amount as `${number}`))
   return code === 'MXN' ? shown : `${shown} ${code}`
 }
 
 /** A part of an amount in MXN, which can have fractions of cents: all the digits that count. */
 export const exact = (amount: string): string =>
-  formatOf('exact', (name) => {
-    const own = { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol', maximumFractionDigits: 6 } as const
-    return new Intl.NumberFormat(name, own)
-  }).format(amount as `${number}`)
+  minus(
+    formatOf('exact', (name) => {
+      const own = { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol', maximumFractionDigits: 6 } as const
+      return new Intl.NumberFormat(name, own)
+    }).format(amount as `${number}`),
+  )
 
 /** A decimal that is no amount (a rate, a quantity), with all the digits that the API says. */
 export function decimal(text: string | null | undefined): string {
   if (text === null || text === undefined) return NOTHING
   const digits = Math.min(20, /\.(\d+)$/.exec(text)?.[1]?.length ?? 0)
   const make = (name: string) => new Intl.NumberFormat(name, { minimumFractionDigits: digits, maximumFractionDigits: digits })
-  return formatOf(`decimal ${digits}`, make).format(text as `${number}`)
+  return minus(formatOf(`decimal ${digits}`, make).format(text as `${number}`))
 }
 
 /** Both languages part the sign from the figure, as the API's own percentages are shown. */
-const parted = (shown: string): string => shown.replace(/\s*%/, ' %')
+const parted = (shown: string): string => minus(shown).replace(/\s*%/, ' %')
 
 /** A ratio such as `0.1234`, as a percentage. */
 export function percent(ratio: string | number | null | undefined): string {
@@ -54,11 +62,11 @@ export const rate = (ratio: string): string =>
   )
 
 export const count = (value: number | null | undefined): string =>
-  value === null || value === undefined ? NOTHING : formatOf('count', (name) => new Intl.NumberFormat(name)).format(value)
+  value === null || value === undefined ? NOTHING : minus(formatOf('count', (name) => new Intl.NumberFormat(name)).format(value))
 
 /** For the axis of a chart alone, never for a figure. */
 export const compact = (value: number): string =>
-  formatOf('compact', (name) => new Intl.NumberFormat(name, { notation: 'compact', maximumSignificantDigits: 3 })).format(value)
+  minus(formatOf('compact', (name) => new Intl.NumberFormat(name, { notation: 'compact', maximumSignificantDigits: 3 })).format(value))
 
 const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
 export function bytes(size: number): string {
@@ -89,3 +97,7 @@ export const day = (text: string | null | undefined): string =>
 /** A month, `2026-05`. */
 export const month = (text: string, style: 'short' | 'long' = 'short'): string =>
   dateIn(`month ${style}`, { month: style, year: style === 'long' ? 'numeric' : '2-digit', timeZone: 'UTC' }).format(literal(`${text}-01`))
+
+/** A day of any year, `03-31`. */
+export const dayOfYear = (text: string): string =>
+  dateIn('day of year', { day: 'numeric', month: 'long', timeZone: 'UTC' }).format(literal(`2000-${text}`))

@@ -13,7 +13,7 @@ const OTHERS: Record<string, string> = {
   'pages/account/days.ts': 'days and their zones',
   'pages/automation/extractor/calendar.tsx': 'the days of a month',
   'pages/automation/extractor/draft.ts': 'what a form sends',
-  'pages/insight/figures/state.tsx': 'the month after a month',
+  'pages/insight/figures/months.ts': 'the month after a month',
   'pages/work/invoice/qr-code.ts': 'the modules of a code',
   'pages/work/invoice/timbre.ts': 'the characters that an XML names by number',
   'pages/work/rfc/coverage.tsx': 'the last day of a month',

@@ -2,10 +2,26 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
+import { words as concentration } from '../../console/pages/insight/concentration/words.ts'
+import { words as concepts } from '../../console/pages/insight/concepts/words.ts'
+import { words as deductions } from '../../console/pages/insight/deductions/words.ts'
+import { words as efos } from '../../console/pages/insight/efos/words.ts'
+import { formulasOf } from '../../console/pages/insight/figures/formulas.ts'
+import { words as flagged } from '../../console/pages/insight/flagged/words.ts'
+import { words as fx } from '../../console/pages/insight/fx/words.ts'
+import { words as report } from '../../console/pages/insight/report/words.ts'
+import { words as risk } from '../../console/pages/insight/risk/words.ts'
 import { SPANISH } from '../../console/pages/insight/sentences/spanish.ts'
+import { words as vat } from '../../console/pages/insight/vat/words.ts'
+import { words as withholdings } from '../../console/pages/insight/withholdings/words.ts'
+import { words as financing } from '../../console/pages/work/financing/words.ts'
 import { words as months } from '../../console/pages/work/months/words.ts'
 import { words as suppliers } from '../../console/pages/work/suppliers/words.ts'
+import { FIGURES as DEDUCTIONS } from '../../src/insight/deductions/contract.ts'
+import { FIGURES as FINANCING } from '../../src/insight/financing/contract.ts'
 import { REPORTS } from '../../src/insight/reports/catalog.ts'
+import { VAT_FIGURES } from '../../src/insight/vat/contract.ts'
+import { FIGURES as WITHHOLDINGS } from '../../src/insight/withholdings/contract.ts'
 
 const sourcesOf = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -78,5 +94,48 @@ describe('what the API says of its figures', () => {
     const names = Object.keys(constantOf(readFileSync(file, 'utf8'), 'BASIS') as object)
     expect(names.length).toBeGreaterThan(3)
     expect(names.filter((name) => !basisKeys[name] || !basisText[name])).toEqual([])
+  })
+
+  it('has the name of its figure on the page, in both languages', () => {
+    type Named = { formulas: Record<string, string> }
+    const pages: Record<string, { es: Named; en: Named }> = {
+      concentration,
+      concepts,
+      deductions,
+      efos,
+      fx,
+      vat,
+      withholdings,
+      financing,
+      risk: flagged,
+    }
+    expect(Object.keys(pages).sort()).toEqual(bases.map(({ file }) => file.split('/')[2]).sort())
+    const unnamed = bases.flatMap(({ file, formulas }) => {
+      const { es, en } = pages[file.split('/')[2]!]!
+      return Object.keys(formulas).filter((name) => !es.formulas[name] || !en.formulas[name])
+    })
+    expect(unnamed).toEqual([])
+    const indicators = Object.keys(constantOf(textOf('portfolio/indicators.ts'), 'FORMULAS') as object)
+    expect(indicators.filter((name) => !(name in risk.es.names) || !(name in risk.en.names))).toEqual([])
+    const members = Object.values(REPORTS).flatMap(({ formulas }) => Object.keys(formulas))
+    expect(members.filter((name) => !report.es.members[name] || !report.en.members[name])).toEqual([])
+  })
+
+  it.each([
+    ['vat', VAT_FIGURES, 25],
+    ['withholdings', WITHHOLDINGS, 5],
+    ['deductions', DEDUCTIONS, 3],
+    ['financing', FINANCING, 6],
+  ])('of %s is said beside the documents of a figure, in Spanish that needs no other sentence', (surface, figures, least) => {
+    const { formulas } = bases.find(({ file }) => file.split('/')[2] === surface)!
+    const shown = figures.flatMap((figure) => formulasOf(figure, formulas).map(([, formula]) => SPANISH[formula] ?? formula))
+    expect(shown.length).toBeGreaterThanOrEqual(least)
+    expect(shown.filter((text) => ENGLISH.test(text) || text.startsWith('Lo mismo'))).toEqual([])
+  })
+
+  it('is said by `useSentence` alone', () => {
+    const pages = readdirSync('console', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.tsx'))
+    const raw = pages.filter((file) => />\{(formula|rule_ref)\}</.test(readFileSync(join('console', file), 'utf8')))
+    expect(raw).toEqual([])
   })
 })

@@ -30,7 +30,9 @@ const PAGED = ['/cfdi/concentration', '/analytics/concepts', '/analytics/efos-ex
 const ENGLISH = /\b(of|the|is|are|by|as|and|when)\b/
 
 const pesos = (text: string): string =>
-  new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' }).format(text as `${number}`)
+  new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' })
+    .format(text as `${number}`)
+    .replace('-', '−')
 
 /** What `textContent` and `innerText` say with other kinds of spaces. */
 const plain = (text: string): string => text.replace(/\s+/g, ' ')
@@ -47,7 +49,7 @@ const amountsOf = (row: Record<string, unknown>): [string, string][] =>
 const ratesOf = (row: Record<string, unknown>): string[] =>
   Object.entries(row).flatMap(([key, value]) =>
     typeof value === 'string' && /(share|_pct|cancelled_rate)$/.test(key) && !key.startsWith('share_of')
-      ? [`${new Intl.NumberFormat('es-MX', { minimumFractionDigits: 2 }).format(value as `${number}`)} %`]
+      ? [`${new Intl.NumberFormat('es-MX', { minimumFractionDigits: 2 }).format(value as `${number}`).replace('-', '−')} %`]
       : [],
   )
 
@@ -83,10 +85,15 @@ describe.skipIf(isMissing)(name, () => {
     expect(answer.data.length).toBeGreaterThan(path === '/analytics/efos-exposure' ? -1 : 0)
     await open(path)
     const text = await wholeText()
-    const wanted = [answer as unknown as Record<string, unknown>, ...answer.data].flatMap(amountsOf)
+    // Of a party that was cleared nothing is at risk.
+    const rows = answer.data.map((row) => ('is_active' in row && !row['is_active'] ? { ...row, isr_effect: null } : row))
+    const wanted = [answer as unknown as Record<string, unknown>, ...rows].flatMap(amountsOf)
     // Amounts in another currency than MXN, and those of a document in its own.
     const inPesos = wanted.filter(([key]) => !/^(issued_amount|received_amount|total)$/.test(key) || path.startsWith('/cfdi/concentration'))
-    expect(inPesos.filter(([, amount]) => !text.includes(plain(pesos(amount))))).toEqual([])
+    // A zero before the publication, where months are missing, is unknown: the page says so in its place.
+    const isSaid = ([key, amount]: [string, string]) =>
+      text.includes(plain(pesos(amount))) || (key === 'before_listing_amount' && amount === '0.00' && text.includes('— faltan meses'))
+    expect(inPesos.filter((one) => !isSaid(one))).toEqual([])
     const rates = [answer as unknown as Record<string, unknown>, ...answer.data].flatMap(ratesOf)
     expect(rates.filter((rate) => !text.includes(rate))).toEqual([])
     for (const sentence of [...Object.values(answer.basis.formulas), ...answer.basis.notes].filter((one) => ENGLISH.test(one)))
@@ -187,6 +194,7 @@ describe.skipIf(isMissing)(name, () => {
     for (const amount of ['31234.06', '900000.50', '931234.56', '279370.37']) expect(text).toContain(plain(pesos(amount)))
     expect(text).toContain('Definitivo')
     expect(text).toContain('17 abr 2026, estimado')
+    expect(text).toContain('69-B Bis y 69 están, proveedor por proveedor, en Proveedores')
     const after = page.getByRole('link', { name: /^Desde la publicación, Escuela Kemper Urgate/ })
     expect(await after.getAttribute('href')).toBe(links('after_listing_amount').replace('/v1/', '/console/'))
     expect(await findings(page)).toEqual([])

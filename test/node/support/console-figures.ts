@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core'
 
 /** What a figure of a page looks like: an amount, or a percentage with decimals. */
-const SHOWN = /[-−]?\$[\d,]+(?:\.\d+)?|-?[\d,]+\.\d+\s?%/g
+const SHOWN = /[-−]?\$[\d,]+(?:\.\d+)?|[-−]?[\d,]+\.\d+\s?%/g
+/** A balance in favour is shown without its sign. */
+const BALANCE = /"saldo":"-([\d.]+)"/g
+/** A part that a rule states in ten-thousandths is shown as a percentage. */
+const PART = /"numerator":(\d+)(\d\d),"denominator":10000\b/g
 
 const pesos = new Intl.NumberFormat('es-MX', { style: 'currency', currency: 'MXN', currencyDisplay: 'narrowSymbol' })
 const parts = new Intl.NumberFormat('es-MX', {
@@ -41,12 +45,15 @@ export class Answers {
   /** The figures of a page that are the text of no answer. Axes of charts and what a program shows are left out. */
   async strangersOn(page: Page): Promise<string[]> {
     const said = new Set<string>()
-    for (const body of await Promise.all(this.#bodies.splice(0)))
+    for (const body of await Promise.all(this.#bodies.splice(0))) {
+      for (const [, balance] of body.matchAll(BALANCE)) said.add(balance!)
+      for (const [, whole, part] of body.matchAll(PART)) said.add(`${whole}.${part}`)
       for (const [text] of body.matchAll(/-?\d+(\.\d+)?/g)) {
         said.add(text)
         const value = text as `${number}`
         for (const format of [pesos, parts, whole, decimals, ...percents]) said.add(plain(format.format(value)))
       }
+    }
     const texts = await page.evaluate(() => {
       const { document } = globalThis as unknown as InPage
       const walker = document.createTreeWalker(document.querySelector('main'), 4)

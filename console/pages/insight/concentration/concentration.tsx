@@ -164,7 +164,7 @@ function All({ own }: { own: Own }) {
                 months: row.by_month.map(({ month, total }) => ({ month, amount: total, to: row.drilldown[`by_month.${month}`] })),
               }))}
             />
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -30,6 +30,16 @@ const es = {
   trend: 'Tendencia',
   cancelled: 'Canceladas',
   between: 'Primera y última',
+  /** What the formulas of the API are of. */
+  formulas: {
+    total: 'Neto',
+    concentration_total: 'De quienes participan',
+    share: 'Parte',
+    hhi: 'Índice Herfindahl-Hirschman (HHI)',
+    effective_n: 'Equivale a',
+    trend_pct: 'Tendencia',
+    cancelled_rate: 'Canceladas',
+  } as Record<string, string>,
   none: 'No hay facturas en este periodo',
   noneLead: 'Elija otros meses, o la otra dirección.',
 }
@@ -65,6 +75,15 @@ const en: typeof es = {
   trend: 'Trend',
   cancelled: 'Cancelled',
   between: 'First and last',
+  formulas: {
+    total: 'Net',
+    concentration_total: 'Of those that take part',
+    share: 'Share',
+    hhi: 'Herfindahl-Hirschman index (HHI)',
+    effective_n: 'As good as',
+    trend_pct: 'Trend',
+    cancelled_rate: 'Cancelled',
+  },
   none: 'There are no invoices in these months',
   noneLead: 'Choose other months, or the other direction.',
 }

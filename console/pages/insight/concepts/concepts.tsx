@@ -182,7 +182,7 @@ function All({ own }: { own: Own }) {
                 months: row.by_month.map(({ month, amount }) => ({ month, amount, to: row.drilldown[`by_month.${month}`] })),
               }))}
             />
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -30,6 +30,15 @@ const es = {
   ofParties: (amount: string, parties: string) => `${amount}, de ${parties}`,
   iva: 'Por tasa de IVA',
   rate: { '16': '16 %', '8': '8 %', '0': '0 %', exento: 'Exento', otras: 'Otras', no_objeto: 'No objeto' },
+  /** What the formulas of the API are of. */
+  formulas: {
+    amount: 'Importe',
+    share: 'Parte',
+    avg_unit_price: 'Precio unitario',
+    price_change_pct: 'Cambio de precio',
+    unclassified_share: 'Sin clasificar',
+    outlier_count: 'Precios inusuales',
+  } as Record<string, string>,
   none: 'No hay conceptos en este periodo',
   noneLead: 'Solo cuentan documentos con XML. Elija otros meses, o la otra dirección.',
 }
@@ -65,6 +74,14 @@ const en: typeof es = {
   ofParties: (amount, parties) => `${amount}, of ${parties}`,
   iva: 'By rate of IVA',
   rate: { '16': '16%', '8': '8%', '0': '0%', exento: 'Exempt', otras: 'Others', no_objeto: 'Not subject' },
+  formulas: {
+    amount: 'Amount',
+    share: 'Share',
+    avg_unit_price: 'Unit price',
+    price_change_pct: 'Change of price',
+    unclassified_share: 'Unclassified',
+    outlier_count: 'Unusual prices',
+  },
   none: 'There are no lines in these months',
   noneLead: 'Only documents with XML count. Choose other months, or the other direction.',
 }

@@ -12,9 +12,11 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Basis } from '../figures/basis.tsx'
+import { documentName, useDocuments } from '../figures/documents.ts'
 import { Drill } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
-import { type Own, usePages } from '../figures/read.ts'
+import { type Own, PAGE, usePages } from '../figures/read.ts'
+import { Named } from '../figures/share.tsx'
 import { State } from '../figures/state.tsx'
 import { type Asked, Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
@@ -65,6 +67,11 @@ function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
 function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fiscal_entity_id: string }) {
   const t = useWords(words)
   const { said } = useCodes()
+  const documents = useDocuments(
+    fiscal_entity_id,
+    rows.map(({ uuid }) => uuid),
+    PAGE,
+  )
   return (
     <Panel flush title={t.rows}>
       <Table<DeductionRow>
@@ -75,16 +82,24 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
           {
             name: t.date,
             cell: ({ uuid, issued_at, counterparty_rfc }) => (
-              <Link
-                href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
-                aria-label={t.open(counterparty_rfc, day(issued_at))}
-                class={css.nowrap}
-              >
-                {day(issued_at)}
-              </Link>
+              <span class={css.two}>
+                <Link
+                  href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
+                  aria-label={t.open(counterparty_rfc, day(issued_at))}
+                  class={css.nowrap}
+                >
+                  {day(issued_at)}
+                </Link>
+                <small class={css.nowrap} title={uuid}>
+                  {documentName(uuid, documents.get(uuid))}
+                </small>
+              </span>
             ),
           },
-          { name: t.party, cell: ({ counterparty_rfc }) => counterparty_rfc },
+          {
+            name: t.party,
+            cell: ({ uuid, counterparty_rfc }) => <Named name={documents.get(uuid)?.counterparty.nombre ?? null} code={counterparty_rfc} />,
+          },
           {
             name: t.category,
             cell: ({ category, uso_cfdi }) => (
@@ -133,7 +148,7 @@ function All({ own }: { own: Own }) {
             <div class={css.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -72,6 +72,15 @@ const es = {
     cap_school_transport: 'Tope de transporte escolar',
   } as Record<Reason, string>,
   open: (rfc: string, day: string) => `Factura de ${rfc}, ${day}`,
+  /** What the formulas of the API are of. */
+  formulas: {
+    gross_amount: 'Importe',
+    deductible_amount: 'Deducible',
+    review_amount: 'Por revisar',
+    limit: 'Tope',
+    used: 'Tope usado',
+    income: 'Ingreso anual',
+  } as Record<string, string>,
   none: 'No hay facturas recibidas en estos meses',
   noneLead: 'Aparecen en cuanto el SAT las entrega.',
   others: {
@@ -152,6 +161,14 @@ const en: typeof es = {
     cap_school_transport: 'Limit of school transport',
   },
   open: (rfc, day) => `Invoice of ${rfc}, ${day}`,
+  formulas: {
+    gross_amount: 'Amount',
+    deductible_amount: 'Deductible',
+    review_amount: 'To be reviewed',
+    limit: 'Limit',
+    used: 'Limit used',
+    income: 'Annual income',
+  },
   none: 'No invoices were received in these months',
   noneLead: 'They appear as soon as SAT delivers them.',
   others: {

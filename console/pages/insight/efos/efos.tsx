@@ -1,3 +1,4 @@
+import { Link } from 'wouter-preact'
 import type { EfosExposure, EfosRow } from '../../../api/routes.d.ts'
 import { count, day, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -15,15 +16,16 @@ import { type Own, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
 import { State } from '../figures/state.tsx'
 import { Surface } from '../figures/surface.tsx'
+import { documentsOf } from './listed.ts'
 import { Sides } from './sides.tsx'
-import { Situation } from './situation.tsx'
+import { isCleared, Situation } from './situation.tsx'
 import { words } from './words.ts'
 
 const PATH = '/v1/analytics/efos-exposure'
 const STEPS = ['presunto_dof_at', 'definitivo_dof_at', 'resolved_at'] as const
 const SUMS = ['amount', 'iva_acreditado', 'paid_amount', 'unpaid_amount'] as const
 
-function Head({ of }: { of: EfosExposure }) {
+function Head({ of, rows, isPast }: { of: EfosExposure; rows: EfosRow[]; isPast: boolean }) {
   const t = useWords(words)
   const { direction, drilldown } = of
   const whole = direction === 'received' ? ('total_purchases' as const) : ('total_sales' as const)
@@ -33,21 +35,39 @@ function Head({ of }: { of: EfosExposure }) {
     { name: t.share[direction], value: rate(share) },
     { name: t.whole[direction], value: <Drill to={drilldown[whole]} label={t.whole[direction]} text={money(of[whole])} /> },
   ]
+  type One = EfosExposure['by_situacion'][number]
+  const searchOf = (one: One) => documentsOf(rows, one, of.data_quality.drilldown['cfdi_total'], isPast)
   return (
     <Panel title={t.head[direction]} lead={t.headLead}>
       <Figures figures={figures} />
       {of.by_situacion.length > 0 && (
-        <Table<EfosExposure['by_situacion'][number]>
+        <Table<One>
           label={t.bySituation}
           rows={of.by_situacion}
           keyOf={({ situacion }) => situacion}
           columns={[
             { name: t.bySituation, cell: ({ situacion }) => <Situation is={situacion} /> },
             { name: t.parties[direction], end: true, cell: ({ counterparty_count }) => count(counterparty_count) },
-            { name: t.invoices, end: true, cell: ({ invoice_count }) => count(invoice_count) },
-            { name: t.sum.amount, end: true, cell: ({ amount }) => money(amount) },
+            {
+              name: t.invoices,
+              end: true,
+              cell: (one) => (
+                <Drill
+                  to={searchOf(one)?.invoices}
+                  label={`${t.invoices}, ${t.situation[one.situacion]}`}
+                  text={count(one.invoice_count)}
+                />
+              ),
+            },
+            {
+              name: t.sum.amount,
+              end: true,
+              cell: (one) => (
+                <Drill to={searchOf(one)?.amount} label={`${t.sum.amount}, ${t.situation[one.situacion]}`} text={money(one.amount)} />
+              ),
+            },
             { name: t.sum.iva_acreditado, end: true, cell: ({ iva_acreditado }) => money(iva_acreditado) },
-            { name: t.isr, end: true, cell: ({ isr_effect }) => money(isr_effect) },
+            { name: t.isr, end: true, cell: ({ situacion, isr_effect }) => (isCleared(situacion) ? t.notAtRisk : money(isr_effect)) },
           ]}
         />
       )}
@@ -99,7 +119,7 @@ function Rows({ rows, direction }: { rows: readonly EfosRow[]; direction: EfosEx
             end: true,
             cell: (one: EfosRow) => <Drill to={one.drilldown[name]} label={`${t.sum[name]}, ${one.rfc}`} text={money(one[name])} />,
           })),
-          { name: t.isr, end: true, cell: ({ isr_effect }) => money(isr_effect) },
+          { name: t.isr, end: true, cell: ({ is_active, isr_effect }) => (is_active ? money(isr_effect) : t.notAtRisk) },
         ]}
       />
     </Panel>
@@ -118,19 +138,23 @@ function All({ own }: { own: Own }) {
         return (
           <>
             <State of={first} />
-            <Head of={first} />
+            <Head of={first} rows={rows} isPast={'as_of' in own} />
+            <p>
+              {t.others} <Link href={`/cfdi/repse-suppliers?fiscal_entity_id=${first.fiscal_entity_id}`}>{t.suppliers}</Link>
+            </p>
+            <br />
             {rows.length === 0 ? (
               <Empty title={t.none[direction]} lead={t.noneLead} />
             ) : (
               <>
-                <Sides rows={rows} />
+                <Sides rows={rows} of={first} />
                 <Rows rows={rows} direction={direction} />
                 <div class={css.bar}>
                   <More list={list} />
                 </div>
               </>
             )}
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

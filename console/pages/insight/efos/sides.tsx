@@ -1,18 +1,19 @@
-import type { EfosRow } from '../../../api/routes.d.ts'
+import type { EfosExposure, EfosRow } from '../../../api/routes.d.ts'
 import { Keys } from '../../../charts/bars.tsx'
 import { sizeOf } from '../../../charts/scale.ts'
-import { day, money } from '../../../format.ts'
+import { day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Panel } from '../../../parts/page.tsx'
 import { Drill } from '../figures/drill.tsx'
 import css from './efos.module.css'
+import { isUnknown } from './listed.ts'
 import { Situation } from './situation.tsx'
 import { words } from './words.ts'
 
 const HALF = 100
 
 /** Of each party what was invoiced before its first publication, at the left, and since then, at the right. */
-export function Sides({ rows }: { rows: readonly EfosRow[] }) {
+export function Sides({ rows, of: { data_quality, direction } }: { rows: readonly EfosRow[]; of: EfosExposure }) {
   const t = useWords(words)
   const most = Math.max(1, ...rows.flatMap((row) => [sizeOf(row.before_listing_amount), sizeOf(row.after_listing_amount)]))
   const width = (amount: string) => (Math.max(0, sizeOf(amount)) / most) * HALF
@@ -21,6 +22,10 @@ export function Sides({ rows }: { rows: readonly EfosRow[] }) {
       <ul class={css.sides} aria-label={t.sides}>
         {rows.map((row) => {
           const { rfc, name, situacion, presunto_dof_at, before_listing_amount, after_listing_amount, is_active, drilldown } = row
+          const sides = [
+            ['before', before_listing_amount],
+            ['after', after_listing_amount],
+          ] as const
           const [before, after] = [width(before_listing_amount), width(after_listing_amount)]
           return (
             <li key={rfc}>
@@ -31,12 +36,20 @@ export function Sides({ rows }: { rows: readonly EfosRow[] }) {
               </div>
               <div>
                 <div class={css.amounts}>
-                  <Drill
-                    to={drilldown['before_listing_amount']}
-                    label={`${t.before}, ${name ?? rfc}`}
-                    text={money(before_listing_amount)}
-                  />
-                  <Drill to={drilldown['after_listing_amount']} label={`${t.after}, ${name ?? rfc}`} text={money(after_listing_amount)} />
+                  {sides.map(([side, amount]) =>
+                    isUnknown(side, amount, row, data_quality, direction) ? (
+                      <span key={side}>
+                        {NOTHING} <small>{t.missing}</small>
+                      </span>
+                    ) : (
+                      <Drill
+                        key={side}
+                        to={drilldown[`${side}_listing_amount`]}
+                        label={`${t[side]}, ${name ?? rfc}`}
+                        text={money(amount)}
+                      />
+                    ),
+                  )}
                 </div>
                 <svg viewBox={`0 0 ${2 * HALF} 10`} preserveAspectRatio="none" aria-hidden="true">
                   <rect class={css.before} x={HALF - before} width={before} y="1" height="8" />

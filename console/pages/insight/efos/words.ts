@@ -23,7 +23,8 @@ const es = {
   cleared: 'Desde la publicación, ya aclarado',
   since: (day: string) => `Publicado en el DOF el ${day}`,
   table: { received: 'Los proveedores en el listado', issued: 'Los clientes en el listado' },
-  tableLead: 'Con lo que acreditó de IVA y dedujo de ISR, que es lo que está en riesgo.',
+  tableLead:
+    'Con presuntos y definitivos está en riesgo lo que acreditó de IVA y dedujo de ISR. Con quien desvirtuó o ganó una sentencia favorable, no.',
   published: 'En el DOF',
   step: {
     presunto_dof_at: (day: string) => `Presunto: ${day}`,
@@ -34,7 +35,23 @@ const es = {
   estimated: (day: string) => `${day}, estimado`,
   invoices: 'Facturas',
   isr: 'Efecto en ISR',
+  notAtRisk: 'Sin riesgo',
+  missing: 'faltan meses',
+  others: 'Esta página es del artículo 69-B. Los listados 69-B Bis y 69 están, proveedor por proveedor, en',
+  suppliers: 'Proveedores',
   sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Sin pagar' },
+  /** What the formulas of the API are of. */
+  formulas: {
+    amount: 'Neto',
+    iva_acreditado: 'IVA',
+    isr_effect: 'Efecto en ISR',
+    paid_amount: 'Pagado',
+    unpaid_amount: 'Sin pagar',
+    before_listing_amount: 'Antes y desde la publicación',
+    correction_deadline: 'Plazo para corregir',
+    active_amount: 'Con presuntos y definitivos',
+    share_of_purchases: 'De sus compras, o de sus ventas',
+  } as Record<string, string>,
   none: { received: 'Ningún proveedor está en el listado', issued: 'Ningún cliente está en el listado' },
   noneLead: 'De quienes le facturaron o a quienes facturó en estos meses, nadie aparece en el 69-B en este día.',
 }
@@ -58,7 +75,8 @@ const en: typeof es = {
   cleared: 'Since the listing, cleared by now',
   since: (day) => `Published in the DOF on ${day}`,
   table: { received: 'The suppliers on the list', issued: 'The customers on the list' },
-  tableLead: 'With the IVA that was credited and the effect on ISR, which is what is at stake.',
+  tableLead:
+    'With presumed and definitive ones, the IVA that was credited and the effect on ISR are at stake. With those who disproved it or won a ruling, they are not.',
   published: 'In the DOF',
   step: {
     presunto_dof_at: (day) => `Presumed: ${day}`,
@@ -69,7 +87,22 @@ const en: typeof es = {
   estimated: (day) => `${day}, estimated`,
   invoices: 'Invoices',
   isr: 'Effect on ISR',
+  notAtRisk: 'Not at risk',
+  missing: 'months are missing',
+  others: 'This page is on article 69-B. The lists of articles 69-B Bis and 69 stand beside each supplier, in',
+  suppliers: 'Suppliers',
   sum: { amount: 'Net', iva_acreditado: 'IVA', paid_amount: 'Paid', unpaid_amount: 'Unpaid' },
+  formulas: {
+    amount: 'Net',
+    iva_acreditado: 'IVA',
+    isr_effect: 'Effect on ISR',
+    paid_amount: 'Paid',
+    unpaid_amount: 'Unpaid',
+    before_listing_amount: 'Before and since the listing',
+    correction_deadline: 'Deadline to correct',
+    active_amount: 'With presumed and definitive ones',
+    share_of_purchases: 'Of your purchases, or of your sales',
+  },
   none: { received: 'No supplier is on the list', issued: 'No customer is on the list' },
   noneLead: 'Nobody with whom you traded in these months is on the 69-B list on this day.',
 }

@@ -5,7 +5,7 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { useSentence } from '../sentences/sentences.ts'
+import { useRules, useSentence } from '../sentences/sentences.ts'
 import { Drill } from './drill.tsx'
 import css from './figures.module.css'
 import { words } from './words.ts'
@@ -42,19 +42,35 @@ function Quality({ quality }: { quality: InsightQuality }) {
   )
 }
 
+/** A member of the API, or the key of a rule, within its sentence. */
+const CODE = /\b[a-z]+(?:[._][a-z0-9]+)+\b/g
+
+type Labels = Record<string, string>
+
+interface FormulasProps {
+  formulas: Record<string, string>
+  /** What the page calls figures. */
+  labels: Labels
+  /** Which of them, where not all. */
+  names?: readonly string[]
+}
+
 /** How figures are computed: all of them, or those that are named. */
-export function Formulas({ formulas, names = Object.keys(formulas) }: { formulas: Record<string, string>; names?: readonly string[] }) {
+export function Formulas({ formulas, labels, names = Object.keys(formulas) }: FormulasProps) {
   const say = useSentence()
+  const rules = useRules()
+  const named = (code: string): string => {
+    const name = labels[code] ?? rules?.nameOf(code) ?? code
+    return name === code ? code : `“${name}”`
+  }
   return (
     <dl class={css.formulas}>
       {names
         .filter((name) => formulas[name])
         .map((name) => (
           <div key={name}>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>{say(formulas[name]!)}</dd>
+            <dt title={name}>{labels[name] ?? name}</dt>
+            <dd>{say(formulas[name]!).replace(CODE, named)}</dd>
           </div>
         ))}
     </dl>
@@ -63,11 +79,11 @@ export function Formulas({ formulas, names = Object.keys(formulas) }: { formulas
 
 type Rule = InsightBasis['rules'][number]
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
-
 function Rules({ rules }: { rules: readonly Rule[] }) {
   const t = useWords(words)
   const say = useSentence()
+  const said = useRules()
+  if (!said) return null
   return (
     <details class={css.basis}>
       <summary>{t.rules}</summary>
@@ -76,8 +92,8 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
         rows={rules}
         keyOf={({ key, valid_from }) => key + valid_from}
         columns={[
-          { name: t.rule, cell: ({ key }) => <code>{key}</code> },
-          { name: t.value, cell: ({ value }) => value !== null && <code class={css.value}>{textOf(value)}</code> },
+          { name: t.rule, cell: ({ key }) => <span title={key}>{said.nameOf(key)}</span> },
+          { name: t.value, cell: ({ key, value }) => <span class={css.value}>{said.valueOf(key, value)}</span> },
           { name: t.ruleRef, cell: ({ rule_ref, source }) => <span title={source}>{say(rule_ref)}</span> },
           { name: t.since, cell: ({ valid_from }) => day(valid_from) },
           {
@@ -91,7 +107,7 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
 }
 
 /** At the end of a page: what its figures leave out, how each one is computed, and by which rules. */
-export function Basis({ of: { basis, data_quality } }: { of: Pick<Envelope, 'basis' | 'data_quality'> }) {
+export function Basis({ of: { basis, data_quality }, labels }: { of: Pick<Envelope, 'basis' | 'data_quality'>; labels: Labels }) {
   const t = useWords(words)
   const say = useSentence()
   const { formulas, notes, rules } = basis
@@ -100,7 +116,7 @@ export function Basis({ of: { basis, data_quality } }: { of: Pick<Envelope, 'bas
       <Quality quality={data_quality} />
       <details class={css.basis}>
         <summary>{t.formulas}</summary>
-        <Formulas formulas={formulas} />
+        <Formulas formulas={formulas} labels={labels} />
         <ul>
           {notes.map((note) => (
             <li key={note}>{say(note)}</li>

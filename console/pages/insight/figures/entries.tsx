@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/preact-query'
 import { Link, useLocation } from 'wouter-preact'
-import { answer, api } from '../../../api/client.ts'
-import type { Cfdi, InsightEntriesPage, InsightEntry } from '../../../api/routes.d.ts'
+import type { InsightEntriesPage, InsightEntry } from '../../../api/routes.d.ts'
 import { count, day, decimal, exact, money, month as monthName } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
@@ -13,7 +11,10 @@ import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { dayIn } from '../../account/days.ts'
+import { useSentence } from '../sentences/sentences.ts'
+import { documentName, useDocuments } from './documents.ts'
 import css from './figures.module.css'
+import { formulasOf } from './formulas.ts'
 import { type Own, usePages } from './read.ts'
 import { Named } from './share.tsx'
 import { surfaceOf, useSum } from './sum.ts'
@@ -49,22 +50,6 @@ const CENTRAL = 'America/Mexico_City'
 /** What a figure of a past day is made of is shown as it stood then; that of today as it stands. */
 const dayOf = ({ as_of }: Own): Own => (as_of && as_of < dayIn(new Date().toISOString(), CENTRAL) ? { as_of } : {})
 
-type Document = Pick<Cfdi, 'uuid' | 'fecha' | 'serie' | 'folio' | 'currency' | 'counterparty'>
-
-/** The documents that a page of entries names. While they are not known, entries go by their UUID. */
-function useDocuments(fiscal_entity_id: string, uuids: readonly string[]): Map<string, Document> {
-  const asked = [...new Set(uuids)]
-  const { data } = useQuery({
-    queryKey: ['cfdi-of-entries', fiscal_entity_id, asked],
-    enabled: asked.length > 0,
-    queryFn: () =>
-      answer(
-        api.GET('/v1/cfdi', { params: { query: { fiscal_entity_id, uuid: asked.join(), limit: 100 } } }),
-      ) as Promise<unknown> as Promise<{ data: Document[] }>,
-  })
-  return new Map(data?.data.map((one) => [one.uuid, one]))
-}
-
 function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
   const t = useWords(words)
   const { fiscal_entity_id = '', figure = '', currency } = own
@@ -73,8 +58,7 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
     rows.flatMap(({ uuid, applies_to }) => (applies_to ? [uuid, applies_to] : [uuid])),
   )
   const linkOf = (uuid: string) => {
-    const { serie, folio } = documents.get(uuid) ?? {}
-    const name = [serie, folio].filter(Boolean).join(' ') || uuid.slice(0, 8)
+    const name = documentName(uuid, documents.get(uuid))
     return (
       <Link href={`/cfdi/${uuid}?${new URLSearchParams({ fiscal_entity_id, ...dayOf(own) })}`} aria-label={t.open(name)} title={uuid}>
         {name}
@@ -119,19 +103,18 @@ function Rows({ own, rows }: { own: Own; rows: readonly InsightEntry[] }) {
 
 function Whole({ path, own, isExplained }: { path: string; own: Own; isExplained: boolean }) {
   const t = useWords(words)
+  const say = useSentence()
   const sum = useSum(path, own)
   const { figure = '', currency } = own
   if (!sum) return null
-  // A formula is of ISR and says that the one of IVA is alike.
-  const explains = (name: string) => [figure, figure.replace('iva_', 'isr_')].includes(name) || figure.startsWith(`${name}.`)
-  const formulas = Object.entries(sum.formulas).filter(([name]) => isExplained && explains(name))
+  const formulas = isExplained ? formulasOf(figure, sum.formulas) : []
   const text = typeof sum.value === 'number' ? count(sum.value) : money(sum.value, OWN_CURRENCY.includes(figure) ? currency : 'MXN')
   return (
     <Panel>
       <Figures figures={[{ name: typeof sum.value === 'number' ? t.documents : t.sum, value: text }]} />
       {formulas.map(([name, formula]) => (
         <p key={name}>
-          <small lang="en">{formula}</small>
+          <small>{say(formula)}</small>
         </p>
       ))}
     </Panel>

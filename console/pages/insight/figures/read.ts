@@ -4,7 +4,7 @@ import { answer, api } from '../../../api/client.ts'
 /** The parameters of the API that an address names. */
 export type Own = Record<string, string>
 
-const PAGE = 25
+export const PAGE = 25
 
 /** An address may name anything: what the API does not know it refuses, and the page says so. All surfaces of insight are asked alike. */
 const read = <Answer>(path: string, query: object): Promise<Answer> =>

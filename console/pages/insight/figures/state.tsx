@@ -7,15 +7,11 @@ import { Facts } from '../../../parts/page.tsx'
 import { useZone } from '../../../session.ts'
 import type { Envelope } from './basis.tsx'
 import css from './figures.module.css'
+import { following } from './months.ts'
 import { words } from './words.ts'
 
 /** A month or a day, as the API takes and says it. */
 const rangeEnd = (text: string): string => (text.length === 7 ? month(text, 'long') : day(text))
-
-const following = (month: string): string => {
-  const [year, n] = month.split('-') as [string, string]
-  return n === '12' ? `${Number(year) + 1}-01` : `${year}-${String(Number(n) + 1).padStart(2, '0')}`
-}
 
 /** Months that follow one another as one stretch: `ene 18 – nov 23`. */
 function stretchesOf(months: readonly string[]): string[] {

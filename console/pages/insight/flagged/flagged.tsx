@@ -12,8 +12,9 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Basis } from '../figures/basis.tsx'
+import { documentName, useDocuments } from '../figures/documents.ts'
 import figures from '../figures/figures.module.css'
-import { type Own, usePages } from '../figures/read.ts'
+import { type Own, PAGE, usePages } from '../figures/read.ts'
 import { Named } from '../figures/share.tsx'
 import { State } from '../figures/state.tsx'
 import { type Asked, Surface } from '../figures/surface.tsx'
@@ -91,6 +92,12 @@ function Flags({ of }: { of: readonly Flag[] }) {
 
 function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_entity_id: string }) {
   const t = useWords(words)
+  const documents = useDocuments(
+    fiscal_entity_id,
+    rows.map(({ uuid }) => uuid),
+    PAGE,
+  )
+  const nameOf = (uuid: string) => documentName(uuid, documents.get(uuid))
   return (
     <Panel flush>
       <Table<RiskRow>
@@ -103,8 +110,8 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly RiskRow[]; fiscal_ent
             name: t.document,
             cell: ({ uuid, direction, issued_at }) => (
               <span>
-                <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(uuid.slice(0, 8))} title={uuid}>
-                  {uuid.slice(0, 8)}
+                <Link href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`} aria-label={t.open(nameOf(uuid))} title={uuid}>
+                  {nameOf(uuid)}
                 </Link>
                 <br />
                 <small class={figures.nowrap}>
@@ -157,7 +164,7 @@ function All({ own }: { own: Own }) {
             <div class={figures.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

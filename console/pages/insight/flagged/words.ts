@@ -16,6 +16,11 @@ const es = {
   total: 'Total',
   flags: 'Señales',
   why: 'Por qué',
+  /** What the formulas of the API are of. */
+  formulas: {
+    score: 'Puntaje',
+    level: 'Nivel',
+  } as Record<string, string>,
   none: 'Ningún documento tiene señales',
   noneLead: 'En estos meses y con estos filtros no hay nada que revisar.',
   short: {
@@ -81,6 +86,10 @@ const en: typeof es = {
   total: 'Total',
   flags: 'Flags',
   why: 'Why',
+  formulas: {
+    score: 'Score',
+    level: 'Level',
+  },
   none: 'No document has a flag',
   noneLead: 'In these months and with these filters there is nothing to review.',
   short: {

@@ -146,7 +146,7 @@ function All({ own }: { own: Own }) {
               ))}
             </>
           )}
-          <Basis of={of} />
+          <Basis of={of} labels={t.formulas} />
         </>
       )}
     </Loaded>

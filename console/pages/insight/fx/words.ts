@@ -33,6 +33,19 @@ const es = {
   purchases: 'De las compras',
   totalSales: 'Ventas netas, de todas las monedas',
   totalPurchases: 'Compras netas, de todas las monedas',
+  /** What the formulas of the API are of. */
+  formulas: {
+    issued_amount: 'Emitido y recibido',
+    issued_mxn: 'Emitido y recibido, en pesos',
+    total_sales: 'Ventas y compras netas, de todas las monedas',
+    share_of_sales: 'De las ventas y de las compras',
+    net_open: 'Abierto neto',
+    booked_mxn: 'Al tipo de cambio de las facturas',
+    current_mxn: 'Al tipo de cambio del día',
+    unrealized_gain_loss: 'Ganancia o pérdida por realizar',
+    realized_gain_loss: 'Ganancia o pérdida realizada',
+    sensitivity: 'Si la moneda sube',
+  } as Record<string, string>,
   none: 'Todo está en pesos',
   noneLead: 'En estos meses no hay facturas ni saldos en otra moneda.',
 }
@@ -71,6 +84,18 @@ const en: typeof es = {
   purchases: 'Of purchases',
   totalSales: 'Net sales, in all currencies',
   totalPurchases: 'Net purchases, in all currencies',
+  formulas: {
+    issued_amount: 'Issued and received',
+    issued_mxn: 'Issued and received, in pesos',
+    total_sales: 'Net sales and purchases, in all currencies',
+    share_of_sales: 'Of the sales and of the purchases',
+    net_open: 'Net open',
+    booked_mxn: 'At the rates of the invoices',
+    current_mxn: 'At the rate of the day',
+    unrealized_gain_loss: 'Gain or loss to be realized',
+    realized_gain_loss: 'Realized gain or loss',
+    sensitivity: 'If the currency rises',
+  },
   none: 'Everything is in pesos',
   noneLead: 'These months have no invoices or balances in another currency.',
 }

@@ -155,7 +155,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
     if (isByPeriod && hasNextPage && !isFetching && !isError) void fetchNextPage()
   }, [isByPeriod, hasNextPage, isFetching, isError])
   if (list.error instanceof Refused && list.error.problem?.code === 'report.window_bounded')
-    return <Empty title={t.bounded} lead={t.boundedLead} action={{ label: t.extractors, href: '/extractors' }} />
+    return <Empty title={t.bounded} lead={t.boundedLead(rfc)} action={{ label: t.extractors, href: '/extractors' }} />
   return (
     <Loaded query={list} rows={8}>
       {({ pages }) => {
@@ -191,7 +191,7 @@ function Read({ report, fiscal_entity_id, rfc }: Which) {
               SHAPES[report].map((shape) => <Kind key={shape.kind} shape={shape} rows={rows} />)
             )}
             <div class={css.bar}>{(!isByPeriod || isError) && <More list={list} />}</div>
-            <Basis of={data} />
+            <Basis of={data} labels={t.members} />
           </>
         )
       }}

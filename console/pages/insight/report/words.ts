@@ -11,8 +11,8 @@ const es = {
   building: 'El reporte se está preparando',
   buildingLead: 'Se hace la primera vez que alguien lo pide. La página lo muestra en cuanto está listo.',
   bounded: 'Este reporte necesita toda la historia',
-  boundedLead:
-    'Su ventana no muestra todos los CFDI del RFC. Un extractor con alcance de toda la historia, de emitidos y recibidos, lo permite.',
+  boundedLead: (rfc: string) =>
+    `Su ventana no muestra todos los CFDI de ${rfc}. Un extractor con alcance de toda la historia, de emitidos y recibidos, lo permite.`,
   extractors: 'Ir a los extractores',
   unknown: 'No hay tal reporte',
   rows: 'Cifras',
@@ -168,8 +168,8 @@ const en: typeof es = {
   building: 'The report is being made',
   buildingLead: 'It is made when somebody asks for it first. The page shows it as soon as it is there.',
   bounded: 'This report needs the whole history',
-  boundedLead:
-    'Your window does not show all CFDIs of the RFC. An extractor with the scope of the whole history, issued and received, lifts this.',
+  boundedLead: (rfc) =>
+    `Your window does not show all CFDIs of ${rfc}. An extractor with the scope of the whole history, issued and received, lifts this.`,
   extractors: 'Go to the extractors',
   unknown: 'There is no such report',
   rows: 'Figures',

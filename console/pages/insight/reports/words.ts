@@ -5,13 +5,27 @@ type Translated = Partial<Record<ReportKey, readonly [title: string, description
 
 const es = {
   title: 'Reportes',
-  lead: 'Cifras de toda la historia del RFC, listas para leer o descargar.',
+  lead: 'Cifras de toda la historia del RFC, para leer o descargar.',
+  bounded: (rfc: string) => `Los reportes necesitan toda la historia de ${rfc}`,
+  boundedLead:
+    'Su organización ve hoy solo una parte, y por eso ningún reporte se abre. Cree un extractor de CFDI emitidos y recibidos con alcance de toda la historia: antes de guardarlo verá qué traería. Una organización sin ningún extractor también lo ve todo.',
+  waiting: (name: string) =>
+    `Su organización ve hoy solo una parte. Su extractor «${name}» pide toda la historia: los reportes se abren cuando corra para este RFC.`,
+  preview: 'Ver qué traería un extractor así',
+  seeExtractor: 'Ver el extractor',
   translated: {} as Translated,
   none: 'No hay reportes',
 }
 const en: typeof es = {
   title: 'Reports',
-  lead: 'Figures on the whole history of the RFC, ready to be read or downloaded.',
+  lead: 'Figures on the whole history of the RFC, to be read or downloaded.',
+  bounded: (rfc) => `Reports need the whole history of ${rfc}`,
+  boundedLead:
+    'Your organization sees only a part today, and so no report opens. Make an extractor of issued and received CFDIs with the scope of the full history: you see what it would bring before you save it. An organization without any extractor sees everything, too.',
+  waiting: (name) =>
+    `Your organization sees only a part today. Your extractor “${name}” asks for the full history: reports open when it runs for this RFC.`,
+  preview: 'See what such an extractor would bring',
+  seeExtractor: 'See the extractor',
   translated: {
     'fiscal-summary': [
       'Fiscal summary by year',

@@ -92,7 +92,7 @@ function All({ own }: { own: Own }) {
               <Indicator key={one.key} of={one} />
             ))}
           </div>
-          <Basis of={of} />
+          <Basis of={of} labels={t.names} />
         </>
       )}
     </Loaded>

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useState } from 'preact/hooks'
-import { LanguageContext } from '../../../language.ts'
+import { type Language, LanguageContext } from '../../../language.ts'
 
 type Spanish = Record<string, string>
 
@@ -24,4 +24,29 @@ export function useSentence(): (text: string) => string {
     }
   }, [isSpanish, sentences])
   return (text) => (isSpanish && sentences?.[text]) || text
+}
+
+type Rules = typeof import('./rules.ts')
+
+let rules: Rules | null = null
+
+/** How rules and their values are said; undefined until that is there. */
+export function useRules(): ReturnType<Rules['sayingRules']> | undefined {
+  const spoken: Language = useContext(LanguageContext)
+  const [there, arrived] = useState(rules)
+  useEffect(() => {
+    if (there !== null) return
+    let isShown = true
+    import('./rules.ts').then(
+      (loaded) => {
+        rules = loaded
+        if (isShown) arrived(loaded)
+      },
+      () => {},
+    )
+    return () => {
+      isShown = false
+    }
+  }, [there])
+  return there?.sayingRules(spoken)
 }

@@ -19,12 +19,13 @@ export const SPANISH: Record<string, string> = {
   // VAT.
   'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.':
     'Suma de bases e IVA por tasa de lo cobrado: las facturas PUE, el día de su fecha; las PPD, según sus complementos, el día del pago. Las notas de crédito (E) restan.',
-  'The same of received documents.': 'Lo mismo, de los documentos recibidos.',
+  'The same of received documents.':
+    'Suma de bases e IVA por tasa de lo pagado: las facturas PUE recibidas, el día de su fecha; las PPD, según los complementos recibidos, el día del pago. Las notas de crédito (E) restan.',
   'Σ IVA of type I − E by Fecha.': 'Suma del IVA de las facturas (I), menos el de las notas de crédito (E), según su fecha.',
   '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales':
     'De lo cobrado: bases gravadas (al 16 %, 8 %, 0 % y otras tasas) ÷ bases gravadas y exentas, siempre entre 0 y 1. Vale 1 si no hay ventas exentas.',
   '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before':
-    '(IVA pagado − IVA no deducible excluido) × prorrateo − IVA retenido a terceros en el mes + IVA retenido a terceros en el mes anterior.',
+    '(IVA pagado − IVA no acreditable) × prorrateo − IVA retenido a terceros en el mes + IVA retenido a terceros en el mes anterior.',
   'IVA of cobrado − acreditable − retenido_por_clientes': 'IVA cobrado − IVA acreditable − IVA que retuvieron los clientes.',
   'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now':
     'Suma de IVA × saldo ÷ total de las facturas PPD al cierre del mes, ya descontado lo pagado y acreditado hasta entonces. Los documentos cuentan como están ahora.',
@@ -32,7 +33,7 @@ export const SPANISH: Record<string, string> = {
   'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers':
     'IVA pagado en efectivo por encima del límite, por combustible sin pago electrónico, con uso S01 o a emisores definitivos del 69-B.',
   'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself':
-    'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está entre lo no deducible, ni se resta del acreditable.',
+    'IVA pagado a emisores presuntos del 69-B y a proveedores sin registro REPSE vigente el día del pago. No repite lo que ya está en el IVA no acreditable, ni se resta del acreditable.',
   'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.':
     'LIVA 1-B y 5: el IVA cuenta cuando se paga. Una nota de crédito (E, PUE) cuenta en su propia fecha, aunque la factura que acredita no esté pagada: cuántas son así se dice aparte, entre lo que falta. Los impuestos de un complemento son los que declara; si no los declara, se toman en proporción a su factura.',
   'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).':

@@ -1,12 +1,14 @@
+import { useQuery } from '@tanstack/preact-query'
 import type { VatMonth } from '../../../api/routes.d.ts'
 import { Waterfall } from '../../../charts/waterfall.tsx'
-import { day, decimal, money, month as monthName, NOTHING } from '../../../format.ts'
+import { day, decimal, money, month as monthName, NOTHING, unsigned } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
 import { Formulas } from '../figures/basis.tsx'
 import { Drill } from '../figures/drill.tsx'
+import { readReturn } from './read.ts'
 import { stepsOf } from './steps.ts'
 import css from './vat.module.css'
 import { words } from './words.ts'
@@ -39,7 +41,23 @@ export function Status({ row, isShort = false }: { row: VatMonth; isShort?: bool
   )
 }
 
+/** The number of the return, which leads to its file where the service has it. */
+function Operation({ entity, period, number }: { entity: string; period: string; number: string }) {
+  const t = useWords(words)
+  const { data } = useQuery({ queryKey: ['return', entity, period, number], queryFn: () => readReturn(entity, period, number) })
+  const text = t.operation(number)
+  return data ? (
+    <a href={data.href} download={data.name} aria-label={`${t.download}: ${text}`}>
+      {text}
+    </a>
+  ) : (
+    <span>{text}</span>
+  )
+}
+
 interface Props {
+  /** The RFC. */
+  entity: string
   row: VatMonth
   before: VatMonth | undefined
   periods: readonly string[]
@@ -50,13 +68,16 @@ interface Props {
 }
 
 /** A month: its balance, what the return says, and the way from what was collected to the balance. */
-export function Month({ row, before, periods, choose, formulas, exportHref }: Props) {
+export function Month({ entity, row, before, periods, choose, formulas, exportHref }: Props) {
   const t = useWords(words)
   const { period, declarado, saldo, resultado, diferencia } = row
   const all = periods.includes(period) ? periods : [...periods, period].sort()
+  // A balance in favour is named so: it has no sign.
+  const balance = resultado === 'a_favor' ? unsigned(saldo) : saldo
   const falls = stepsOf(row, before).map(({ text, drilldown, ...step }) => {
     const name = step.key === 'saldo' ? t.saldo[resultado ?? 'unknown'] : t.step[step.key]
-    const shown = text === null ? NOTHING : step.key === 'prorrateo' ? decimal(text) : money(text)
+    const own = step.key === 'saldo' ? balance : text
+    const shown = own === null ? NOTHING : step.key === 'prorrateo' ? decimal(own) : money(own)
     return { ...step, name, note: t.note[step.key], figure: <Drill to={drilldown} label={name} text={shown} /> }
   })
   return (
@@ -78,23 +99,27 @@ export function Month({ row, before, periods, choose, formulas, exportHref }: Pr
     >
       <Figures
         figures={[
-          { name: `${t.saldo[resultado ?? 'unknown']}, ${monthName(period, 'long')}`, value: money(saldo) },
+          { name: `${t.saldo[resultado ?? 'unknown']}, ${monthName(period, 'long')}`, value: money(balance) },
           ...(declarado
             ? (['iva_a_cargo', 'iva_a_favor'] as const)
                 .filter((side, n) => declarado[side] !== '0.00' || (n === 0 && declarado.iva_a_favor === '0.00'))
                 .map((side) => ({
                   name: `${t.declared}, ${t.declaredAs[side]}`,
                   value: money(declarado[side]),
-                  note: declarado.operation_number && t.operation(declarado.operation_number),
+                  note: declarado.operation_number && <Operation entity={entity} period={period} number={declarado.operation_number} />,
                 }))
             : [{ name: t.declared, value: NOTHING, note: t.notDeclared }]),
-          ...(diferencia === null ? [] : [{ name: t.difference, value: money(diferencia) }]),
+          ...(diferencia === null ? [] : [{ name: t.difference, value: money(diferencia), note: t.differenceNote }]),
         ]}
       />
       {saldo === null && <p class={css.soft}>{t.unknown}</p>}
       <Waterfall label={`${t.waterfall}, ${monthName(period, 'long')}`} falls={falls} />
       <h3 class={css.formula}>{t.formula}</h3>
-      <Formulas formulas={formulas} names={['saldo', 'acreditable', 'prorrateo']} />
+      <Formulas
+        formulas={formulas}
+        labels={t.formulas}
+        names={['saldo', 'diferencia', 'acreditable', 'no_deducible_excluded', 'prorrateo']}
+      />
     </Panel>
   )
 }

@@ -1,6 +1,6 @@
 import type { VatMonth } from '../../../api/routes.d.ts'
 import { type Bar, Bars, Keys } from '../../../charts/bars.tsx'
-import { money, month as monthName, NOTHING } from '../../../format.ts'
+import { money, month as monthName, NOTHING, unsigned } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Panel } from '../../../parts/page.tsx'
@@ -28,7 +28,9 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
       key: period,
       label: monthName(period),
       href: hrefOf(period),
-      says: resultado ? t.says(monthName(period, 'long'), t[resultado], money(saldo)) : `${monthName(period, 'long')}: ${t.noData}`,
+      says: resultado
+        ? t.says(monthName(period, 'long'), t[resultado], money(resultado === 'a_favor' ? unsigned(saldo) : saldo))
+        : `${monthName(period, 'long')}: ${t.noData}`,
       parts: [{ series: SERIES[resultado ?? 'a_cargo'], amount: saldo, isCut: !isReal(row) }],
     }
   })
@@ -39,7 +41,7 @@ export function Months({ rows, chosen }: { rows: readonly VatMonth[]; chosen: st
         <Keys keys={(['a_cargo', 'a_favor'] as const).map((one) => ({ series: SERIES[one], name: t[one] }))} />
         {rows.some((row) => !isReal(row)) && <p class={css.soft}>{t.cut}</p>}
       </Panel>
-      <Panel flush title={t.table}>
+      <Panel flush title={t.table} lead={t.tableLead}>
         <Table<VatMonth>
           label={t.table}
           rows={rows.toReversed()}

@@ -48,6 +48,7 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
             <div ref={head}>
               {row ? (
                 <Month
+                  entity={fiscal_entity_id}
                   row={row}
                   before={rowOf(before) ?? rowOf(before, outside.data?.data)}
                   periods={rows.map((one) => one.period)}
@@ -66,7 +67,7 @@ function Position({ at: { entity, own, said, change } }: { at: At }) {
               </>
             )}
             <Months rows={rows} chosen={period} />
-            <Basis of={position} />
+            <Basis of={position} labels={t.formulas} />
           </>
         )
       }}

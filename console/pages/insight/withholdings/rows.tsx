@@ -5,7 +5,10 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { documentName, useDocuments } from '../figures/documents.ts'
 import css from '../figures/figures.module.css'
+import { PAGE } from '../figures/read.ts'
+import { Named } from '../figures/share.tsx'
 import { words } from './words.ts'
 
 /** An amount with the rate that it is of the base. */
@@ -24,6 +27,11 @@ function State({ row: { missing, expected_amount } }: { row: Withholding }) {
 
 export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[]; fiscal_entity_id: string }) {
   const t = useWords(words)
+  const documents = useDocuments(
+    fiscal_entity_id,
+    rows.map(({ uuid }) => uuid),
+    PAGE,
+  )
   return (
     <Panel flush title={t.rows} lead={t.rowsLead}>
       <Table<Withholding>
@@ -34,22 +42,26 @@ export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[];
           {
             name: t.date,
             cell: ({ uuid, date, counterparty_rfc }) => (
-              <Link
-                href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
-                aria-label={t.open(counterparty_rfc, day(date))}
-                class={css.nowrap}
-              >
-                {day(date)}
-              </Link>
+              <span class={css.two}>
+                <Link
+                  href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
+                  aria-label={t.open(counterparty_rfc, day(date))}
+                  class={css.nowrap}
+                >
+                  {day(date)}
+                </Link>
+                <small class={css.nowrap} title={uuid}>
+                  {documentName(uuid, documents.get(uuid))}
+                </small>
+              </span>
             ),
           },
           {
             name: t.party,
-            cell: ({ counterparty_rfc, role }) => (
-              <span class={css.two}>
-                {counterparty_rfc}
+            cell: ({ uuid, counterparty_rfc, role }) => (
+              <Named name={documents.get(uuid)?.counterparty.nombre ?? null} code={counterparty_rfc}>
                 <small>{t.role[role]}</small>
-              </span>
+              </Named>
             ),
           },
           {

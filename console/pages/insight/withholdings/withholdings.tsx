@@ -91,7 +91,7 @@ function All(asked: Asked) {
             <div class={css.bar}>
               <More list={list} />
             </div>
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -121,6 +121,7 @@ function All({ own }: { own: Own }) {
               expected={receivables.expected_inflows}
               expectedName={t.inflow}
               expectedKey="expected_inflows"
+              asOf={first.as_of}
             />
             <Debtors rows={pages.flatMap(({ data }) => data)} />
             <More list={list} />
@@ -131,9 +132,10 @@ function All({ own }: { own: Own }) {
               expected={payables.expected_outflows}
               expectedName={t.outflow}
               expectedKey="expected_outflows"
+              asOf={first.as_of}
             />
             <Pool pool={pool} />
-            <Basis of={first} />
+            <Basis of={first} labels={t.formulas} />
           </>
         )
       }}

@@ -23,9 +23,11 @@ interface Props {
   expected: readonly { month: string; amount: string }[]
   expectedName: string
   expectedKey: 'expected_inflows' | 'expected_outflows'
+  /** The day of the figures. */
+  asOf: string
 }
 
-export function Side({ name, own, turnover, expected, expectedName, expectedKey }: Props) {
+export function Side({ name, own, turnover, expected, expectedName, expectedKey, asOf }: Props) {
   const t = useWords(words)
   const { drilldown } = own
   const bars = BUCKETS.map((bucket): Bar => {
@@ -71,7 +73,15 @@ export function Side({ name, own, turnover, expected, expectedName, expectedKey 
             rows={expected}
             keyOf={({ month }) => month}
             columns={[
-              { name: t.month, cell: ({ month }) => monthName(month, 'long') },
+              {
+                name: t.month,
+                cell: ({ month }) => (
+                  <>
+                    {monthName(month, 'long')}
+                    {month === asOf.slice(0, 7) && own.overdue !== '0.00' && <small class={css.with}>{t.withOverdue}</small>}
+                  </>
+                ),
+              },
               {
                 name: expectedName,
                 end: true,

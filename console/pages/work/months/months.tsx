@@ -10,22 +10,22 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
+import { Drill, pageOf } from '../../insight/figures/drill.tsx'
 import { useWhole } from '../../insight/figures/read.ts'
 import { type At, Surface } from '../../insight/figures/surface.tsx'
 import { monthExportOf } from '../cfdi/month-export.ts'
 import css from './months.module.css'
+import { type Amount, type Count, searchOf } from './search.ts'
 import { words } from './words.ts'
 
 const PATH = '/v1/cfdi/summary/monthly'
 const DATA: Record<CfdiMonth['data_status'], Tone> = { complete: 'good', downloading: 'going', missing: 'bad' }
 
-/** The page of the console with what a figure sums. */
-const pageOf = (drilldown: string): string => drilldown.replace(/^\/v1/, '/console')
 const isCut = ({ is_partial, data_status }: CfdiMonth): boolean => is_partial || data_status !== 'complete'
 
 /** A bar of both directions leads to both of them: the same documents without the direction. */
 function hrefOf(rows: readonly CfdiMonth[]): string {
-  const [path, query] = pageOf(rows[0]!.drilldown).split('?') as [string, string]
+  const [path, query] = pageOf(rows[0]!.drilldown)!.split('?') as [string, string]
   if (rows.length === 1) return `${path}?${query}`
   const params = new URLSearchParams(query)
   params.delete('direction')
@@ -61,6 +61,15 @@ function Chart({ data }: { data: readonly CfdiMonth[] }) {
 function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; fiscal_entity_id: string }) {
   const t = useWords(words)
   const zone = useZone()
+  const labelOf = (name: string, { month, direction }: CfdiMonth) => `${name}, ${monthName(month)}, ${t[direction]}`
+  const amount = (figure: Amount, name: string) => ({
+    ...{ name, end: true },
+    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={money(row[figure])} />,
+  })
+  const counted = (figure: Count, name: string) => ({
+    ...{ name, end: true },
+    cell: (row: CfdiMonth) => <Drill to={searchOf(figure, row)} label={labelOf(name, row)} text={count(row[figure])} />,
+  })
   const rows = [...summary.data].sort((one, other) => other.month.localeCompare(one.month) || one.direction.localeCompare(other.direction))
   return (
     <Panel flush title={t.table} lead={t.asOf(instant(summary.as_of, zone))}>
@@ -89,18 +98,18 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
               </span>
             ),
           },
-          { name: t.net, end: true, cell: ({ net }) => <b>{money(net)}</b> },
-          { name: t.total, end: true, cell: ({ total }) => money(total) },
-          { name: t.count, end: true, cell: (one) => count(one.count) },
-          { name: t.cancelled, end: true, cell: ({ cancelled_count }) => count(cancelled_count) },
-          { name: t.subtotal, end: true, cell: ({ subtotal }) => money(subtotal) },
-          { name: t.discount, end: true, cell: ({ descuento }) => money(descuento) },
-          { name: t.credit, end: true, cell: ({ credit_notes }) => money(credit_notes) },
-          { name: t.iva, end: true, cell: ({ iva_trasladado }) => money(iva_trasladado) },
-          { name: t.ivaWithheld, end: true, cell: ({ iva_retenido }) => money(iva_retenido) },
-          { name: t.isr, end: true, cell: ({ isr_retenido }) => money(isr_retenido) },
-          { name: t.pue, end: true, cell: ({ pue_total }) => money(pue_total) },
-          { name: t.ppd, end: true, cell: ({ ppd_total }) => money(ppd_total) },
+          amount('net', t.net),
+          amount('total', t.total),
+          counted('count', t.count),
+          counted('cancelled_count', t.cancelled),
+          amount('subtotal', t.subtotal),
+          amount('descuento', t.discount),
+          amount('credit_notes', t.credit),
+          amount('iva_trasladado', t.iva),
+          amount('iva_retenido', t.ivaWithheld),
+          amount('isr_retenido', t.isr),
+          amount('pue_total', t.pue),
+          amount('ppd_total', t.ppd),
           {
             name: t.exports,
             cell: ({ month, direction }) => (

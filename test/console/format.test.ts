@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+
+/** It knows the language of the browser, whose types the program of the tests does not have. */
+const FILE = '../../console/format.ts'
+type Say = (value: unknown, currency?: string) => string
+type Format = Record<'compact' | 'count' | 'decimal' | 'exact' | 'money' | 'percent' | 'rate', Say> & {
+  unsigned: (text: string | null) => string | null
+}
+
+describe.each(['es', 'en'] as const)('a figure below zero, in %s', (language) => {
+  let format: Format
+  beforeAll(async () => {
+    vi.stubGlobal('localStorage', { getItem: () => language, setItem: () => undefined })
+    vi.resetModules()
+    format = (await import(FILE)) as Format
+  })
+  afterAll(() => vi.unstubAllGlobals())
+
+  it('has one minus, whatever it is', () => {
+    const { compact, count, decimal, exact, money, percent, rate } = format
+    const shown = [
+      money('-62996.37'),
+      money('-1.5', 'USD'),
+      exact('-0.005'),
+      decimal('-2.50'),
+      percent('-0.5'),
+      rate('-0.125'),
+      count(-3),
+      compact(-12),
+    ]
+    expect(shown.filter((text) => !text.startsWith('−') || text.includes('-'))).toEqual([])
+    expect(money('-62996.37')).toBe('−$62,996.37')
+  })
+
+  it('has no sign where its name says it', () => {
+    expect(format.money(format.unsigned('-62996.37'))).toBe('$62,996.37')
+    expect(format.unsigned('0.00')).toBe('0.00')
+    expect(format.unsigned(null)).toBeNull()
+  })
+})

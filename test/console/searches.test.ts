@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { documentsOf, isUnknown } from '../../console/pages/insight/efos/listed.ts'
+import { searchOf } from '../../console/pages/work/months/search.ts'
+
+const drilldown = '/v1/cfdi?fiscal_entity_id=fe_1&direction=issued&estatus=vigente&kind=cfdi&to_itself=false&is_substituted=false'
+
+describe('a figure of a month leads to the search with its documents', () => {
+  it.each([
+    ['count', drilldown],
+    ['net', `${drilldown}&tipo_comprobante=I%2CE`],
+    ['credit_notes', `${drilldown}&tipo_comprobante=E`],
+    ['pue_total', `${drilldown}&tipo_comprobante=I&metodo_pago=PUE`],
+    ['cancelled_count', drilldown.replace('vigente', 'cancelado').replace('&is_substituted=false', '')],
+  ] as const)('%s', (figure, search) => expect(searchOf(figure, { drilldown })).toBe(search))
+})
+
+describe('of article 69-B', () => {
+  const steps = { presunto_dof_at: '2023-03-24', definitivo_dof_at: null, resolved_at: null }
+  const missing = (...received: string[]) => ({ missing_months: { issued: [], received } })
+
+  it.each([
+    ['before', '0.00', ['2023-02'], true],
+    ['before', '0.00', ['2023-03'], true],
+    ['before', '0.00', ['2023-04'], false],
+    ['before', '12.00', ['2023-02'], false],
+    ['before', '0.00', [], false],
+    ['after', '0.00', ['2023-02'], false],
+    ['after', '0.00', ['2023-04'], true],
+  ] as const)('%s the publication, %s with %j missing is unknown: %s', (side, amount, months, expected) =>
+    expect(isUnknown(side, amount, steps, missing(...months), 'received')).toBe(expected),
+  )
+
+  it('of a direction of which nothing is missing, and without a publication, a zero is a zero', () => {
+    expect(isUnknown('before', '0.00', steps, missing('2023-02'), 'issued')).toBe(false)
+    expect(isUnknown('before', '0.00', { ...steps, presunto_dof_at: null }, missing('2023-02'), 'received')).toBe(false)
+  })
+
+  it('a situation of one party leads to its documents; of several parties, or on a past day, no search has exactly them', () => {
+    const rows = [{ rfc: 'AAA010101AAA', situacion: 'presunto' as const }]
+    const one = { situacion: 'presunto' as const, counterparty_count: 1 }
+    const found = documentsOf(rows, one, '/v1/cfdi?direction=received', false)
+    expect(found).toEqual({
+      invoices: '/v1/cfdi?direction=received&is_substituted=false&tipo_comprobante=I&counterparty_rfc=AAA010101AAA',
+      amount: '/v1/cfdi?direction=received&is_substituted=false&tipo_comprobante=I%2CE&counterparty_rfc=AAA010101AAA',
+    })
+    expect(documentsOf(rows, { ...one, counterparty_count: 2 }, '/v1/cfdi?', false)).toBeUndefined()
+    expect(documentsOf(rows, one, '/v1/cfdi?', true)).toBeUndefined()
+    expect(documentsOf([], one, '/v1/cfdi?', false)).toBeUndefined()
+  })
+})
