@@ -35,7 +35,7 @@ interface Submitted {
  * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
  * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
  * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
- * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
+ * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
  * fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
