@@ -14,4 +14,5 @@ export const kindOf = (login: Login): LoginKind => ('efirma' in login ? 'efirma'
 export const loginValue = (login: Login): string => ('efirma' in login ? login.efirma.certificate.der.toBase64() : login.ciec)
 
 /** Whether anybody can log in with a CIEC: the sandbox, or a fetcher. The web services of the authority take none. */
-export const takesCiecs = ({ taxAuthority, fetcherKeys }: Pick<Settings, 'taxAuthority' | 'fetcherKeys'>): boolean => taxAuthority === 'sandbox' || fetcherKeys !== null
+export const takesCiecs = ({ taxAuthority, fetcherKeys }: Pick<Settings, 'taxAuthority' | 'fetcherKeys'>): boolean =>
+  taxAuthority === 'sandbox' || fetcherKeys !== null
