@@ -16,13 +16,28 @@ if (origin === undefined || !key) {
 }
 
 const PAUSE_MS = 2_000
+/** What to do about a refusal that does not end by itself. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  'request.unknown_path':
+    'The service has no fetcher. Set FETCHER_KEYS there too: `FETCHER_KEYS=… TAX_AUTHORITY=sat npm start` on a laptop, `npx wrangler secret put FETCHER_KEYS` in a deployment.',
+  'fetcher.signature':
+    'FETCHER_KEYS of the service has another key than the first one here, or the clocks are more than five minutes apart.',
+}
+const saidOf = (error: unknown): string =>
+  error instanceof Refused ? [error.message, REMEDIES[error.code]].filter(Boolean).join(' ') : 'The service does not answer.'
+
+let told = ''
 const client = fetcherClient(origin, key.trim())
 for (;;) {
   try {
-    if (await fetchOnce(client)) continue
+    const isDone = await fetchOnce(client)
+    told = ''
+    if (isDone) continue
   } catch (error) {
     // A job that was lost, or a service that does not answer: what was leased is offered again.
-    console.error(error instanceof Refused ? error.message : 'The service does not answer.')
+    const said = saidOf(error)
+    if (said !== told) console.error(said)
+    told = said
   }
   await setTimeout(PAUSE_MS)
 }

@@ -23,15 +23,20 @@ export interface Place {
   sinks: Record<(typeof SINKS)[number], string>
   /** What the environment says in the place of wrangler.toml. */
   variables: Record<string, string>
+  secrets: Record<string, string>
 }
 
 const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
-const VARIABLES = ['TAX_AUTHORITY', 'SAT_STAND_IN', 'AUTHORITY_WAIT_FACTOR']
+const VARIABLES = ['TAX_AUTHORITY', 'SAT_STAND_IN', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
+/** What the Worker of requests alone is given, from which the others get it. */
+const SECRETS = ['FETCHER_KEYS']
 
 export function placeOf(environment: Record<string, string | undefined>): Place {
   const port = Number(environment['PORT'] || 8787)
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Refusal(`PORT must be a number from 1 to 65535, not “${environment['PORT']}”.`)
+  const given = (names: readonly string[]) =>
+    Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
   const stateDir = resolve(ROOT, environment['STATE_DIR'] || '.state')
   return {
     port,
@@ -39,7 +44,8 @@ export function placeOf(environment: Record<string, string | undefined>): Place 
     url: `http://127.0.0.1:${port}`,
     log: join(stateDir, 'service.log'),
     sinks: Object.fromEntries(SINKS.map((name) => [name, checked(name, environment[name] ?? '')])) as Place['sinks'],
-    variables: Object.fromEntries(VARIABLES.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []))),
+    variables: given(VARIABLES),
+    secrets: given(SECRETS),
   }
 }
 
@@ -117,14 +123,14 @@ export class Service {
   }
 
   async #launch(): Promise<void> {
-    const { port, stateDir, log, sinks, variables } = this.place
+    const { port, stateDir, log, sinks, variables, secrets } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
     // Requests go to the first one.
     const beside = ['scripts/egress', 'pdf', 'destinations'].map((folder) => `${folder}/wrangler.toml`)
     const workers = [writeLocal(), writeSurfaces(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
     // The first one takes variables from arguments, the others from the environment, in which the shell's own would be in their place.
-    const given = Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`])
+    const given = Object.entries({ ...variables, ...secrets }).flatMap(([name, value]) => ['--var', `${name}:${value}`])
     const all = { ...(configured('wrangler.toml')['vars'] as Record<string, string>), ...sinks, ...variables }
     const args = [
       'dev',

@@ -33,7 +33,7 @@ import type { Hono } from './platform/http/hono.ts'
 import { params, publicOperation, refuses, returns, returnsFile } from './platform/http/operation.ts'
 import { llmsPage, openApi, referenceFile, referencePage } from './platform/http/reference.ts'
 import { repseRoutes } from './repse/routes.ts'
-import { shell } from './shell.ts'
+import { isServed, shell } from './shell.ts'
 import { statusRoutes } from './status/routes.ts'
 import { connectorRoutes } from './storage/connectors/routes.ts'
 import { SURFACE_PATHS } from './surface-paths.ts'
@@ -72,7 +72,7 @@ export function mountRequests(app: Hono<App>): Hono<App> {
       '/v1/openapi.json',
       publicOperation('getOpenApi', 'Service', doc('Get the OpenAPI 3.1 document')),
       returns(200, z.looseObject({})),
-      (c) => openApi(c),
+      (c) => openApi(c, (path) => isServed(c.var.system.settings, path)),
     )
     .route('/v1/auth', authRoutes)
     .route('/v1/organization', organizationRoutes)

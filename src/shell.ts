@@ -6,6 +6,7 @@ import { Health, healthOf, Unhealthy } from './platform/http/health.ts'
 import { Hono, refuseWrongPaths } from './platform/http/hono.ts'
 import { publicOperation, returns } from './platform/http/operation.ts'
 import { problem, unknownPath } from './platform/http/problem.ts'
+import type { Settings } from './platform/settings.ts'
 import { pathOf } from './surface-paths.ts'
 import { FiscalEntityId } from './taxpayers/contract.ts'
 
@@ -18,6 +19,10 @@ const authenticateRequest: Authenticate = async (system, presented, named) => {
 
 /** The test helpers that change what the sandbox of the tax authority answers. */
 const OF_SANDBOX = /^\/v1\/test-helpers\/(cfdi|fiscal-entities|mailbox|sync-jobs)(\/|$)/
+
+/** Whether a deployment has what is at a path: `live` has no test helper, and another authority than the sandbox has none of the sandbox's. */
+export const isServed = ({ environment, taxAuthority }: Settings, path: string): boolean =>
+  !path.startsWith('/v1/test-helpers/') || (environment !== 'live' && (taxAuthority === 'sandbox' || !OF_SANDBOX.test(path)))
 
 /** What every request meets before its route. `elsewhere` has paths of another Worker, which a misspelled path may mean. */
 export function shell(elsewhere: readonly string[] = []): Hono<App> {
@@ -49,8 +54,7 @@ export function shell(elsewhere: readonly string[] = []): Hono<App> {
       return next()
     })
     .use('/v1/test-helpers/*', (c, next) => {
-      const { environment, taxAuthority } = c.var.system.settings
-      if (environment === 'live' || (taxAuthority !== 'sandbox' && OF_SANDBOX.test(c.req.path))) throw unknownPath()
+      if (!isServed(c.var.system.settings, c.req.path)) throw unknownPath()
       return next()
     })
     .use(refuseWrongPaths(app, elsewhere))

@@ -20,3 +20,11 @@ export const DataSource = z
   })
   .meta({ id: 'DataSource' })
 export type DataSource = z.infer<typeof DataSource>
+
+/** What an answer says of the sources that it is made of, beside what it has. */
+export const SourceWarnings = z.array(z.strictObject({ code: z.string(), message: z.string() })).meta({
+  description: doc(
+    '`source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.',
+  ),
+})
+export type SourceWarnings = z.infer<typeof SourceWarnings>

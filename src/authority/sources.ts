@@ -2,7 +2,7 @@ import { type Fault, invalid } from '../failures.ts'
 import type { Ctx, System } from '../platform/context.ts'
 import { meant } from '../platform/names/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
-import type { DataSource } from './contract.ts'
+import type { DataSource, SourceWarnings } from './contract.ts'
 import { loginsOf } from './logins.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/catalog.ts'
 
@@ -70,6 +70,17 @@ const SOURCES: Record<DataSourceKey, CatalogEntry> = {
 /** Returns the keys of the active sources: those that the configured tax authority delivers. */
 export const activeKeys = (system: System): readonly DataSourceKey[] => loginsOf(system).sources
 
+/** The warnings of an answer that is made of these sources: one for each that the deployment does not download. */
+export function inactiveWarnings(system: System, keys: readonly DataSourceKey[]): SourceWarnings {
+  const active = activeKeys(system)
+  return keys
+    .filter((key) => !active.includes(key))
+    .map((key) => ({
+      code: 'source.inactive',
+      message: `This deployment does not download ${key}: nothing new of it is here, whatever the tax authority has. GET /v1/fiscal-entities/data-sources says what is downloaded.`,
+    }))
+}
+
 const inCatalogOrder = (belongs: (key: DataSourceKey) => boolean): DataSourceKey[] => DATA_SOURCE_KEYS.filter(belongs)
 
 /** Returns the keys and the mandatory ones (service.md, Mandatory sources), each once, in the order of the catalog. */
@@ -90,14 +101,23 @@ export const unknownKeyFaults = (keys: readonly string[], path: string, active: 
       ? []
       : {
           path: `${path}[${n}]`,
-          message: `Must be one of ${active.join(', ')}.${meant(key, active)} GET /v1/fiscal-entities/data-sources lists them.`,
+          message: isKnown(key)
+            ? `Must be an active data source: ${active.join(', ')}. This deployment does not download ${key}.`
+            : `Must be one of ${active.join(', ')}.${meant(key, active)} GET /v1/fiscal-entities/data-sources lists them.`,
         },
   )
 
-/** Throws Failure 422 data_source.unknown, with the faults of `unknownKeyFaults`. */
+const isKnown = (key: string): boolean => DATA_SOURCE_KEYS.includes(key as DataSourceKey)
+
+/**
+ * Throws Failure 422 with the faults of `unknownKeyFaults`: data_source.unknown, or data_source.inactive when the catalog has all that is
+ * refused.
+ */
 export function refuseUnknownKeys(keys: readonly string[], path: string, active: readonly string[]): void {
   const [first, ...others] = unknownKeyFaults(keys, path, active)
-  if (first) throw invalid('data_source.unknown', [first, ...others])
+  if (!first) return
+  if (keys.every(isKnown)) throw invalid('data_source.inactive', [first, ...others])
+  throw invalid('data_source.unknown', [first, ...others])
 }
 
 /** Returns the whole catalog as one page. */

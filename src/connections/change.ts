@@ -8,10 +8,11 @@ import { canLogIn, type VersionedLogin } from '../taxpayers/login.ts'
 import {
   assertConnectionUnchanged,
   type ConnectionRow,
+  holds,
   isDraft,
   isInvalid,
   NO_LOGIN,
-  NO_LOGINS,
+  refusedLogin,
   updateConnection,
   type WithReaches,
 } from '../taxpayers/taxpayers.ts'
@@ -34,7 +35,7 @@ interface Submitted {
  * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
  * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
  * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
- * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
+ * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
  * fiscal_entity.ciec_attempts; and Unavailable.
  */
 export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
@@ -73,6 +74,8 @@ function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]):
   const erased = without(kinds)
   const left = LOGIN_KINDS.filter((kind) => !kinds.includes(kind))
   if (kinds.length === 0 || isDraft(row) || canLogIn(ctx, row, left)) return erased
+  // What was refused is still stored, and why the connection is invalid.
+  if (left.some((kind) => kind === refusedLogin(row))) return erased
   const invalid = { ...erased, invalid_reason: 'withdrawn' as const }
   return row.state === 'paused' ? { ...invalid, paused_from: 'invalid_ciec' } : { ...invalid, state: 'invalid_ciec' }
 }
@@ -115,7 +118,16 @@ export const acceptStored = (
     await commitLogins(ctx, row, submitted, { accepted: [accepted], unasked: [] }, guardsOf(row))
   })
 
-/** What is stored and was refused goes when another login is accepted. */
+/** What an invalid connection holds besides its refused login. Others may have been refused with it meanwhile, so that it is to be verified. */
+const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithReaches> =>
+  Object.assign(
+    {},
+    ...LOGIN_KINDS.filter((kind) => isInvalid(row) && holds(row, kind) && !gone.includes(kind)).map((kind) => ({
+      [`${kind}_verify_at`]: row[`${kind}_verify_at`] ?? new Date(),
+    })),
+  )
+
+/** What was refused goes when another login is accepted; what is stored besides, and was not sent, stays. */
 async function commitLogins(
   ctx: Ctx,
   row: ConnectionRow,
@@ -129,14 +141,16 @@ async function commitLogins(
   const active = activates ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const paused = state === 'paused' ? { paused_from: 'active' as const } : {}
   const { statements, columns, areOutstanding } = await storing(ctx, row.entity, fiscal_entity_id, taken, connection)
-  const erased = isInvalid(row) ? NO_LOGINS : without(submitted.withdrawn)
-  await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed: submitted.changed }, [
+  const gone = [...new Set([...submitted.withdrawn, ...[refusedLogin(row) ?? []].flat()])]
+  const kept = { ...without(gone), ...keeping(row, gone) }
+  const changed = [...new Set([...submitted.changed, ...gone])]
+  await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
     ...seat,
     ...guards,
     assertConnectionUnchanged(ctx.db, row),
     ...statements,
     updateConnection(ctx.db, connection, {
-      ...{ ...submitted.columns, ...erased, ...columns, ...active?.changes, ...paused },
+      ...{ ...submitted.columns, ...kept, ...columns, ...active?.changes, ...paused },
       updated_at: ctx.now,
     }),
     ...(active?.planned.statements ?? []),

@@ -17,11 +17,15 @@ const CHECK_DIGIT = {
   message: 'The check digit of the RFC is not the expected one. Some real RFCs have another one, so the RFC was accepted.',
 }
 
-const NO_FETCHER = {
+/** A valid e.firma downloads all that is downloaded here: then nothing is to be done. */
+const noFetcher = (row: ShownRow) => ({
   code: 'ciec.no_fetcher',
-  message:
-    'The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. Connect an e.firma with PATCH /v1/fiscal-entities/{id}.',
-}
+  message: `The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. ${
+    row.state === 'active' && row.efirma_number !== null
+      ? 'CFDIs are downloaded with the e.firma, and there is nothing to do.'
+      : 'Connect a valid e.firma with PATCH /v1/fiscal-entities/{id}.'
+  }`,
+})
 
 const NOT_VERIFIED = {
   code: 'ciec.not_verified',
@@ -77,7 +81,7 @@ export async function viewsOf(ctx: Ctx, rows: readonly ShownRow[]): Promise<(row
       window_state: windowStateOf(windowsOf(ctx.organization.extractor_count, bounds), latest.get(row.entity)),
       warnings: [
         ...(hasValidCheckDigit(row.rfc) ? [] : [CHECK_DIGIT]),
-        ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isAwaited(row) ? [NOT_VERIFIED] : []) : [NO_FETCHER]),
+        ...(row.ciec === null ? [] : isUsed(ctx, 'ciec') ? (isAwaited(row) ? [NOT_VERIFIED] : []) : [noFetcher(row)]),
         ...(documentKind === 'ciec' && ctx.settings.fetcherKeys !== null && row.ciec === null && row.efirma_number !== null
           ? [NO_DOCUMENTS]
           : []),

@@ -21,16 +21,20 @@ const Efirma = z
       .string()
       .min(1)
       .max(FILE)
-      .meta({ description: doc('The `.cer` file as the tax authority gives it, in base64. PEM is accepted too.') }),
+      .meta({ description: doc('The content of the `.cer` file as the tax authority gives it, in base64. PEM is accepted too.') }),
     private_key: z
       .string()
       .min(1)
       .max(FILE)
-      .meta({ description: doc('The `.key` file as the tax authority gives it, in base64. PEM is accepted too.') }),
+      .meta({ description: doc('The content of the `.key` file as the tax authority gives it, in base64. PEM is accepted too.') }),
     password: z
       .string()
       .max(256)
-      .meta({ description: doc('The password of the private key. It opens the key now and is not stored.') }),
+      .meta({
+        description: doc(
+          'The password of the private key. It opens the key now and is not stored. A key without encryption, which the tax authority does not give, needs none: what is sent then is not looked at.',
+        ),
+      }),
   })
   .meta({ id: 'EfirmaFiles', writeOnly: true })
 

@@ -12,7 +12,7 @@ import { acceptance, loginVersionOf } from '../taxpayers/login-answers.ts'
 import { sealLogin } from '../taxpayers/sealed-login.ts'
 import type { ConnectionRow, WithReaches } from '../taxpayers/taxpayers.ts'
 
-/** Returns the data sources of a request with the mandatory ones; null for the default. Throws Failure 422 data_source.unknown. */
+/** Returns the data sources of a request with the mandatory ones; null for the default. Throws Failure 422 data_source.unknown or .inactive. */
 export function checkDataSources(ctx: Ctx, keys: readonly string[] | null | undefined): DataSourceKey[] | null {
   if (keys === null || keys === undefined) return null
   refuseUnknownKeys(keys, 'data_source_keys', loginsOf(ctx).sources)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { SourceWarnings } from '../authority/contract.ts'
 import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
 import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
@@ -120,6 +121,7 @@ export const TaxProfile = z
     opinion: partOf(ComplianceOpinion),
     obligations: partOf(ObligationList),
     certificates: partOf(CertificateList),
+    warnings: SourceWarnings,
   })
   .meta({
     id: 'TaxProfile',

@@ -1,4 +1,5 @@
 import type { ComplianceOpinion, DocumentFields } from '../authority/port/fields-contract.ts'
+import { inactiveWarnings } from '../authority/sources.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Fragment } from '../platform/db/fragment.ts'
 import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
@@ -8,6 +9,8 @@ import { gotAt } from './documents.ts'
 import { latestRead, latestReadStatement, type ReadVersion } from './store.ts'
 
 const KINDS = { tax_status: 'csf', opinion: 'opinion_32d', obligations: 'obligations', certificates: 'certificates' } as const
+/** The sources of these, in the same order. */
+const SOURCES = ['sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_certificates'] as const
 
 /** Returns what the latest documents of an RFC say that the organization may read, each with what changed since the version before. */
 export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
@@ -21,6 +24,7 @@ export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
     fiscal_entity_id: ledger.fiscal_entity_id,
     rfc: ledger.rfc,
     ...(Object.fromEntries(Object.entries(KINDS).map(([name, kind]) => [name, part(kind)])) as Pick<TaxProfile, keyof typeof KINDS>),
+    warnings: inactiveWarnings(ctx, SOURCES),
   }
 }
 

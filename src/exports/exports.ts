@@ -21,7 +21,7 @@ export { exportsUsed }
 /** Returns the organization's connection when it may read the RFC. Throws Failure 404 fiscal_entity.not_found or .not_active. */
 async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
   const reader = await readerOf(ctx, ctx.organization.id, fiscal_entity_id)
-  if (!reader) throw notActive(null)
+  if (!reader) throw notActive(ctx, null)
   openLedger({ ...ctx, connection: reader.connection })
   return reader.connection
 }

@@ -97,7 +97,7 @@ export const insertExtractors = (system: System, rows: readonly ExtractorRow[]) 
   rows.flatMap((row) => [insertExtractor(system.db, row), ...zoneOf(system, row)])
 
 /**
- * Creates an extractor without running it. Throws Failure 422 data_source.unknown, and 409 extractor.plan_limit when the organization has
+ * Creates an extractor without running it. Throws Failure 422 data_source.unknown or .inactive, and 409 extractor.plan_limit when the organization has
  * as many extractors as its plan allows.
  */
 export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<Extractor> {
@@ -117,7 +117,7 @@ export async function createExtractor(ctx: Ctx, draft: ExtractorDraft): Promise<
 
 /**
  * Changes the given members and the members that depend on them (service.md, PATCH rules). Throws Failure 404 extractor.not_found,
- * 422 extractor.invalid when the result contradicts its trigger or scope, 422 data_source.unknown, and 409 extractor.changed.
+ * 422 extractor.invalid when the result contradicts its trigger or scope, 422 data_source.unknown or .inactive, and 409 extractor.changed.
  */
 export const changeExtractor = (ctx: Ctx, extractor_id: string, changes: ExtractorChanges): Promise<Extractor> =>
   retryOnConflict(
@@ -151,8 +151,10 @@ function settingsOf(ctx: Ctx, stored: ExtractorRow, changes: ExtractorChanges) {
   const { trigger_kind, schedule_kind, schedule_spec, scope, scope_months } = mergeChanges(stored, dependent)
   const result = { trigger_kind, schedule_kind, schedule_spec: schedule_spec as Record<string, number>, scope, scope_months }
   const contradictions = faultsOf(result)
-  const [first, ...others] = [...contradictions, ...unknownKeyFaults(data_source_keys ?? [], 'data_source_keys', activeKeys(ctx))]
-  if (first) throw invalid(contradictions.length > 0 ? 'extractor.invalid' : 'data_source.unknown', [first, ...others])
+  const [keys, active] = [data_source_keys ?? [], activeKeys(ctx)]
+  const [first, ...others] = contradictions
+  if (first) throw invalid('extractor.invalid', [first, ...others, ...unknownKeyFaults(keys, 'data_source_keys', active)])
+  refuseUnknownKeys(keys, 'data_source_keys', active)
   return {
     ...result,
     ...(name !== undefined && { name }),

@@ -1,5 +1,6 @@
 import { loginsOf } from '../authority/logins.ts'
 import { AUTHORITY_ZONE } from '../authority/port/business-days.ts'
+import { inactiveWarnings } from '../authority/sources.ts'
 import { Failure, notFound } from '../failures.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -60,7 +61,7 @@ export async function listOfNotifications(ctx: Ctx, query: NotificationQuery) {
     (row) => [row.sent_at, row.notification],
     (row) => view(ctx, ledger, row),
   )
-  return { ...page, data: await Promise.all(page.data) }
+  return { ...page, data: await Promise.all(page.data), warnings: inactiveWarnings(ctx, ['sat_miinformacion']) }
 }
 
 /** Returns a notification as the list has it. Opens nothing. Throws Failure 404 notification.not_found. */

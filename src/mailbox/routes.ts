@@ -1,4 +1,5 @@
 import { doc } from '#doc'
+import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
@@ -26,7 +27,7 @@ export const mailboxRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     query(NotificationQuery),
-    returns(200, pageOf(Notification)),
+    returns(200, pageOf(Notification).extend({ warnings: SourceWarnings })),
     refuses(404, NOT_READABLE),
     async (c) => c.json(await listOfNotifications(c.var.ctx, c.req.valid('query'))),
   )

@@ -46,6 +46,13 @@ export type PausedBy = (typeof PAUSED_BY)[number]
  * organization withdrew what was stored.
  */
 export const INVALID_REASONS = ['rejected', 'withdrawn', 'efirma_refused', 'efirma_expired'] as const
+/** Those that come to light by themselves, and are told. */
+export const REFUSED_REASONS = [
+  'rejected',
+  'efirma_refused',
+  'efirma_expired',
+] as const satisfies readonly (typeof INVALID_REASONS)[number][]
+export type RefusedReason = (typeof REFUSED_REASONS)[number]
 export type InvalidReason = (typeof INVALID_REASONS)[number]
 
 /** The organization's connection to the fiscal entity that a request names, as authentication read it. */

@@ -13,13 +13,13 @@ const COOLDOWN_SECONDS = 3_600
 const RETRY_AFTER_SECONDS = 15
 
 /** The connection of the request, if it can be read. Throws Failure 404 as notActive says it. */
-function readableConnection({ connection }: Ctx): Connection {
-  if (!connection || !isReadable(connection)) throw notActive(connection)
+function readableConnection({ settings, connection }: Ctx): Connection {
+  if (!connection || !isReadable(connection)) throw notActive({ settings }, connection)
   return connection
 }
 
-function activeConnection({ connection }: Ctx): Connection {
-  if (connection?.state !== 'active') throw notActive(connection)
+function activeConnection({ settings, connection }: Ctx): Connection {
+  if (connection?.state !== 'active') throw notActive({ settings }, connection)
   return connection
 }
 

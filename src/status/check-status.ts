@@ -24,7 +24,7 @@ const COOLDOWN_SECONDS = 600
  * document, and Unavailable when the authority does not answer: then nothing changes.
  */
 export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
-  if (ctx.connection?.state !== 'active') throw notActive(ctx.connection)
+  if (ctx.connection?.state !== 'active') throw notActive(ctx, ctx.connection)
   const ledger = openLedger(ctx)
   const found = await findDetailed(ledger, uuid)
   if (!found) throw notFound('cfdi')

@@ -11,6 +11,8 @@ export interface KnownOfSync {
   /** Whether the connection has a login with which runs may download now, and when one that it holds is verified next. */
   isVerified: boolean
   verified_at: number | null
+  /** Whether it has a CIEC alone, with which nobody can log in here. */
+  lacksFetcher: boolean
   /** Whether it became active a moment ago and no run has covered it yet. */
   isBeginning: boolean
   groups: readonly JobGroup[]
@@ -26,6 +28,7 @@ export type Cause =
   | 'paused'
   | 'payment'
   | 'trial'
+  | 'no_fetcher'
   | 'verifying'
   | 'beginning'
   | 'running'
@@ -71,6 +74,8 @@ function inactive({ connection, paused_by }: KnownOfSync): Cause | null {
 export function judge(known: KnownOfSync): Judged {
   const of = (status: JobGroup['status']) => known.groups.filter((group) => group.status === status)
   const cause = inactive(known)
+  if (known.lacksFetcher && (cause === 'draft' || cause === null))
+    return { ...NOTHING, state: 'blocked', cause: 'no_fetcher', n: sum(of('waiting')) }
   // A login that is stored, and about which the authority is still to be asked, may make it active.
   if (cause === 'draft' && known.verified_at !== null)
     return { ...NOTHING, state: 'waiting', cause: 'verifying', next_attempt_at: known.verified_at }

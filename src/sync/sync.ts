@@ -1,3 +1,4 @@
+import { takesCiecs } from '../authority/port/login.ts'
 import { latestChanges } from '../cfdi/changes/latest.ts'
 import { partialMonths } from '../downloads/completeness/coverage.ts'
 import { type JobStates, readJobStates } from '../downloads/states/states.ts'
@@ -8,7 +9,7 @@ import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, type Page, sealCursor } from '../platform/paging/cursor.ts'
 import type { Connection } from '../platform/tenant.ts'
-import { dueAt, isVerified } from '../taxpayers/login.ts'
+import { canLogIn, dueAt, isVerified } from '../taxpayers/login.ts'
 import {
   type ConnectionRow,
   findConnection,
@@ -137,9 +138,13 @@ function view(
     : []
   const next_run_at = firstOf(scheduled.map(({ at }) => at))
   const retried_at = firstOf(scheduled.filter((one) => reachesFailed(one, one.at, jobs)).map(({ at }) => at))
+  const takesCiec = takesCiecs(ctx.settings)
   const judged = judge({
     ...{ connection: row.state, paused_by: row.paused_by, groups: jobs.groups, next_run_at, retried_at },
-    ...{ isVerified: isVerified(row), verified_at: time(dueAt(row)) },
+    isVerified: isVerified(row),
+    // Without a fetcher nobody asks about a CIEC.
+    verified_at: time(dueAt(takesCiec ? row : { ...row, ciec_verify_at: null })),
+    lacksFetcher: row.ciec !== null && !canLogIn(ctx, row),
     isBeginning: isBeginning(ctx, row, extractors),
   })
   const of = (status: string) => jobs.groups.filter((group) => group.status === status)
@@ -157,6 +162,7 @@ function view(
     timezone,
     total,
     partial_months,
+    takesCiec,
   }
   const [summary, message_es] = inWords(judged, around)
   return {

@@ -25,6 +25,8 @@ export interface Around {
   total: number
   /** Of CFDI sources, those of whose last download not everything came. */
   partial_months: number
+  /** Whether anybody can log in with a CIEC here. */
+  takesCiec: boolean
 }
 
 const utc = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
@@ -52,7 +54,7 @@ const REASONS: Readonly<Record<string, readonly [en: string, es: string]>> = {
 /** What is going on, why, when it goes on, and what to do: in English and in Spanish. */
 export function inWords(judged: Judged, around: Around): readonly [summary: string, message_es: string] {
   const { cause, n, attempts, error_class, next_attempt_at: next } = judged
-  const { next_run_at, downloaded_to, timezone, total, partial_months: partial } = around
+  const { next_run_at, downloaded_to, timezone, total, partial_months: partial, takesCiec } = around
   const [why, porque] = WHY[error_class ?? ''] ?? [OTHER_EN, OTHER_ES]
   const [at, cuando] = next === null ? ['soon', 'en breve'] : [`at ${utc(next)}`, local(next, timezone)]
   const [run, corrida] =
@@ -65,15 +67,16 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
           `The next run begins at ${utc(next_run_at)}.`,
           `La siguiente ejecución comienza ${local(next_run_at, timezone, cause !== 'done' || downloaded_to === null)}.`,
         ]
+  const [login, ni, o] = takesCiec ? ['CIEC or e.firma', 'CIEC ni e.firma', 'CIEC o e.firma'] : ['e.firma', 'e.firma', 'e.firma']
   const [give, envie] = [
-    'Send a valid CIEC or e.firma with PATCH /v1/fiscal-entities/{fiscal_entity_id}.',
-    'Envíe una CIEC o e.firma válida para reanudar las descargas.',
+    `Send a valid ${login} with PATCH /v1/fiscal-entities/{fiscal_entity_id}.`,
+    `Envíe una ${o} válida para reanudar las descargas.`,
   ]
   switch (cause) {
     case 'draft':
       return [
-        `The connection is a draft without an accepted CIEC or e.firma, so nothing is downloaded. ${give}`,
-        `La conexión es un borrador sin CIEC ni e.firma aceptada, por lo que no se descarga nada. ${envie}`,
+        `The connection is a draft without an accepted ${login}, so nothing is downloaded. ${give}`,
+        `La conexión es un borrador sin ${ni} aceptada, por lo que no se descarga nada. ${envie}`,
       ]
     case 'invalid': {
       const [reason, razon] = REASONS[around.invalid_reason ?? ''] ?? ['The tax authority refuses the CIEC.', 'El SAT rechaza la CIEC.']
@@ -96,6 +99,11 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       return [
         'The connection is paused because the trial has ended, so nothing is downloaded. GET /v1/billing/plans has a link where you can buy a plan.',
         'La conexión está en pausa porque terminó el periodo de prueba y no se descarga nada. Contrate un plan para continuar.',
+      ]
+    case 'no_fetcher':
+      return [
+        `The CIEC is stored, and nothing is downloaded with it: this deployment has no fetcher, which alone can log in with a CIEC at the portal of the tax authority. ${give}`,
+        `La CIEC está guardada, pero no se descarga nada con ella: este servicio no tiene el programa que inicia sesión en el portal del SAT con una CIEC. ${envie}`,
       ]
     case 'verifying':
       return [

@@ -1,4 +1,6 @@
+import { takesCiecs } from '../authority/port/login.ts'
 import { Failure, notFound } from '../failures.ts'
+import type { System } from '../platform/context.ts'
 import type { Connection } from '../platform/tenant.ts'
 
 /**
@@ -10,12 +12,12 @@ export const isReadable = ({ state, paused_by }: Pick<Connection, 'state' | 'pau
 
 type Standing = Pick<Connection, 'state' | 'paused_by'>
 
-const GIVE_LOGIN = 'Send a CIEC or an e.firma with PATCH /v1/fiscal-entities/{fiscal_entity_id}.'
-
-/** What a connection that is not active lacks, and what makes it active. */
-function wayOut({ state, paused_by }: Standing): string {
-  if (state === 'draft') return `is a draft, because no CIEC or e.firma was accepted yet. ${GIVE_LOGIN}`
-  if (state === 'invalid_ciec') return `is invalid_ciec: it has no valid CIEC or e.firma any more. ${GIVE_LOGIN}`
+/** What a connection that is not active lacks, and what makes it active. Where nobody logs in with CIECs, only an e.firma does. */
+function wayOut({ state, paused_by }: Standing, settings: System['settings']): string {
+  const [login, an] = takesCiecs(settings) ? ['CIEC or e.firma', 'a CIEC or an e.firma'] : ['e.firma', 'an e.firma']
+  const give = `Send ${an} with PATCH /v1/fiscal-entities/{fiscal_entity_id}.`
+  if (state === 'draft') return `is a draft, because no ${login} was accepted yet. ${give}`
+  if (state === 'invalid_ciec') return `is invalid_ciec: it has no valid ${login} any more. ${give}`
   if (paused_by === 'payment') return 'is paused, because an invoice is unpaid. GET /v1/billing/invoices shows what to pay.'
   if (paused_by === 'trial')
     return 'is paused, because the trial has ended. GET /v1/billing/plans lists the plans with a link where you can buy each.'
@@ -23,7 +25,7 @@ function wayOut({ state, paused_by }: Standing): string {
 }
 
 /** The refusal for an RFC that is not active. When it is absent, or only others connected it, there is nothing else to tell. */
-export const notActive = (connection: Standing | null | undefined): Failure =>
+export const notActive = ({ settings }: Pick<System, 'settings'>, connection: Standing | null | undefined): Failure =>
   connection
-    ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${wayOut(connection)}`)
+    ? new Failure('not_found', 'fiscal_entity.not_active', `The connection to this fiscal entity ${wayOut(connection, settings)}`)
     : notFound('fiscal_entity')

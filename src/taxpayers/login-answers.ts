@@ -5,6 +5,7 @@ import { auditedEach } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
+import type { RefusedReason } from '../platform/tenant.ts'
 import { canLogIn, readLogin, type VersionedLogin } from './login.ts'
 import {
   assertLoginVersion,
@@ -99,10 +100,16 @@ export async function rejectLogin(
   await wakeRelay(system, 'control')
 }
 
+/** What the outbox event of a connection says that has no valid login any more. */
+export interface InvalidBody {
+  rejected_at: string
+  invalid_reason: RefusedReason
+}
+
 /** Why the logins of a kind of some connections are of no use any more, and the version of the RFC's logins of that kind. */
 interface Refused {
   kind: LoginKind
-  reason: 'rejected' | 'efirma_refused' | 'efirma_expired'
+  reason: RefusedReason
   version: number
   stopped?: ReadonlyMap<string, number>
 }
@@ -139,7 +146,7 @@ async function invalidation(system: System, entity: number, rows: readonly Login
         kind: 'connection.ciec_invalid',
         entity,
         organizations: [row.organization_id],
-        body: { rejected_at: now.toISOString() },
+        body: { rejected_at: now.toISOString(), invalid_reason: reason } satisfies InvalidBody,
       })),
       now.getTime(),
     ),

@@ -1,12 +1,11 @@
 import { raiseAlerts } from '../alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
 import { prepared, sql } from '../platform/db/fragment.ts'
+import type { RefusedReason } from '../platform/tenant.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
-type Reason = 'rejected' | 'efirma_refused' | 'efirma_expired'
-
 /** What happened to a login, and what the connection goes on with. */
-const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: Reason): string => {
+const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {
   switch (reason) {
     case 'rejected':
       return `The tax authority rejected the CIEC of ${rfc}, and it was erased. Downloads go on with the e.firma.`
@@ -17,7 +16,7 @@ const message = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason:
   }
 }
 
-const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: Reason): string => {
+const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reason: RefusedReason): string => {
   switch (reason) {
     case 'rejected':
       return `El SAT rechazó la CIEC de ${rfc} y se borró. Las descargas continúan con la e.firma.`
@@ -32,7 +31,7 @@ const message_es = ({ rfc, efirma_number, efirma_valid_to }: ConnectionRow, reas
  * Raises an alert for each organization of connections that lose one of their two logins, once for each version of the RFC's logins of that
  * kind. A repetition changes nothing.
  */
-export async function tellRefused(system: System, rows: readonly ConnectionRow[], reason: Reason, version: number): Promise<void> {
+export async function tellRefused(system: System, rows: readonly ConnectionRow[], reason: RefusedReason, version: number): Promise<void> {
   if (rows.length === 0) return
   const ids = JSON.stringify(rows.map(({ organization_id }) => organization_id))
   const { results } = await prepared(

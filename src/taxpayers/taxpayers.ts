@@ -112,6 +112,16 @@ export const holds = ({ ciec, efirma_number }: Pick<ConnectionRow, 'ciec' | 'efi
 export const isInvalid = ({ state, paused_from }: Pick<ConnectionRow, 'state' | 'paused_from'>): boolean =>
   state === 'invalid_ciec' || (state === 'paused' && paused_from === 'invalid_ciec')
 
+/**
+ * The login of an invalid connection that the tax authority refused, or that has ended; null when none is left of it. A CIEC that is still to be
+ * verified was stored after the refused one.
+ */
+export function refusedLogin(row: ConnectionRow): LoginKind | null {
+  if (!isInvalid(row) || row.invalid_reason === null || row.invalid_reason === 'withdrawn') return null
+  const kind = row.invalid_reason === 'rejected' ? 'ciec' : 'efirma'
+  return holds(row, kind) && (kind === 'efirma' || row.ciec_verify_at === null) ? kind : null
+}
+
 /** Unlinks a connection, and erases its logins and what the organization called it. */
 export const unlinkConnection = (db: Database, connection: number, now: Date) =>
   updateConnection(db, connection, { ...NO_LOGINS, external_id: null, metadata: {}, state: 'unlinked', updated_at: now })

@@ -73,7 +73,7 @@ export async function cancelAtAuthority(ctx: Ctx, uuid: string, scenario: Cancel
 async function findConnected(ctx: Ctx, fiscal_entity_id: string) {
   const connection = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   if (!connection) throw notFound('fiscal_entity')
-  if (connection.first_active_at === null) throw notActive(connection)
+  if (connection.first_active_at === null) throw notActive(ctx, connection)
   return connection
 }
 

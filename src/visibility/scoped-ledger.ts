@@ -70,7 +70,7 @@ export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windo
 export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
 
 function opened({ organization, connection, settings }: Reader, windowsFor: typeof windowsOf): ScopedLedger {
-  if (!connection || !isReadable(connection)) throw notActive(connection)
+  if (!connection || !isReadable(connection)) throw notActive({ settings }, connection)
   const windows = windowsFor(organization.extractor_count, connection)
   return {
     [OPENED]: true,

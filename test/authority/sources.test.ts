@@ -59,11 +59,45 @@ describe('a deployment with the real authority', () => {
       ['/v1/fiscal-entities', { rfc: freshRfc() }],
     ] as const) {
       const { status, body } = await ask('POST', path, { ...value, data_source_keys: ['sat_csf', MANDATORY, 'toString'] })
-      expect([status, body.errors.map((fault: { path: string }) => fault.path)]).toEqual([
-        422,
+      expect([status, body.code, body.errors.map((fault: { path: string }) => fault.path)]).toEqual([
+        ...[422, 'data_source.unknown'],
         ['data_source_keys[0]', 'data_source_keys[2]'],
       ])
     }
+    const inactive = await ask('PATCH', `/v1/extractors/${made.body.extractor_id}`, { data_source_keys: [MANDATORY, 'sat_csf'] })
+    expect([inactive.status, inactive.body.code, inactive.body.errors]).toEqual([
+      ...[422, 'data_source.inactive'],
+      [
+        {
+          path: 'data_source_keys[1]',
+          message: 'Must be an active data source: sat_cfdi_issued, sat_cfdi_received. This deployment does not download sat_csf.',
+        },
+      ],
+    ])
+  })
+
+  it('warns in answers that are empty because nothing of their sources is downloaded', async () => {
+    const { owner } = await organization()
+    const rfc = freshRfc()
+    const { fiscal_entity_id } = await connect(owner, rfc, { efirma: efirmaOf(rfc) })
+    const read = async (path: string, under = real) =>
+      (await send('GET', `/v1/fiscal-entities/${fiscal_entity_id}/${path}`, { env: under, authorization: basic(owner) })).body
+    const sources = ({ warnings }: { warnings: { code: string; message: string }[] }) =>
+      warnings.map(({ code, message }) => `${code} ${/download (\w+)/.exec(message)?.[1]}`)
+    expect(sources(await read('buzon/notifications'))).toEqual([`source.inactive ${MANDATORY}`])
+    expect(sources(await read('tax-profile'))).toEqual(
+      ['sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_certificates'].map((key) => `source.inactive ${key}`),
+    )
+    for (const path of ['buzon/notifications', 'tax-profile']) expect((await read(path, env)).warnings).toEqual([])
+  })
+
+  it('has a document without the test helpers that change the sandbox', async () => {
+    const helpers = async (under: Env): Promise<string[]> =>
+      Object.keys((await send('GET', '/v1/openapi.json', { env: under })).body.paths).filter((path) => path.includes('/test-helpers/'))
+    const [all, some] = [await helpers(env), await helpers(real)]
+    expect(all).toContain('/v1/test-helpers/mailbox')
+    expect(some.sort()).toEqual(all.filter((path) => !/\/(cfdi|fiscal-entities|mailbox|sync-jobs)(\/|$)/.test(path)).sort())
+    expect(some).toContain('/v1/test-helpers/organization')
   })
 
   it('asks the authority for CFDIs only, also for extractors and connections that have the mandatory source', async () => {

@@ -17,7 +17,6 @@ const COMPUTED: Record<string, readonly string[]> = {
   'cfdi/summary/summary.ts': ['summary.range'],
   'connections/pause.ts': ['fiscal_entity.draft', 'fiscal_entity.invalid_ciec'],
   'connections/validation.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
-  'extractors/extractors.ts': ['extractor.invalid', 'data_source.unknown'],
   'failures.ts': [],
   'plans/quotas.ts': [],
   'test-helpers/test-helpers.ts': ['fiscal_entity.no_ciec', 'fiscal_entity.no_efirma'],

@@ -106,6 +106,7 @@ describe('the tax profile', () => {
     const one = await reader(rfc, ['sat_csf'])
     expect(await one.profile()).toEqual({
       ...{ fiscal_entity_id: one.fiscal_entity_id, rfc, tax_status: null, opinion: null, obligations: null, certificates: null },
+      warnings: [],
     })
     await runsOn('2026-03-10', rfc, [one])
     const profile = await one.profile()

@@ -40,3 +40,21 @@ it('the reference fetcher brings documents and months as a process of its own', 
   expect(uploaded.filter((path) => path.startsWith('documents/')).length).toBeGreaterThan(3)
   expect(uploaded).toContain('packages/xml/0')
 })
+
+it('the reference fetcher says what to set where there is none', { timeout: 60_000 }, async () => {
+  const service = createServer((_, response) => {
+    response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ code: 'request.unknown_path' }))
+  })
+  await new Promise<void>((listening) => service.listen(0, '127.0.0.1', listening))
+  const { port } = service.address() as AddressInfo
+  const env = { ...process.env, FETCHER_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}` }
+  const fetcher = spawn(process.execPath, ['scripts/fetcher.ts', `http://127.0.0.1:${port}`], { env })
+  onTestFinished(() => {
+    fetcher.kill()
+    service.close()
+  })
+  const said = await new Promise<string>((told) =>
+    fetcher.stderr.on('data', (chunk) => String(chunk).includes('404') && told(String(chunk))),
+  )
+  expect(said).toContain('Set FETCHER_KEYS there too')
+})

@@ -7,6 +7,7 @@ import { unzip } from '../authority/support/unzip.ts'
 import type { Quirk } from './packages.ts'
 import { sendOver } from './send-over.ts'
 import { newAuthority, type StandIn, startStandIn } from './stand-in.ts'
+import { TROUBLE_NAMES, troubleOf } from './trouble.ts'
 import { generate } from './truth/generate.ts'
 import { Truth } from './truth/truth.ts'
 
@@ -377,4 +378,13 @@ it('the truth of several RFCs is one', () => {
   const both = new Truth(truths.flatMap(({ documents }) => documents))
   expect(both.documents.length).toBe(32)
   expect(both.announced('JES900109Q90', 'sat_cfdi_issued', '2026-01').size).toBeGreaterThan(8)
+})
+
+describe('a trouble', () => {
+  it('is a step of the script, as often as it says', () => {
+    expect(troubleOf(' 304 ')).toMatchObject({ times: 1, answer: { code: '304' } })
+    expect(troubleOf('html:5')).toMatchObject({ times: 5, answer: { page: true } })
+    for (const name of TROUBLE_NAMES) expect(troubleOf(name)?.times, name).toBe(1)
+    for (const none of ['', 'rain', 'html:', 'html:x', 'toString']) expect(troubleOf(none)).toBeNull()
+  })
 })

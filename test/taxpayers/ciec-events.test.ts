@@ -67,7 +67,7 @@ describe('a refused CIEC', () => {
     expect((await jobsOf(entity)).reduce((sum, { attempts }) => sum + attempts, 0)).toBe(0)
     expect(await factsOf(entity, 'sync.')).toEqual([])
     const [fact] = await factsOf(entity, INVALID)
-    expect(fact!.body).toEqual({ rejected_at: '2026-03-15T18:00:01.000Z' })
+    expect(fact!.body).toEqual({ rejected_at: '2026-03-15T18:00:01.000Z', invalid_reason: 'rejected' })
   })
 
   it('makes way for a new one, which resumes what waited; the next refusal is another', async () => {

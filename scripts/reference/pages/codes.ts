@@ -16,6 +16,7 @@ export interface ErrorCode {
 const isInternal = (path: string): boolean => /^(fetcher|billing\/operator)\//.test(path)
 
 const FAILURE = /new Failure\(\s*'(\w+)',\s*'([\w.]+)',\s*(?:(['`])((?:(?!\3)[^\\]|\\.)*)\3)?/g
+const INVALID = /\binvalid\(\s*'([\w.]+)'/g
 const QUOTA = /code: '(\w+\.plan_limit)'/g
 
 const isKind = (kind: string): kind is keyof typeof STATUS => kind in STATUS
@@ -38,6 +39,7 @@ export function errorCodes(recordings: Recordings): ErrorCode[] {
     const text = readFileSync(join(ROOT, 'src', path), 'utf8')
     for (const [, kind, code, , message = ''] of text.matchAll(FAILURE))
       if (isKind(kind!)) add(code!, STATUS[kind], message.includes('${') ? '' : message.replaceAll("\\'", "'"))
+    for (const [, code] of text.matchAll(INVALID)) add(code!, STATUS.invalid, '')
     for (const [, code] of text.matchAll(QUOTA)) add(code!, STATUS.conflict, '')
   }
   return [...codes.values()].filter(({ code }) => code !== 'internal').sort((one, other) => (one.code < other.code ? -1 : 1))

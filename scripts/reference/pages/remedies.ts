@@ -8,6 +8,8 @@ export const REMEDIES: Record<string, string> = {
     'Check that the key and the secret are whole, in this order, and of this environment. A revoked credential is replaced by an owner.',
   'credential.role': 'Use a credential with one of the roles that the message names, or ask an owner for one.',
   'cursor.invalid': 'Begin without a cursor. Send a cursor only with the filters of the answer that it came with.',
+  'data_source.inactive':
+    'The source exists, and this deployment does not download it: leave it out. `is_active` in `GET /v1/fiscal-entities/data-sources` says which can be chosen.',
   'fiscal_entity.not_found':
     'Check the identifier with `GET /v1/fiscal-entities`. Those of other organizations are not told apart from those that do not exist.',
   'fiscal_entity.not_active':

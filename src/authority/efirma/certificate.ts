@@ -35,7 +35,10 @@ export function readCertificate(bytes: Uint8Array): TaxCertificate {
   }
 }
 
-/** RFC 5280, 4.1. The extensions say nothing that is needed. */
+/**
+ * RFC 5280, 4.1. The extensions are not read: of the authority's certificates, those of seals name a branch and the others do not. A certificate
+ * without a branch whose key usage is that of a seal is none of the authority's making, and the authority refuses it.
+ */
 function certificateOf(der: Uint8Array): TaxCertificate {
   const outer = new DerReader(der)
   const certificate = outer.enter(TAG.sequence)

@@ -1,3 +1,4 @@
+import type { Settings } from '../../platform/settings.ts'
 import type { Efirma } from '../efirma/efirma.ts'
 
 /** What a taxpayer can log in with, the preferred kind first. */
@@ -11,3 +12,7 @@ export const kindOf = (login: Login): LoginKind => ('efirma' in login ? 'efirma'
 
 /** What tells two logins of an RFC and kind apart: the CIEC itself, or the certificate. */
 export const loginValue = (login: Login): string => ('efirma' in login ? login.efirma.certificate.der.toBase64() : login.ciec)
+
+/** Whether anybody can log in with a CIEC: the sandbox, or a fetcher. The web services of the authority take none. */
+export const takesCiecs = ({ taxAuthority, fetcherKeys }: Pick<Settings, 'taxAuthority' | 'fetcherKeys'>): boolean =>
+  taxAuthority === 'sandbox' || fetcherKeys !== null

@@ -23,7 +23,7 @@ const MEXICO = 'America/Mexico_City'
  */
 export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<RunProgress> {
   const { connection } = ctx
-  if (connection?.state !== 'active') throw notActive(connection)
+  if (connection?.state !== 'active') throw notActive(ctx, connection)
   const asked = await askedOf(ctx, connection.fiscal_entity_id, draft)
   const cooldown = ctx.env.COOLDOWNS.getByName(`extraction:${connection.fiscal_entity_id}`)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())

@@ -52,7 +52,7 @@ const earlier = (a: string | null, b: string): string => (a === null || b < a ? 
 /**
  * Says what the first run of an extractor would fetch if it were saved now, for the RFCs that are active now, and changes nothing. Reads one page
  * of connections and, with since_watermark, one statement of each ledger; of an extractor that would be changed, its row and last date.
- * Throws Failure 404 extractor.not_found and 422 data_source.unknown.
+ * Throws Failure 404 extractor.not_found and 422 data_source.unknown or .inactive.
  */
 export async function previewExtractor(ctx: Ctx, { extractor_id, ...draft }: PreviewDraft): Promise<ExtractorPreview> {
   const { db, now, organization } = ctx

@@ -6,6 +6,7 @@ import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { LIST_CHANGES, SEVERITIES, SITUACIONES } from '../../blacklists/catalog.ts'
 import { NOTIFICATION_SEVERITIES, NOTIFICATION_STATUSES } from '../../mailbox/deadlines.ts'
 import { QUOTAS, UNITS } from '../../plans/quotas.ts'
+import { REFUSED_REASONS } from '../../platform/tenant.ts'
 import { TEST_KEY } from './contract.ts'
 
 /** 128 bits in the form of a UUID. `z.uuid()` is too strict: the UUID of a CFDI need not have a version that RFC 9562 defines. */
@@ -185,6 +186,11 @@ const CiecInvalid = z
     ...fiscalEntity,
     rejected_at: Instant.meta({
       description: 'When the tax authority rejected the CIEC or e.firma, or the e.firma was found to have expired.',
+    }),
+    invalid_reason: z.enum(REFUSED_REASONS).meta({
+      description:
+        'Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or the ' +
+        'e.firma has expired (`efirma_expired`).',
     }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })

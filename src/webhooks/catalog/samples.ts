@@ -83,7 +83,12 @@ export const SAMPLES = {
     deadline_basis: 'published',
     effective_at: '2026-11-26T06:00:00.000Z',
   },
-  'connection.ciec_invalid': { event: 'connection.ciec_invalid', ...event, rejected_at: '2026-11-20T18:00:05.000Z' },
+  'connection.ciec_invalid': {
+    event: 'connection.ciec_invalid',
+    ...event,
+    rejected_at: '2026-11-20T18:00:05.000Z',
+    invalid_reason: 'efirma_refused',
+  },
   'obligation.due_soon': {
     ...{ event: 'obligation.due_soon', ...event, description, periodicity: 'monthly' },
     ...{ period: '2026-10', due_date: '2026-11-17', extended_due_date: '2026-11-20', days_left: 5 },

@@ -43,7 +43,12 @@ export interface FeedEvent extends NewEvent {
  * two for the cancellation of a CFDI that was paid. Their identifiers derive from the change and the organization. `counts` says what the job
  * of a sync event brought to the organization. Throws when the outbox event cannot be read.
  */
-export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, counts: Brought | undefined): Promise<FeedEvent[]> {
+export async function feedEventsOf(
+  event: StoredOutboxEvent,
+  row: RecipientRow,
+  counts: Brought | undefined,
+  takesCiec = true,
+): Promise<FeedEvent[]> {
   if (event.kind === 'cfdi.cancelled') return cancellationsOf(event, JSON.parse(event.body) as CancellationBody, row)
   if (event.organizations === null) throw new Error(`An event of the kind ${event.kind} names no organization.`)
   if (!isNamed(event, row)) return []
@@ -64,7 +69,7 @@ export async function feedEventsOf(event: StoredOutboxEvent, row: RecipientRow, 
   if (isDocumentRead(event)) return Promise.all(documents)
   const content = contentOf(event, await bodyFor(event, row, counts), recipient)
   const told = await feedEvent(row, content, event.outbox_event_id, event.created_at, false)
-  const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content.rejected_at) : null
+  const alert = content.event === 'connection.ciec_invalid' ? alertOfInvalid(row, content, takesCiec) : null
   return [{ ...told, alert }, ...(await Promise.all(documents))]
 }
 

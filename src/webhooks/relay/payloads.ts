@@ -12,6 +12,7 @@ import type { NotificationBody } from '../../mailbox/told.ts'
 import type { StoredOutboxEvent } from '../../outbox/outbox.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
+import type { InvalidBody } from '../../taxpayers/login-answers.ts'
 import type { Windows } from '../../visibility/window.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import { subjectOf } from '../events/stored-body.ts'
@@ -114,7 +115,7 @@ export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient:
       }
     }
     case 'connection.ciec_invalid':
-      return { event: kind, ...head, rejected_at: (body as { rejected_at: string }).rejected_at }
+      return { event: kind, ...head, ...(body as InvalidBody) }
     case BLACKLIST_CHANGED:
       return { event: kind, ...head, ...listingOf(body as BlacklistChangedBody) }
     case 'mailbox.notification_received':

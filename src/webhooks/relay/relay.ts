@@ -1,3 +1,4 @@
+import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
 import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../outbox/outbox.ts'
 import { MAX_EVENT_BYTES, type PendingEvent, pendingEntities, readPage, strikeStatements } from '../../outbox/pending.ts'
@@ -94,10 +95,11 @@ async function relayPage(system: System, work: Work): Promise<boolean> {
   work.statements += 2
   const uncounted = new Set(failed.map(({ event }) => event.outbox_event_id))
   const built: BuiltPortion[] = []
+  const takesCiec = takesCiecs(system.settings)
   for (const portion of selected) {
     if (uncounted.has(portion.event.outbox_event_id)) continue
     try {
-      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows, counts.get(portion.event)) })
+      built.push({ ...portion, events: await feedEvents(portion.event, portion.rows, counts.get(portion.event), takesCiec) })
     } catch (error) {
       failed.push({ event: portion.event, error, isCertain: true })
     }

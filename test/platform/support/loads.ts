@@ -267,7 +267,7 @@ export const CONSUMER_LOADS: Record<string, Load> = {
       kind: 'connection.ciec_invalid' as const,
       entity,
       organizations: [of.id],
-      body: { rejected_at: new Date().toISOString() },
+      body: { rejected_at: new Date().toISOString(), invalid_reason: 'rejected' },
     }))
     await env.DB.batch(insertOutboxEvents(env.DB, facts, 0))
     await platform.deliver('webhooks', [{ outbox: 'control' }])

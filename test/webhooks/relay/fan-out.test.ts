@@ -172,7 +172,7 @@ describe('an RFC with many organizations', () => {
     const named = many.filter((_, n) => n % 3 !== 0).map(({ organization_id }) => organization_id)
     const fact: OutboxEvent = {
       ...{ outbox_event_id: `connection.ciec_invalid:${entity.entity}:many`, kind: 'connection.ciec_invalid', entity: entity.entity },
-      ...{ organizations: [...named, 'org_of_nobody'], body: { rejected_at: NOW } },
+      ...{ organizations: [...named, 'org_of_nobody'], body: { rejected_at: NOW, invalid_reason: 'rejected' } },
     }
     await tell(env.DB, [fact])
     const it = watchedEnv()

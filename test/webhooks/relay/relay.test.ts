@@ -393,9 +393,9 @@ describe('what a fact says', () => {
       entity,
       organizations: [organization_id],
     }
-    await tell(env.DB, [{ ...fact, body: { rejected_at } }])
+    await tell(env.DB, [{ ...fact, body: { rejected_at, invalid_reason: 'efirma_refused' } }])
     await relayAll()
-    expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'connection.ciec_invalid', ...EVENT, ...head, rejected_at }])
+    expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'connection.ciec_invalid', ...EVENT, ...head, rejected_at, invalid_reason: 'efirma_refused' }])
   })
 })
 
@@ -541,7 +541,7 @@ describe('a crash', () => {
     const poison = { ...cancelled(entity, '2026-03-12T10:15:00'), kind: 'cfdi.exploded' } as unknown as OutboxEvent
     const invalid = {
       ...{ outbox_event_id: `connection.ciec_invalid:${entity}:1`, kind: 'connection.ciec_invalid' as const, entity },
-      ...{ organizations: [wide.organization_id], body: { rejected_at: NOW } },
+      ...{ organizations: [wide.organization_id], body: { rejected_at: NOW, invalid_reason: 'rejected' } },
     }
     await tell(ledgerOf(entity), [early, late, poison])
     await tell(env.DB, [invalid])
@@ -746,7 +746,7 @@ describe('of any number of organizations and RFCs', () => {
         { ...job, job_id: 'job_0', brought: [], finished_at: AS_OF },
         { ...job, job_id: body.job_id, brought: [countSlice(brought, AS_OF, [])] },
       ])
-      const body_ = { rejected_at: NOW }
+      const body_ = { rejected_at: NOW, invalid_reason: 'rejected' }
       facts.push({
         outbox_event_id: `connection.ciec_invalid:${entity}`,
         kind: 'connection.ciec_invalid',

@@ -365,15 +365,6 @@ class Redelivered(TypedDict):
     has_more: bool
 
 
-class ConnectionCiecInvalidEvent(TypedDict):
-    event: Literal['connection.ciec_invalid']
-    event_id: str
-    occurred_at: str
-    fiscal_entity_id: str
-    rfc: str
-    rejected_at: str
-
-
 DocumentOpinion32dChangedEvent = TypedDict(
     'DocumentOpinion32dChangedEvent',
     {
@@ -1036,6 +1027,9 @@ PaymentStatus: TypeAlias = Literal['paid', 'partially_paid', 'unpaid', 'not_appl
 
 
 SyncFailedEventErrorClass: TypeAlias = Literal['invalid_credentials', 'login_failed', 'sat_unavailable', 'rate_limited', 'request_exhausted', 'range_too_large', 'internal_error', 'undefined']
+
+
+ConnectionCiecInvalidEventInvalidReason: TypeAlias = Literal['rejected', 'efirma_refused', 'efirma_expired']
 
 
 DocumentCsfUpdatedEventFieldsStatus: TypeAlias = Literal['read', 'unreadable']
@@ -2347,6 +2341,16 @@ class SyncFailedEvent(TypedDict):
     next_attempt_at: str | None
 
 
+class ConnectionCiecInvalidEvent(TypedDict):
+    event: Literal['connection.ciec_invalid']
+    event_id: str
+    occurred_at: str
+    fiscal_entity_id: str
+    rfc: str
+    rejected_at: str
+    invalid_reason: ConnectionCiecInvalidEventInvalidReason
+
+
 class DocumentCsfUpdatedEvent(TypedDict):
     event: Literal['document.csf.updated']
     event_id: str
@@ -3340,6 +3344,7 @@ class NotificationPage(TypedDict):
     data: list[Notification]
     has_more: bool
     next_cursor: str | None
+    warnings: list[FiscalEntityWarning]
 
 
 class ImportSummaryPage(TypedDict):
@@ -3930,6 +3935,7 @@ class TaxProfile(TypedDict):
     opinion: TaxProfileOpinion | None
     obligations: TaxProfileObligations | None
     certificates: TaxProfileCertificates | None
+    warnings: list[FiscalEntityWarning]
 
 
 class CfdiChanges(TypedDict):

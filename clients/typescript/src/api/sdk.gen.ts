@@ -257,7 +257,7 @@ export class Operations extends HeyApiClient {
     /**
      * Update a connection
      *
-     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.
+     * A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. What is stored and not sent stays, in every status; only a login that the authority refused goes when another one is accepted. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.
      *
      * Needs the role owner or admin.
      */

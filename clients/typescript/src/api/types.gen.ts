@@ -3940,6 +3940,10 @@ export type ConnectionCiecInvalidEvent = {
      * When the tax authority rejected the CIEC or e.firma, or the e.firma was found to have expired.
      */
     rejected_at: string;
+    /**
+     * Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or the e.firma has expired (`efirma_expired`).
+     */
+    invalid_reason: ConnectionCiecInvalidEventInvalidReason;
 };
 
 export type DocumentCsfUpdatedEvent = {
@@ -5639,15 +5643,15 @@ export type FiscalEntityDraft = {
 
 export type EfirmaFiles = {
     /**
-     * The `.cer` file as the tax authority gives it, in base64. PEM is accepted too.
+     * The content of the `.cer` file as the tax authority gives it, in base64. PEM is accepted too.
      */
     certificate: string;
     /**
-     * The `.key` file as the tax authority gives it, in base64. PEM is accepted too.
+     * The content of the `.key` file as the tax authority gives it, in base64. PEM is accepted too.
      */
     private_key: string;
     /**
-     * The password of the private key. It opens the key now and is not stored.
+     * The password of the private key. It opens the key now and is not stored. A key without encryption, which the tax authority does not give, needs none: what is sent then is not looked at.
      */
     password: string;
 };
@@ -6511,6 +6515,10 @@ export type TaxProfile = {
      * The certificates, newest first.
      */
     certificates: TaxProfileCertificates | null;
+    /**
+     * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
+     */
+    warnings: Array<FiscalEntityWarning>;
 };
 
 export type FieldChange = {
@@ -8971,6 +8979,8 @@ export type PaymentStatus = 'paid' | 'partially_paid' | 'unpaid' | 'not_applicab
 
 export type SyncFailedEventErrorClass = 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'request_exhausted' | 'range_too_large' | 'internal_error' | 'undefined';
 
+export type ConnectionCiecInvalidEventInvalidReason = 'rejected' | 'efirma_refused' | 'efirma_expired';
+
 export type DocumentCsfUpdatedEventFieldsStatus = 'read' | 'unreadable';
 
 export type DocumentCsfUpdatedEventChange = {
@@ -10939,6 +10949,10 @@ export type NotificationPage = {
      * The cursor of the next page; null on the last page.
      */
     next_cursor: string | null;
+    /**
+     * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
+     */
+    warnings: Array<FiscalEntityWarning>;
 };
 
 export type ImportSummaryPage = {

@@ -12,11 +12,15 @@ interface AlertedConnection {
 const DAY_MS = 86_400_000
 
 /** The alert of a connection that has no valid login any more. It is resolved when the connection leaves that state. */
-export const alertOfInvalid = ({ organization_id, fiscal_entity_id, rfc }: AlertedConnection, rejected_at: string): AlertDraft => ({
+export const alertOfInvalid = (
+  { organization_id, fiscal_entity_id, rfc }: AlertedConnection,
+  { rejected_at }: { rejected_at: string },
+  takesCiec: boolean,
+): AlertDraft => ({
   ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id },
   dedupe_key: keyOfInvalid(fiscal_entity_id),
-  message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid CIEC or e.firma, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
-  message_es: `Desde el ${rejected_at.slice(0, 10)} la conexión de ${rfc} no tiene una CIEC ni e.firma válida y no se descarga nada. Envíe una válida.`,
+  message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid ${takesCiec ? 'CIEC or e.firma' : 'e.firma'}, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
+  message_es: `Desde el ${rejected_at.slice(0, 10)} la conexión de ${rfc} no tiene una ${takesCiec ? 'CIEC ni e.firma' : 'e.firma'} válida y no se descarga nada. Envíe una válida.`,
 })
 
 /** The alert of an RFC whose runs have failed for a day, or the one that a run without failures resolves. */
