@@ -131,7 +131,8 @@ export const CfdiSearch = z
     blacklist: list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
       description: doc(
         'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
-          'separated by commas.',
+          'separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in ' +
+          '`POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.',
       ),
     }),
     tipo_relacion: list(z.string().regex(/^\d{2}$/, 'Must be two digits.'), 9, {

@@ -1,3 +1,4 @@
+import { FIRST_MONTH } from '../first-month.ts'
 import { paymentsOf } from './complements.ts'
 import type { SandboxComprobante } from './comprobante.ts'
 import type { Direction } from './draft.ts'
@@ -7,9 +8,6 @@ import { MAX_MONTHS, type PlannedInvoice, paymentPlanOf } from './payments.ts'
 import { payrollOf } from './payroll.ts'
 import { addMonths } from './places.ts'
 import { retencionesOf } from './retenciones.ts'
-
-/** The first month with documents. */
-const FIRST_MONTH = '2018-01'
 
 /**
  * Returns the 20 to 60 documents of a month by date. A month is generated independently: the payments of earlier invoices follow from the

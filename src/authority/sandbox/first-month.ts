@@ -1,0 +1,2 @@
+/** The first month with documents. */
+export const FIRST_MONTH = '2018-01'
