@@ -273,6 +273,14 @@ export const FiscalEntityChanges = z
   .meta({ id: 'FiscalEntityChanges' })
 export type FiscalEntityChanges = z.infer<typeof FiscalEntityChanges>
 
+/** Members that are looked for here, and where they are. */
+export const ELSEWHERE: Record<string, string> = Object.fromEntries(
+  ['status', 'active', 'paused'].map((name) => [
+    name,
+    ' PATCH /v1/billing/rfcs/{fiscal_entity_id} with {"active": false} pauses an RFC, and with {"active": true} resumes it.',
+  ]),
+)
+
 export const FiscalEntityQuery = z.strictObject({
   ...Paging,
   status: ConnectionStatus.optional(),

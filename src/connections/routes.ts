@@ -12,6 +12,7 @@ import { changeFiscalEntity } from './change.ts'
 import { connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities } from './connections.ts'
 import {
+  ELSEWHERE,
   FiscalEntity,
   FiscalEntityBatch,
   FiscalEntityBatchAnswer,
@@ -114,7 +115,7 @@ export const entityRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    body(FiscalEntityChanges),
+    body(FiscalEntityChanges, ELSEWHERE),
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
