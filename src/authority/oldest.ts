@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import { FIRST_MONTH } from './sandbox/first-month.ts'
+import { FIRST_MONTH } from './sandbox/world/places.ts'
 import { oldestAt } from './sat/conversation/rules/periods.ts'
 
 /** The first second that an authority gives at an instant in milliseconds: a date and time where it is, without an offset. */

@@ -1,4 +1,3 @@
-import { FIRST_MONTH } from '../first-month.ts'
 import { paymentsOf } from './complements.ts'
 import type { SandboxComprobante } from './comprobante.ts'
 import type { Direction } from './draft.ts'
@@ -6,7 +5,7 @@ import { invoicesOf, transfersOf } from './invoices.ts'
 import { notesOf, othersOf } from './notes.ts'
 import { MAX_MONTHS, type PlannedInvoice, paymentPlanOf } from './payments.ts'
 import { payrollOf } from './payroll.ts'
-import { addMonths } from './places.ts'
+import { addMonths, FIRST_MONTH } from './places.ts'
 import { retencionesOf } from './retenciones.ts'
 
 /**
