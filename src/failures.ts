@@ -49,6 +49,9 @@ export class Failure extends Error {
   readonly code: string
   readonly extra: Extra
 
+  /** What is `invalid` says where. */
+  constructor(kind: 'invalid', code: string, message: string, extra: Extra & { errors: [Fault, ...Fault[]] })
+  constructor(kind: Exclude<Kind, 'invalid'>, code: string, message: string, extra?: Extra)
   constructor(kind: Kind, code: string, message: string, extra: Extra = {}) {
     super(message)
     this.kind = kind

@@ -1,6 +1,7 @@
 """Writes src/fiscal_data/types.py and operations.py from the OpenAPI document: generate.py [document] [folder].
 
-datamodel-code-generator makes the types. The operations are a method each, with the parameters of the query, the path and the body by name.
+datamodel-code-generator makes the types. The operations are a method each, with the parameters of the query, the path and the body by name;
+those that can answer a table in CSV have a second one, whose name ends in _csv.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 METHODS = ("get", "post", "put", "patch", "delete")
+CSV = "text/csv"
 RESERVED = {"from", "import", "global", "in", "is", "class"}
 
 
@@ -61,7 +63,7 @@ def argument(name: str) -> str:
     return name + "_" if name in RESERVED else name
 
 
-def method(operation: dict[str, Any], verb: str, path: str, names: tuple[str | None, str | None]) -> str:
+def method(operation: dict[str, Any], verb: str, path: str, names: tuple[str | None, str | None], has_csv: bool) -> str:
     body, answer = names
     parameters = [p for p in operation.get("parameters", []) if "$ref" not in p and p["in"] in ("path", "query") and not p.get("deprecated")]
     # The name in camel case is another spelling of a parameter that has one in snake case.
@@ -95,6 +97,10 @@ def method(operation: dict[str, Any], verb: str, path: str, names: tuple[str | N
     summary = str(operation.get("summary", "")).strip().replace("\\", "\\\\").replace('"""', "'''")
     lines.append(f'        """{summary}."""')
     lines.append(f"        return cast(types.{answer}, {call}.json())" if answer else f"        return {call}")
+    if answer and has_csv:
+        table = f"self._request({', '.join([*given, 'accept=' + repr(CSV)])})"
+        lines += ["", f"    def {snake(operation['operationId'])}_csv({', '.join(signature)}) -> Content:"]
+        lines += [f'        """{summary}, as a table in CSV."""', f"        return {table}"]
     return "\n".join(lines)
 
 
@@ -111,7 +117,7 @@ def main(source: Path, folder: Path) -> None:
             success = next((one for status, one in operation["responses"].items() if status.startswith("2")), {})
             content = success.get("content")
             answer = lift(document, content, f"{name}Answer")
-            methods.append(method(operation, verb, path, (body, answer)))
+            methods.append(method(operation, verb, path, (body, answer), CSV in (content or {})))
     with tempfile.TemporaryDirectory() as temporary:
         lifted = Path(temporary) / "openapi.json"
         lifted.write_text(json.dumps(document))

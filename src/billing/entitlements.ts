@@ -121,13 +121,13 @@ export async function checkResumeEntitlement(ctx: Ctx, rfc: string, takesSeat: b
  * Checks that the organization may unlink an RFC that is not a draft: it is not paused, and no invoice is beyond its grace period. Throws
  * Failure 402.
  */
-export async function checkUnlinkEntitlement(ctx: Ctx, isPaused: boolean): Promise<void> {
+export async function checkUnlinkEntitlement(ctx: Ctx, fiscal_entity_id: string, isPaused: boolean): Promise<void> {
   const entitlements = await entitlementsOf(ctx)
   refuseOverdue(entitlements)
   if (!isPaused) return
   const remedy =
     entitlements.suspension === 'trial'
       ? `The free trial has ended: choose a plan first. ${planWay(ctx)}`
-      : 'Resume it first with PATCH /v1/billing/rfcs/{id}.'
+      : `Resume it first: PATCH /v1/billing/rfcs/${fiscal_entity_id} with {"active": true}.`
   throw paymentRequired('billing.connection_paused', `A paused connection cannot be unlinked. ${remedy}`)
 }

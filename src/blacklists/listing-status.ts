@@ -22,6 +22,9 @@ export interface ListingStatus {
 
 const CLEARED: readonly (Situacion | null)[] = ['desvirtuado', 'sentencia_favorable']
 
+/** Whether a taxpayer in a situation is still on its list: the authority goes on publishing those who, or whose court, disproved it. */
+export const isOnList = (situacion: Situacion | null): boolean => !CLEARED.includes(situacion)
+
 /** Returns the day of a step's first publication, on the authority's page or in the Diario Oficial. The step counts from that day. */
 export const publishedOn = ({ sat_at, dof_at }: ListingStep): string | null =>
   sat_at === null || dof_at === null ? (sat_at ?? dof_at) : sat_at < dof_at ? sat_at : dof_at
@@ -43,12 +46,12 @@ export function listingStatus(history: readonly ListingStep[], seen_on: string |
   let until: string | null = null
   let isOpen = false
   for (const one of known) {
-    const isCleared = CLEARED.includes(one.situacion)
+    const isCleared = !isOnList(one.situacion)
     if (isCleared) until ??= publishedOn(one)
     else if (!isOpen) [since, until] = [publishedOn(one), null]
     isOpen = !isCleared
   }
-  return { step, is_active: !CLEARED.includes(step?.situacion ?? null), since, until, history: known }
+  return { step, is_active: isOnList(step?.situacion ?? null), since, until, history: known }
 }
 
 /** Whether a listing was active on a day, `YYYY-MM-DD`, as far as its history says: for example when a supplier was paid. */

@@ -1,8 +1,11 @@
+import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { withMandatory } from '../authority/sources.ts'
 import type { Ctx } from '../platform/context.ts'
 import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
 import { connect } from './connect.ts'
 import { type ShownRow, viewsOf } from './connections.ts'
 import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
+import { mergeMetadata } from './labels.ts'
 
 /** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
 const DRAFT_STATEMENTS = 12
@@ -16,16 +19,40 @@ export type ReadDraft = { draft: FiscalEntityDraft } | { error: unknown }
 /** What a request for one RFC alone would have been told; null when nobody refused it. */
 type RefusalOf = (error: unknown) => BatchResult['refusal']
 
+/** The members of a draft that a request would change of a connection. A CIEC or e.firma is not compared with the stored one. */
+function differing(draft: FiscalEntityDraft, row: ShownRow): string[] {
+  const { name, external_id, metadata, data_source_keys: keys } = draft
+  const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+  const sources = keys && withMandatory(keys as DataSourceKey[])
+  const isDifferent: Record<Exclude<keyof FiscalEntityDraft, 'rfc'>, boolean> = {
+    ciec: draft.ciec !== undefined,
+    efirma: draft.efirma !== undefined,
+    data_source_keys: keys !== undefined && !isSame(sources?.toSorted() ?? null, row.data_source_keys?.toSorted() ?? null),
+    name: name !== undefined && name !== row.name,
+    external_id: external_id !== undefined && external_id !== row.external_id,
+    metadata: metadata !== undefined && !isSame(mergeMetadata(row.metadata, metadata), row.metadata),
+  }
+  return Object.keys(isDifferent).filter((name) => isDifferent[name as keyof typeof isDifferent])
+}
+
+/** What is said of the members that were sent for an RFC that was connected before: nothing of the connection is changed. */
+function notApplied(draft: FiscalEntityDraft, row: ShownRow): BatchResult['warnings'] {
+  const members = differing(draft, row)
+  if (members.length === 0) return []
+  const message = `The RFC was connected before, and nothing was changed: ${members.join(', ')} of this request ${members.length === 1 ? 'was' : 'were'} not applied. PATCH /v1/fiscal-entities/${row.fiscal_entity_id} applies ${members.length === 1 ? 'it' : 'them'}.`
+  return [{ code: 'fiscal_entity.not_applied', message }]
+}
+
 function refused(rfc: string | null, error: unknown, refusalOf: RefusalOf): Result {
   const refusal = refusalOf(error)
   if (refusal === null) throw error
-  return { rfc, result: 'refused', refusal }
+  return { rfc, result: 'refused', refusal, warnings: [] }
 }
 
 /**
  * Connects RFCs one after the other, each as connectRfc does, with the refusals of its own. What the budget of the request does not suffice for
  * is not attempted. Every RFC commits by itself, and one that the organization is connected to already is answered with its connection:
- * after a crash the same batch goes on where it ended.
+ * after a crash the same batch goes on where it ended. What was sent for such a one and is not as it is stored is named in its warnings.
  */
 export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalOf: RefusalOf): Promise<FiscalEntityBatchAnswer> {
   const several: Ctx = ctx.claim ? { ...ctx, claim: { ...ctx.claim, isSeveral: true } } : ctx
@@ -58,15 +85,15 @@ async function connectOne(
   refusalOf: RefusalOf,
 ): Promise<Result> {
   const { rfc } = draft
-  const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, row })
+  const already = (row: ShownRow): Result => ({ rfc, result: 'already_connected', refusal: null, warnings: notApplied(draft, row), row })
   const former = known.get(rfc)
   if (former && former.state !== 'unlinked') return already(former)
   if (!ctx.budget.allows(draft.ciec || draft.efirma ? LOGIN_STATEMENTS : DRAFT_STATEMENTS))
-    return { rfc, result: 'not_attempted', refusal: null }
+    return { rfc, result: 'not_attempted', refusal: null, warnings: [] }
   try {
     const row = await connect(ctx, draft, { former })
     known.set(rfc, { connection: 0, ...row })
-    return { rfc, result: 'connected', refusal: null, row }
+    return { rfc, result: 'connected', refusal: null, warnings: [], row }
   } catch (error) {
     const result = refused(rfc, error, refusalOf)
     if (result.refusal?.code !== 'fiscal_entity.already_linked') return result

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { Problem } from '../platform/http/problem.ts'
-import { documented, Id, Instant, Paging, trimmedText } from '../platform/http/shapes.ts'
+import { documented, Id, Instant, Paging, trimmedText, Warning } from '../platform/http/shapes.ts'
 import { INVALID_REASONS } from '../platform/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
@@ -138,7 +138,7 @@ export const FiscalEntity = z
       description: doc('How far the extractions of each source have reached. Null before the first extraction of the source.'),
     }),
     window_state: WindowStateName,
-    warnings: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+    warnings: z.array(Warning),
     linked_at: Instant,
     updated_at: Instant,
   })
@@ -197,7 +197,8 @@ const BatchResult = z
       .meta({ description: doc('The RFC. Null when what was sent could not be read.') }),
     result: z.enum(['connected', 'already_connected', 'refused', 'not_attempted']).meta({
       description: doc(
-        '`connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed. `refused`: ' +
+        '`connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed: ' +
+          '`warnings` name what was sent and not applied. `refused`: ' +
           '`refusal` says why. `not_attempted`: the request ended first; send it again.',
       ),
     }),
@@ -209,6 +210,13 @@ const BatchResult = z
       })
       .nullable()
       .meta({ description: doc('Why the RFC was refused, as the error of a request for it alone; null otherwise.') }),
+    warnings: z.array(Warning).meta({
+      description: doc(
+        'Of `already_connected`: with the code `fiscal_entity.not_applied`, the members that were sent and not applied, such as a CIEC or an ' +
+          'external_id, which `PATCH /v1/fiscal-entities/{fiscal_entity_id}` applies. Labels that the connection has already are not named. ' +
+          'Empty otherwise.',
+      ),
+    }),
   })
   .meta({ id: 'BatchResult' })
 export type BatchResult = z.infer<typeof BatchResult>
@@ -268,6 +276,14 @@ export const FiscalEntityChanges = z
   })
   .meta({ id: 'FiscalEntityChanges' })
 export type FiscalEntityChanges = z.infer<typeof FiscalEntityChanges>
+
+/** Members that are looked for here, and where they are. */
+export const ELSEWHERE: Record<string, string> = Object.fromEntries(
+  ['status', 'active', 'paused'].map((name) => [
+    name,
+    ' PATCH /v1/billing/rfcs/{fiscal_entity_id} with {"active": false} pauses an RFC, and with {"active": true} resumes it.',
+  ]),
+)
 
 export const FiscalEntityQuery = z.strictObject({
   ...Paging,

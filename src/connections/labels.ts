@@ -22,7 +22,7 @@ export async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_enti
   throw new Failure(
     'conflict',
     'fiscal_entity.external_id_taken',
-    'Another RFC of the organization has this external_id. Send another one, or take it from that RFC with PATCH /v1/fiscal-entities/{id}.',
+    `Another RFC of the organization has this external_id. Send another one, or take it from that RFC with PATCH /v1/fiscal-entities/${holder}.`,
     { resource_id: holder },
   )
 }

@@ -58,7 +58,7 @@ async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolea
     throw new Failure(
       'conflict',
       `fiscal_entity.${row.state}`,
-      `The connection ${row.state === 'draft' ? 'is a draft' : 'has no valid CIEC or e.firma'}. Send ${takesCiecs(ctx.settings) ? 'a CIEC or an e.firma' : 'an e.firma'} with PATCH /v1/fiscal-entities/{id} to activate it.`,
+      `The connection ${row.state === 'draft' ? 'is a draft' : 'has no valid CIEC or e.firma'}. Send ${takesCiecs(ctx.settings) ? 'a CIEC or an e.firma' : 'an e.firma'} with PATCH /v1/fiscal-entities/${fiscal_entity_id} to activate it.`,
     )
   const active = state === 'active' ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
   const resumed = { state, ...active?.changes, paused_from: null, paused_by: null, updated_at: ctx.now }

@@ -12,6 +12,7 @@ import { changeFiscalEntity } from './change.ts'
 import { connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities } from './connections.ts'
 import {
+  ELSEWHERE,
   FiscalEntity,
   FiscalEntityBatch,
   FiscalEntityBatchAnswer,
@@ -83,7 +84,8 @@ export const entityRoutes = new Hono<App>()
         'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
           'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
           'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
-          'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection. A request that broke off ' +
+          'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and ' +
+          '`warnings` name what was sent and not applied. A request that broke off ' +
           'can be repeated in the same way.',
       ),
     ),
@@ -113,7 +115,7 @@ export const entityRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    body(FiscalEntityChanges),
+    body(FiscalEntityChanges, ELSEWHERE),
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),

@@ -13,7 +13,7 @@ import { commitConnectionChange, requireConnection } from './connections.ts'
 export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
   commitConnectionChange(async () => {
     const row = await requireConnection(ctx, fiscal_entity_id)
-    if (!isDraft(row)) await checkUnlinkEntitlement(ctx, row.state === 'paused')
+    if (!isDraft(row)) await checkUnlinkEntitlement(ctx, fiscal_entity_id, row.state === 'paused')
     await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
       assertConnectionUnchanged(ctx.db, row),
       unlinkConnection(ctx.db, row.connection, ctx.now),

@@ -28,7 +28,11 @@ export const extractorRoutes = new Hono<App>()
       'createExtractor',
       TAG,
       doc('Create an extractor'),
-      doc('Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added.'),
+      doc(
+        'Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added. Without extractors you ' +
+          'read everything that the service has of your RFCs; with the first one you read what your windows say, and documents outside them are ' +
+          'not shown any more. The scope `full_history` keeps them.',
+      ),
     ),
     roles('owner', 'admin'),
     body(ExtractorDraft),

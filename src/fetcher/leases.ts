@@ -11,7 +11,7 @@ import {
 } from '../authority/fetcher/fetches.ts'
 import { type FetchedFile, type FetchRow, filesOfKind } from '../authority/fetcher/states.ts'
 import { awaitingJob, deleteUploads, stoppedWith, wakeJob } from '../downloads/awaited/awaited.ts'
-import { Failure } from '../failures.ts'
+import { Failure, invalid } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { postponeLogin } from '../taxpayers/fetched/fetched-logins.ts'
@@ -122,7 +122,7 @@ export async function completeLease(system: System, lease_id: string, completion
   if (row === null || row.state === 'failed') throw leaseLost()
   const { metadata, xml, is_whole, documents, notifications } = completion
   const isOfTask = isOfDocuments(row) ? metadata + xml === 0 && is_whole : documents.length + notifications.length === 0
-  if (!isOfTask) throw new Failure('invalid', 'fetcher.task', 'The request completes another task than that of the lease.')
+  if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'Completes another task than that of the lease.' }])
   if (isOfDocuments(row)) return completeDocuments(system, shard, row, completion)
   const [noted, sent] = [
     [filesOfKind(row, 'metadata').length, filesOfKind(row, 'xml').length],

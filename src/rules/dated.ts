@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { Failure } from '../failures.ts'
+import { invalid } from '../failures.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../platform/time/calendar.ts'
 import { lastDayOf } from '../platform/time/months.ts'
 import type { RuleBasis } from './contract.ts'
@@ -115,7 +115,7 @@ export class Rules {
   /** Returns the value of a rule. Throws Failure 422 rule.none when it has none on that day. */
   get<Key extends RuleKey>(key: Key): RuleValues[Key] {
     const value = this.find(key)
-    if (value === null) throw new Failure('invalid', 'rule.none', `The rule ${key} has no value on ${this.#day}.`)
+    if (value === null) throw invalid('rule.none', [{ path: 'query', message: `The rule ${key} has no value on ${this.#day}.` }])
     return value
   }
 

@@ -5,7 +5,7 @@ import { addDoubts, nextDaily } from '../cfdi/checks/doubts.ts'
 import { commitChecked } from '../cfdi/commits/commits.ts'
 import type { Cfdi } from '../cfdi/contract.ts'
 import { findDetailed, shownAs } from '../cfdi/detail/detail.ts'
-import { Failure, notFound } from '../failures.ts'
+import { Failure, invalid, notFound } from '../failures.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
@@ -62,11 +62,13 @@ const textWith = (text: string | null, fiscal_entity_id: string, check: StatusCh
   JSON.stringify({ ...parseChecks(text), [fiscal_entity_id]: check })
 
 const retenciones = () =>
-  new Failure(
-    'invalid',
-    'cfdi.retenciones_status',
-    'The status of a CFDI de retenciones cannot be checked: the authority answers about these on a page of its own, which the service does not ask.',
-  )
+  invalid('cfdi.retenciones_status', [
+    {
+      path: 'uuid',
+      message:
+        'The status of a CFDI de retenciones cannot be checked: the authority answers about these on a page of its own, which the service does not ask.',
+    },
+  ])
 
 const tooSoon = (retry_after_seconds: number) =>
   new Failure(

@@ -21,7 +21,8 @@ export const WindowStateName = z.enum(['empty', 'bounded', 'open']).meta({
   id: 'WindowState',
   description: doc(
     '`empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. ' +
-      '`open`: they hide nothing, or your organization has no extractors.',
+      '`open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, ' +
+      'and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.',
   ),
 })
 

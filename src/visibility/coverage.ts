@@ -1,4 +1,3 @@
-import { oldestAt } from '../authority/sat/conversation/rules/periods.ts'
 import { LATEST_STAMP_MS, lastDayOf } from '../platform/time/months.ts'
 import type { Reach } from './reaches.ts'
 import { earliestOf, latestOf, type Window } from './window.ts'
@@ -110,6 +109,8 @@ export interface MonthsOfSource {
    * The queued and running jobs that its own runs created or joined: the instant, in milliseconds, of the run that created each, by month.
    */
   open: Readonly<Record<string, number | undefined>>
+  /** The first second that the tax authority gives now. */
+  oldest: string
 }
 
 /** What an organization is told of a month. */
@@ -127,7 +128,12 @@ export interface MonthState {
  * What only others downloaded is missing. An organization without extractors is told what is held. `lacking` is the number of documents of
  * the month that it is shown without their XML although the authority delivers that: a month with any is not complete.
  */
-export function monthStateOf(month: string, { coverage, window, reaches, open }: MonthsOfSource, now: number, lacking = 0): MonthState {
+export function monthStateOf(
+  month: string,
+  { coverage, window, reaches, open, oldest }: MonthsOfSource,
+  now: number,
+  lacking = 0,
+): MonthState {
   const covered = coverage[month] ?? []
   const { begin, end, over } = spanOf(month)
   const job = open[month]
@@ -154,7 +160,7 @@ export function monthStateOf(month: string, { coverage, window, reaches, open }:
   const [succeeded_at = null] = ofRuns.findLast(([, ended]) => ended === 'over' || ended === 'so_far') ?? []
   if (isComplete && lacking === 0) return { status: 'complete', succeeded_at }
   if (job !== undefined) return { status: 'requested', succeeded_at }
-  if (`${first}T00:00:00` < oldestAt(now)) return { status: 'unobtainable', succeeded_at }
+  if (`${first}T00:00:00` < oldest) return { status: 'unobtainable', succeeded_at }
   const brought = ends.findLast(([, ended]) => ended !== undefined && ended !== 'failed')?.[1]
   const isPartial = !window.isEmpty && (lacking > 0 || brought === 'incomplete' || (isAhead && brought !== undefined))
   return { status: isPartial ? 'partial' : 'missing', succeeded_at }

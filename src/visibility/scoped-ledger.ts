@@ -1,3 +1,4 @@
+import { type OldestAt, oldestOf } from '../authority/oldest.ts'
 import type { Ctx } from '../platform/context.ts'
 import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
@@ -27,6 +28,8 @@ export interface ScopedLedger {
   readonly entity: number
   /** The partition that holds the organization's own imports, which no window hides; null when there are none. */
   readonly importPartition: number | null
+  /** How far back the tax authority gives documents. */
+  readonly oldestAt: OldestAt
 }
 
 /** A direction of CFDIs as the ledger has it: 0 issued, 1 received. */
@@ -69,7 +72,8 @@ export const openLedger = (reader: Reader): ScopedLedger => opened(reader, windo
 /** Opens it as far as the organization's runs have reached: what is visible through it stays visible, whatever is configured later. */
 export const openReachedLedger = (reader: Reader): ScopedLedger => opened(reader, (_, connection) => reachOf(connection))
 
-function opened({ organization, connection, settings }: Reader, windowsFor: typeof windowsOf): ScopedLedger {
+function opened(reader: Reader, windowsFor: typeof windowsOf): ScopedLedger {
+  const { organization, connection, settings } = reader
   if (!connection || !isReadable(connection)) throw notActive({ settings }, connection)
   const windows = windowsFor(organization.extractor_count, connection)
   return {
@@ -84,6 +88,7 @@ function opened({ organization, connection, settings }: Reader, windowsFor: type
     reachesOf: parsedOnce([connection.issued_reaches, connection.received_reaches], connection.asked_ranges),
     entity: connection.entity,
     importPartition: connection.imported_at === null ? null : -connection.connection,
+    oldestAt: oldestOf(reader),
   }
 }
 

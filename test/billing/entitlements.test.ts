@@ -218,7 +218,9 @@ describe('every combination of plan, invoice, connection, seats and operation', 
     )
     const paused = { state: 'paused from active' } as const
     expect(await said({ ...paused, operation: 'resume' }, PLANS['trial over'])).toMatch(/trial has ended.*checkout_url/)
-    expect(await said({ ...paused, operation: 'unlink' }, PLANS.unlimited)).toMatch(/paused.*Resume it first/)
+    expect(await said({ ...paused, operation: 'unlink' }, PLANS.unlimited)).toMatch(
+      /paused.*Resume it first: PATCH \/v1\/billing\/rfcs\/fe_\w+ with \{"active": true\}\./,
+    )
     await here.of.invoice('2027-03-01')
     expect(await said({ operation: 'give a ciec' }, PLANS.unlimited)).toMatch(/unpaid.*2027-03-04T06:00.*Pay the open invoices/)
   })

@@ -49,6 +49,18 @@ describe('the TypeScript client', () => {
     expect(new Uint8Array(await (found as Blob).arrayBuffer())).toEqual(bytes)
   })
 
+  it('asks for a table with the header of the caller', async () => {
+    const { FiscalData } = (await import(CLIENT)) as { FiscalData: new (options: object) => Client }
+    const asked: (string | null)[] = []
+    const fetch = async (request: Request) => {
+      asked.push(request.headers.get('Accept'))
+      return new Response('uuid\r\n', { headers: { 'Content-Type': 'text/csv; charset=utf-8' } })
+    }
+    const api = new FiscalData({ baseUrl: 'https://api.example.com', apiKey: 'key', apiSecret: 'secret', fetch })
+    expect(await api['searchCfdi']!({ headers: { Accept: 'text/csv' } })).toBeInstanceOf(Blob)
+    expect(asked).toEqual(['text/csv'])
+  })
+
   it('answers JSON as what it says', async () => {
     expect(await (await clientOf('{"data":[]}', 'application/json'))['searchCfdi']!({})).toEqual({ data: [] })
   })

@@ -11,6 +11,7 @@ const PATH = '/v1/fiscal-entities'
 interface Item {
   rfc: string | null
   result: string
+  warnings: { code: string; message: string }[]
   refusal: { status: number; code: string; errors?: { path: string }[] } | null
   fiscal_entity: { fiscal_entity_id: string; status: string; external_id: string | null } | null
 }
@@ -63,6 +64,14 @@ describe('connecting many RFCs', () => {
       [e, 'already_connected', null],
     ])
     expect(body.counts).toEqual({ connected: 2, already_connected: 2, refused: 6, not_attempted: 0 })
+    const warned = (body.data as Item[]).flatMap(({ warnings }, n) => warnings.map(({ code, message }) => [n, code, message]))
+    const names = (n: number, members: string) => [
+      ...[n, 'fiscal_entity.not_applied'],
+      expect.stringMatching(
+        `${members} of this request was not applied. PATCH /v1/fiscal-entities/${body.data[n].fiscal_entity.fiscal_entity_id}`,
+      ),
+    ]
+    expect(warned).toEqual([names(8, 'name'), names(9, 'ciec')])
     expect(body.data[6].refusal.errors).toEqual([{ path: 'pasword', message: expect.stringContaining('Unknown member') }])
     for (const { fiscal_entity } of body.data as Item[])
       if (fiscal_entity) expect(fiscal_entity).toEqual((await acme.ask('GET', `${PATH}/${fiscal_entity.fiscal_entity_id}`)).body)
@@ -70,6 +79,22 @@ describe('connecting many RFCs', () => {
     expect(await linked(acme)).toEqual([e, a, d])
     expect(await audited(acme, 'fiscal_entity.connected')).toHaveLength(3)
     expect(JSON.stringify(body)).not.toMatch(/empty-1/)
+  })
+
+  it('names what was sent for an RFC that is connected and is not as it is stored, and changes nothing of it', async () => {
+    const acme = await organization()
+    const [rfc] = rfcs(1) as [string]
+    const sent = { rfc, name: 'Acme', external_id: 'cliente-1', metadata: { n: '1', m: null } }
+    await batch(acme, [sent])
+    const again = async (item: object): Promise<string[]> => {
+      const { body } = await batch(acme, [{ rfc, ...item }])
+      expect([body.data[0].result, body.data[0].fiscal_entity.external_id]).toEqual(['already_connected', 'cliente-1'])
+      return body.data[0].warnings.map(({ message }: { message: string }) => /changed: (.*) of this request/.exec(message)![1])
+    }
+    expect(await again(sent)).toEqual([])
+    expect(await again({ data_source_keys: null, metadata: {} })).toEqual([])
+    expect(await again({ data_source_keys: ['sat_cfdi_issued'], metadata: null })).toEqual(['data_source_keys, metadata'])
+    expect(await again({ ciec: 'empty-1', external_id: 'other', metadata: { n: '2' } })).toEqual(['ciec, external_id, metadata'])
   })
 
   it('takes seats in order, and says of each that gets none what a request for it alone is told', async () => {

@@ -23,7 +23,9 @@ describe('external_id', () => {
     const taken = { status: 409, body: expect.objectContaining({ code: 'fiscal_entity.external_id_taken' }) }
     // Before the authority is asked.
     expect(await acme.ask('POST', PATH, { rfc: freshRfc(), external_id: 'cliente-1', ciec: 'rejected' })).toMatchObject(taken)
-    expect(await acme.ask('PATCH', pathOf(two), { external_id: 'cliente-1' })).toMatchObject(taken)
+    const refused = await acme.ask('PATCH', pathOf(two), { external_id: 'cliente-1' })
+    expect(refused).toMatchObject(taken)
+    expect(refused.body.detail).toContain(`with PATCH ${pathOf(one)}.`)
     expect((await acme.ask('PATCH', pathOf(one), { external_id: 'cliente-1', name: 'Uno' })).status).toBe(200)
     expect((await acme.ask('DELETE', pathOf(one))).status).toBe(204)
     expect((await acme.ask('PATCH', pathOf(two), { external_id: 'cliente-1' })).body.external_id).toBe('cliente-1')

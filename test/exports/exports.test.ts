@@ -72,6 +72,15 @@ describe('rows', () => {
     expect(made).toMatchObject({ status: 'ready', rows: expected.length, documents: expected.length, bytes: bytes.length, filters })
   })
 
+  it('are found by numbers and booleans of JSON as by their texts', async () => {
+    const body = { fiscal_entity_id, kind: 'cfdi', format: 'csv', filters: { total_min: 5000.5, balance_min: 0, has_xml: true } }
+    expect((await api(of.owner, 'POST', '/v1/exports', body)).body['filters']).toEqual({
+      total_min: '5000.5',
+      balance_min: '0',
+      has_xml: 'true',
+    })
+  })
+
   it('are lines and payments as the details have them', async () => {
     const conceptos = await exported(of.owner, { fiscal_entity_id, kind: 'conceptos', format: 'ndjson' })
     const expected = all.flatMap(({ uuid, fecha, estatus }) =>

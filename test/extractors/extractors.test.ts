@@ -141,7 +141,8 @@ describe('creating', () => {
     const { status, body } = await acme.ask('POST', EXTRACTORS, { ...draft, ...more })
     expect(status).toBe(422)
     expect(pathsOf(body)).toEqual([...paths].sort())
-    expect(body.detail).toBe(`${body.errors[0].path}: ${body.errors[0].message}`)
+    const others = body.errors.length - 1
+    expect(body.detail).toBe(`${body.errors[0].path}: ${body.errors[0].message}${others > 0 ? ` \`errors\` names ${others} more.` : ''}`)
     expect(await counted(acme)).toBe(0)
   })
 

@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type * as z from 'zod'
+import { type Document, operationsOf } from '../../scripts/reference/json.ts'
 import { errorCodes } from '../../scripts/reference/pages/codes.ts'
+import { BODIES } from '../../scripts/reference/pages/pages.ts'
 import { readRecordings } from '../../scripts/reference/recordings.ts'
+import * as helpers from '../../src/test-helpers/contract.ts'
 
 const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
 const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')
@@ -29,6 +33,25 @@ describe('the page of errors', () => {
     for (const { code } of errorCodes(readRecordings())) {
       const [, cells] = new RegExp(`id="${code.replace('.', '\\.')}">(.*?)</tr>`, 's').exec(page)!
       expect(/<td>([^<].{20,}?)<\/td>\s*$/s.test(cells!.trim()), code).toBe(true)
+    }
+  })
+})
+
+describe('the page of the sandbox', () => {
+  const id = 'fe_01kabcdefghjkmnpqrstvwxyz0'
+  const contracts: Record<string, z.ZodType> = {
+    ...{ arrangeOrganization: helpers.OrganizationScenario, cancelAtAuthority: helpers.CancellationScenario },
+    ...{ failSyncJob: helpers.JobFailureScenario, publishAtRegistry: helpers.RepseScenario, publishOnBlacklist: helpers.BlacklistScenario },
+    ...{ sendToMailbox: helpers.MailboxScenario, arrangeInvoice: helpers.InvoiceScenario },
+  }
+  const document = JSON.parse(readFileSync('assets/openapi.test.json', 'utf8')) as Document
+  const taking = operationsOf(document).filter(({ path, operation }) => path.startsWith('/v1/test-helpers') && operation.requestBody)
+
+  it('shows a body of each helper that takes one, which its contract accepts', () => {
+    expect(Object.keys(BODIES).sort()).toEqual(taking.map(({ operation }) => String(operation.operationId)).sort())
+    for (const [name, body] of Object.entries(BODIES)) {
+      const sent = 'fiscal_entity_id' in body ? { ...body, fiscal_entity_id: id } : body
+      expect(contracts[name]!.safeParse(sent).error, name).toBeUndefined()
     }
   })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Failure } from '../../src/failures.ts'
+import { invalid } from '../../src/failures.ts'
 import { dayOfEpoch, epochDayOf } from '../../src/platform/time/calendar.ts'
 import { basisOf, type RuleRow, Rules } from '../../src/rules/dated.ts'
 
@@ -49,7 +49,7 @@ it('a rule without a value on the day is refused, 422', () => {
   const rules = Rules.of([], [rowOf(10, 5, 2000, 'law')], '2025-01-11')
   expect(rules.get('cash.threshold')).toBe('2000')
   expect(() => rules.on('2025-01-17').get('cash.threshold')).toThrow(
-    new Failure('invalid', 'rule.none', 'The rule cash.threshold has no value on 2025-01-17.'),
+    invalid('rule.none', [{ path: 'query', message: 'The rule cash.threshold has no value on 2025-01-17.' }]),
   )
 })
 

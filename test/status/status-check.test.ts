@@ -151,7 +151,7 @@ describe('POST /v1/cfdi/{uuid}/status-check', () => {
     }
     const retenciones = (await wide.list('&kind=retenciones'))[0]!
     const { status, body } = await wide.check(retenciones.uuid)
-    expect([status, body.code]).toEqual([422, 'cfdi.retenciones_status'])
+    expect([status, body.code, body.errors[0].path]).toEqual([422, 'cfdi.retenciones_status', 'uuid'])
     await wide.ask('PATCH', `/v1/billing/rfcs/${wide.fiscal_entity_id}`, { active: false })
     expect((await wide.check(hidden.uuid)).body.code).toBe('fiscal_entity.not_active')
   })

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { oldestOf } from '../../src/authority/oldest.ts'
+import type { System } from '../../src/platform/context.ts'
 import {
   coverageAfter,
   dataStatusFor,
@@ -12,6 +14,7 @@ import { runs } from '../support/fuzz.ts'
 import { randomOf } from '../support/random.ts'
 
 const MONTH = '2026-04'
+const OLDEST = '2018-01-01T00:00:00'
 const statusOf = (...asked: Parameters<typeof monthStateOf>) => monthStateOf(...asked).status
 /** April ends last in Tijuana, where it is seven hours behind UTC in summer, and eight at most. */
 const END = Date.parse('2026-05-01T08:00:00Z')
@@ -184,6 +187,7 @@ it(`tells what all that happened to the month tells, through ${runs(2_000, 60_00
               { at: ceiling, floor: '2026-05-01', from: '2026-05-01' },
             ],
             open: pending ? { [MONTH]: pending.as_of } : {},
+            oldest: OLDEST,
           },
           now,
         )
@@ -207,6 +211,7 @@ describe('a month that was downloaded before its last stamps', () => {
         window: { isEmpty: false, floor: '2026-04-01', ceiling: at(ran.at(-1)![0]) },
         reaches: ran.map(([instant, from]) => ({ at: at(instant), floor: from, from })),
         open,
+        oldest: OLDEST,
       },
       at(ran.at(-1)![0]),
     )
@@ -254,6 +259,7 @@ describe('a run that is dispatched late', () => {
         window: { isEmpty: false, floor: '2018-01-01', ceiling: at(ran.at(-1)!) },
         reaches: ran.map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
         open,
+        oldest: OLDEST,
       },
       at(LATER),
     )
@@ -273,7 +279,11 @@ describe('a run that is dispatched late', () => {
 
 describe('an organization without extractors', () => {
   const of = (coverage: MonthCoverage | undefined, now: string, open = {}) =>
-    statusOf(MONTH, { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open }, at(now))
+    statusOf(
+      MONTH,
+      { coverage: { [MONTH]: coverage }, window: { isEmpty: false, floor: null, ceiling: null }, reaches: [], open, oldest: OLDEST },
+      at(now),
+    )
 
   it('is told what is held, whoever downloaded it', () => {
     const [soFar, over] = [following(['complete', FIRST]), following(['complete', OVER])]
@@ -289,7 +299,7 @@ describe('an organization without extractors', () => {
 it('a month is never complete in a window that is empty', () => {
   const window = { isEmpty: true, floor: null, ceiling: null }
   const coverage = { [MONTH]: following(['complete', OVER]) }
-  expect(statusOf(MONTH, { coverage, window, reaches: [], open: {} }, END)).toBe('missing')
+  expect(statusOf(MONTH, { coverage, window, reaches: [], open: {}, oldest: OLDEST }, END)).toBe('missing')
 })
 
 describe('a month of which documents are shown without the XML that the authority delivers', () => {
@@ -301,6 +311,7 @@ describe('a month of which documents are shown without the XML that the authorit
         window: { isEmpty: false, floor: '2026-04-01', ceiling: at(LATER) },
         reaches: [OVER, LATER].map((instant) => ({ at: at(instant), floor: '2026-04-01', from: '2026-04-01' })),
         open,
+        oldest: OLDEST,
       },
       at(LATER),
       lacking,
@@ -324,7 +335,8 @@ describe('a month of which documents are shown without the XML that the authorit
 })
 
 describe('a month that is older than what the authority gives', () => {
-  const of = (month: string, coverage: MonthCoverage | undefined, now: string, open = {}) =>
+  const oldestAt = (taxAuthority: 'sat' | 'sandbox') => oldestOf({ settings: { taxAuthority } as System['settings'] })
+  const of = (month: string, coverage: MonthCoverage | undefined, now: string, open = {}, by: 'sat' | 'sandbox' = 'sat') =>
     statusOf(
       month,
       {
@@ -332,6 +344,7 @@ describe('a month that is older than what the authority gives', () => {
         window: { isEmpty: false, floor: '2018-01-01', ceiling: at(now) },
         reaches: [{ at: at(now), floor: '2018-01-01', from: '2018-01-01' }],
         open,
+        oldest: oldestAt(by)(at(now)),
       },
       at(now),
     )
@@ -346,6 +359,13 @@ describe('a month that is older than what the authority gives', () => {
     expect(of('2020-05', [[at(now), 'incomplete']], now)).toBe('unobtainable')
     expect(of('2020-05', [[at(now), 'over']], now)).toBe('complete')
     expect(of('2020-05', undefined, now, { '2020-05': at(now) })).toBe('requested')
+  })
+
+  it('is one before January 2018 in the sandbox, which gives everything since then', () => {
+    const now = '2026-05-20T12:00'
+    expect(['2017-12', '2018-01', '2020-04'].map((month) => of(month, undefined, now, {}, 'sandbox'))).toEqual([
+      ...['unobtainable', 'missing', 'missing'],
+    ])
   })
 })
 

@@ -91,6 +91,15 @@ for media in ("text/csv; charset=utf-8", "application/json", "application/zip", 
     assert api.read_export(export_id="exp_1").content == BYTES
     api, sent = client(lambda: httpx.Response(200, content=BYTES, headers={"Content-Type": media}))
     assert api.read_document(fiscal_entity_id="fe_1", document_id="doc_1").content == BYTES
+# A list is answered as a table in CSV by a method of its own, with the same parameters.
+api, sent = client(lambda: httpx.Response(200, content=BYTES, headers={"Content-Type": "text/csv", "Link": '</v1/cfdi?cursor=a>; rel="next"'}))
+table = api.search_cfdi_csv(fiscal_entity_id="fe_1", limit=100)
+assert table.content == BYTES and table.links["next"]["url"] == "/v1/cfdi?cursor=a"
+assert sent[0].headers["accept"] == "text/csv" and sent[0].url.params["limit"] == "100"
+api, sent = client(answer(200, {"data": []}))
+api.search_cfdi(fiscal_entity_id="fe_1")
+assert sent[0].headers["accept"] != "text/csv"
+
 api, sent = client(answer(200))
 api.replace_custom_blacklist(slug="own", body=b"rfc\n", content_type="text/csv")
 assert sent[0].content == b"rfc\n" and sent[0].headers["content-type"] == "text/csv"

@@ -29,7 +29,12 @@ const writtenOf = (name: string): string =>
   readFileSync(join(ROOT, SHARED.includes(name) ? `docs/${name}.md` : `docs/guides/${name}.md`), 'utf8').replace(BELOW, '')
 
 const PLANS = ['diagnostic', 'starter', 'api', 'enterprise_bronze'] as const
-const PLAN_NAMES = { diagnostic: 'trial', starter: 'starter', api: 'api', enterprise_bronze: 'enterprise' }
+const PLAN_NAMES = {
+  diagnostic: '`diagnostic` (the trial)',
+  starter: '`starter`',
+  api: '`api`',
+  enterprise_bronze: '`enterprise_bronze`, `_silver`, `_gold`',
+}
 
 const quantity = (key: string, limit: number | null): string => {
   if (limit === null) return 'no limit'
@@ -45,10 +50,25 @@ function plansTable(): string {
   return `| limit | ${PLANS.map((plan) => PLAN_NAMES[plan]).join(' | ')} |\n|---|${PLANS.map(() => '---').join('|')}|\n${rows.join('\n')}`
 }
 
+/** What helpers are sent; those that are not here take no body. `test/reference` holds them against the contracts. */
+export const BODIES: Record<string, object> = {
+  arrangeOrganization: { plan: 'api', rfc_allowance: 50 },
+  cancelAtAuthority: { fiscal_entity_id: 'fe_…', cancellation_reason: '02' },
+  failSyncJob: { fiscal_entity_id: 'fe_…', error_class: 'sat_unavailable' },
+  publishAtRegistry: { rfc: 'EKU9003173C9', is_registered: true, folio: 'AR1234/2026', vigencia_hasta: '2029-12-31' },
+  publishOnBlacklist: { rfc: 'EKU9003173C9', source: 'sat_69b', situacion: 'definitivo' },
+  sendToMailbox: { fiscal_entity_id: 'fe_…', kind: 'requerimiento' },
+  arrangeInvoice: { due_date: '2026-01-31', amount: '1160.00' },
+}
+
 function helpersTable(document: Document): string {
   const helpers = operationsOf(document).filter(({ operation }) => operation.tags[0] === 'Sandbox')
-  const rows = helpers.map(({ method, path, operation }) => `| \`${method.toUpperCase()} ${path}\` | ${operation.summary} |`)
-  return `| request | what it does |\n|---|---|\n${rows.join('\n')}`
+  const rows = helpers.map(({ method, path, operation }) => {
+    const body = BODIES[operation.operationId as string]
+    const shown = body ? `\`${JSON.stringify(body, null, 1).replaceAll(/\n */g, ' ')}\`` : 'none'
+    return `| \`${method.toUpperCase()} ${path}\` | ${operation.summary} | ${shown} |`
+  })
+  return `| request | what it does | body |\n|---|---|---|\n${rows.join('\n')}`
 }
 
 const slug = (text: string): string =>

@@ -34,6 +34,8 @@ export const REMEDIES: Record<string, string> = {
     'Do not send it again at once: each attempt is another login. Have the taxpayer unlock the account at the authority, or wait for Retry-After, an hour.',
   'billing.overdue':
     'Pay the open invoices that `GET /v1/billing/invoices` lists. In the sandbox `POST /v1/test-helpers/invoices/{invoice_id}/pay` pays one.',
+  'billing.connection_paused':
+    'Nothing is owed. Resume the RFC with `PATCH /v1/billing/rfcs/{fiscal_entity_id}` and `{"active": true}`, then unlink it. When the trial has ended, choose a plan first.',
   'billing.seats':
     'Buy a seat at `checkout_url`, or pause or unlink another RFC. In the sandbox `POST /v1/test-helpers/organization` with `{"rfc_allowance": 50}` adds seats.',
   'billing.trial_ended': `Choose a plan. ${PLANS}`,

@@ -1,4 +1,4 @@
-import { Failure } from '../../failures.ts'
+import { Failure, invalid } from '../../failures.ts'
 import { actingFor } from '../../identity/organization/acting.ts'
 import { PLAN_KEYS } from '../../plans/plans.ts'
 import type { Ctx, System } from '../../platform/context.ts'
@@ -71,7 +71,7 @@ async function pay(ctx: Ctx, command: OperatorCommandRow): Promise<void> {
 
 async function changePlan(ctx: Ctx, command: OperatorCommandRow): Promise<void> {
   const { plan, rfc_allowance } = command
-  if (plan === null || !PLAN_KEYS.includes(plan)) throw new Failure('invalid', 'billing.plan', 'There is no such plan.')
+  if (plan === null || !PLAN_KEYS.includes(plan)) throw invalid('billing.plan', [{ path: 'plan', message: 'There is no such plan.' }])
   const what = { action: 'billing.plan_changed', resource_id: ctx.organization.id, changed: ['plan', 'rfc_allowance'] }
   await changeSubscription(ctx, what, () => ({ plan, rfc_allowance }), finished(ctx, command))
 }

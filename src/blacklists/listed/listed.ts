@@ -1,4 +1,5 @@
 import { highest, isCustom, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
+import { isOnList } from '../listing-status.ts'
 
 /** The counterparties that are on a list, by RFC, each with the lists and its situation on them. */
 export type ListedParties = ReadonlyMap<string, readonly ListedAs[]>
@@ -51,7 +52,17 @@ export function severest(all: readonly ListedAs[] | undefined): ListedAs | null 
   return tied.find(({ source }) => !isCustom(source)) ?? tied[0] ?? null
 }
 
-/** The RFCs that are on one of these lists, or in one of these situations on any. */
+/** The RFCs that are on one of these lists, or in one of these situations on any. Those that are cleared are on none. */
+export const nowListedAs = (listed: ListedParties, values: readonly string[]): string[] =>
+  [...listed].flatMap(([rfc, all]) =>
+    all.some(
+      ({ source, situacion }) => (values.includes(source) && isOnList(situacion)) || (situacion !== null && values.includes(situacion)),
+    )
+      ? [rfc]
+      : [],
+  )
+
+/** The RFCs that one of these lists names, or names in one of these situations, those that are cleared too: they may have been on it on a day. */
 export const listedAs = (listed: ListedParties, values: readonly string[]): string[] =>
   [...listed].flatMap(([rfc, all]) =>
     all.some(({ source, situacion }) => values.includes(source) || (situacion !== null && values.includes(situacion))) ? [rfc] : [],

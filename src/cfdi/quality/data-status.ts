@@ -22,7 +22,7 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragm
 
 /** Tells the state of any month of a direction from these rows. `now` in milliseconds; `lacking` as in `monthStateOf`. */
 export function monthStates(
-  { windows, reachesOf }: ScopedLedger,
+  { windows, reachesOf, oldestAt }: ScopedLedger,
   rows: readonly DataStatusRow[],
   now: number,
 ): (month: string, direction: DirectionNumber, lacking?: number) => MonthState {
@@ -30,7 +30,7 @@ export function monthStates(
     const own = rows.filter(({ source }) => source === `sat_cfdi_${name}`)
     const coverage = JSON.parse(own.find(({ months }) => months !== null)?.months ?? '{}') as Coverage
     const open = Object.fromEntries(own.flatMap(({ month, as_of }) => (month === null ? [] : [[month, as_of]])))
-    return { coverage, open, window: windows[name], reaches: reachesOf(n as DirectionNumber) }
+    return { coverage, open, window: windows[name], reaches: reachesOf(n as DirectionNumber), oldest: oldestAt(now) }
   })
   return (month, direction, lacking) => monthStateOf(month, sources[direction]!, now, lacking)
 }

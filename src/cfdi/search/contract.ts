@@ -23,7 +23,7 @@ const list = <T extends z.ZodType<string, string>>(item: T, max: number, json: R
 
 const pattern = (regex: RegExp, message: string, description?: Doc) =>
   z
-    .string()
+    .string(message)
     .trim()
     .toUpperCase()
     .regex(regex, message)
@@ -43,12 +43,15 @@ const moment = (description = DAY_OR_INSTANT) =>
     .optional()
     .meta({ documented: { type: 'string', description } })
 
-const money = (description: Doc) =>
-  z
-    .string()
-    .regex(/^\d{1,18}(\.\d{1,6})?$/, 'Must be a decimal number with at most 18 digits before the point and 6 after it.')
-    .optional()
-    .meta({ documented: { type: 'string', pattern: '^\\d{1,18}(\\.\\d{1,6})?$', description } })
+const AMOUNT = /^\d{1,18}(\.\d{1,6})?$/
+const AMOUNT_FAULT = 'Must be a decimal number with at most 18 digits before the point and 6 after it.'
+const amount = z.string(AMOUNT_FAULT).regex(AMOUNT, AMOUNT_FAULT)
+
+const money = (description: Doc) => amount.optional().meta({ documented: { type: 'string', pattern: AMOUNT.source, description } })
+
+const LEAST_TOTAL = doc('Least total, in the document’s own currency.')
+const GREATEST_TOTAL = doc('Greatest total, in the document’s own currency.')
+const LEAST_BALANCE = doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')
 
 const isInOrder = requireOrder(
   ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
@@ -124,14 +127,15 @@ export const CfdiSearch = z
     cancelled_to: moment(doc('Like issued_to, for the time of cancellation. Only cancelled documents are returned.')),
     paid_from: GivenDay.optional().meta({ description: doc('First day of last_payment_at. Only documents with a payment are returned.') }),
     paid_to: GivenDay.optional().meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
-    total_min: money(doc('Least total, in the document’s own currency.')),
-    total_max: money(doc('Greatest total, in the document’s own currency.')),
-    balance_min: money(doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')),
+    total_min: money(LEAST_TOTAL),
+    total_max: money(GREATEST_TOTAL),
+    balance_min: money(LEAST_BALANCE),
     as_of: AsOf,
     blacklist: list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
       description: doc(
         'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
-          'separated by commas.',
+          'separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in ' +
+          '`POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.',
       ),
     }),
     tipo_relacion: list(z.string().regex(/^\d{2}$/, 'Must be two digits.'), 9, {
@@ -182,10 +186,28 @@ const given = (description: Doc) =>
     .optional()
     .meta({ documented: { type: 'boolean', description } })
 
-/** The same filters as a member of a body. Each is a text, as in the query, or a boolean. */
+/** Of a body: a number of JSON, or its text as in the query. */
+const givenAmount = (description: Doc) =>
+  z
+    .union([amount, z.number().transform(String).pipe(amount)], AMOUNT_FAULT)
+    .optional()
+    .meta({
+      documented: {
+        anyOf: [
+          { type: 'string', pattern: AMOUNT.source },
+          { type: 'number', minimum: 0 },
+        ],
+        description,
+      },
+    })
+
+/** The same filters as a member of a body. Each is a text, as in the query, or a boolean or number where it means one. */
 export const CfdiFilters = z
   .strictObject({
     ...FILTERS,
+    total_min: givenAmount(LEAST_TOTAL),
+    total_max: givenAmount(GREATEST_TOTAL),
+    balance_min: givenAmount(LEAST_BALANCE),
     has_xml: given(doc('Whether the XML is held.')),
     has_pdf: given(doc('No PDFs are stored yet, so `true` finds nothing.')),
     is_substituted: given(doc('Whether a valid document of the same parties substitutes it.')),

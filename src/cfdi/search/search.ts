@@ -1,6 +1,6 @@
 import { refuseUnknownLists } from '../../blacklists/custom/known.ts'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
-import { type ListedParties, listedAs } from '../../blacklists/listed/listed.ts'
+import { type ListedParties, nowListedAs } from '../../blacklists/listed/listed.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
@@ -60,7 +60,7 @@ export type { PageItem, PagePosition } from './store.ts'
 export type FixedFilters = Omit<CfdiFilters, 'as_of'> & Pick<Filters, 'last_day' | 'past'>
 
 function askedOf(ledger: ScopedLedger, { blacklist, ...others }: FixedFilters, listed: ListedParties): SearchInput {
-  const filters = { ...others, ...(blacklist && { counterparties: listedAs(listed, blacklist) }) }
+  const filters = { ...others, ...(blacklist && { counterparties: nowListedAs(listed, blacklist) }) }
   return { ledger, filters, isMatch: (item) => isMatch(item, others) }
 }
 

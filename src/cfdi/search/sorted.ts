@@ -1,4 +1,4 @@
-import { Failure } from '../../failures.ts'
+import { invalid } from '../../failures.ts'
 import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { storedColumns } from '../read-row.ts'
 import { type Besides, merged, type PageItem, type Planned, readScans, restOf, type SearchInput, scansOf } from './store.ts'
@@ -31,11 +31,13 @@ function compare(a: Sorted, b: Sorted, isAscending: boolean): number {
 }
 
 const tooMany = () =>
-  new Failure(
-    'invalid',
-    'cfdi.too_many_to_sort',
-    'A sort by total looks at 5,000 documents at most. Narrow the search by issued_from and issued_to, or by another indexed filter.',
-  )
+  invalid('cfdi.too_many_to_sort', [
+    {
+      path: 'sort',
+      message:
+        'A sort by total looks at 5,000 documents at most. Narrow the search by issued_from and issued_to, or by another indexed filter.',
+    },
+  ])
 
 const START = { after: undefined, isAscending: false }
 const totalOf = (micros: string | null): bigint | null => (micros === null ? null : BigInt(micros))

@@ -17,7 +17,8 @@ export const MonthStatusName = z.enum(MONTH_STATUSES).meta({
       'XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or ' +
       'running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not ' +
       'held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads ' +
-      'failed. `unobtainable`: not complete, and all or some of it is older than the six years of which the tax authority gives documents. ' +
+      'failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox ' +
+      'gives everything since January 2018. ' +
       'The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.',
   ),
 })
@@ -89,8 +90,8 @@ export const LackingDocument = z
       description: doc(
         '`xml_not_delivered_yet`: the tax authority announces the document and has not delivered its XML. `requested`: the same, and a job of ' +
           'your runs is open. `cancelled_received`: the tax authority delivers no XML of cancelled received documents. `rejected`: the file, or ' +
-          'the row of metadata, could not be kept; `code` says why. `unobtainable`: the document is older than the six years of which the tax ' +
-          'authority gives documents.',
+          'the row of metadata, could not be kept; `code` says why. `unobtainable`: the document is older than what the tax ' +
+          'authority gives.',
       ),
     }),
     code: z

@@ -1,4 +1,3 @@
-import { oldestAt } from '../../authority/sat/conversation/rules/periods.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
 import { type DataStatusRow, dataStatusRows, monthStates } from '../../cfdi/quality/data-status.ts'
 import { notFound } from '../../failures.ts'
@@ -53,7 +52,7 @@ export async function listLacking(
     .filter(({ issued_at, uuid }) => issued_at > after[0] || (issued_at === after[0] && uuid > after[1]))
     .sort((one, other) => one.issued_at - other.issued_at || (one.uuid < other.uuid ? -1 : 1))
   const { status } = monthStates(ledger, statusRows!.results as DataStatusRow[], now)(month, direction, 1)
-  const oldest = oldestAt(now)
+  const oldest = ledger.oldestAt(now)
   const view = ({ uuid, code, row }: Entry): LackingDocument => ({
     uuid,
     issued_at: row && `${row.fecha}${offsetText(row.utc_offset)}`,

@@ -48,19 +48,19 @@ async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, f
   refuseUnknownKeys(data_source_keys, 'data_source_keys', activeKeys(ctx))
   const row = await findConnection(ctx.db, ctx.organization.id, fiscal_entity_id)
   const enabled: readonly string[] = row ? sourcesOf(row, activeKeys(ctx)) : []
-  const disabled = data_source_keys.findIndex((key) => !enabled.includes(key))
-  if (disabled >= 0)
-    throw invalid('data_source.not_enabled', [
-      {
-        path: `data_source_keys[${disabled}]`,
-        message: 'Must be enabled for the connection. PATCH /v1/fiscal-entities/{fiscal_entity_id} enables it.',
-      },
-    ])
+  const [disabled, ...others] = data_source_keys.flatMap((key, n) => {
+    const message = `Must be enabled for the connection. PATCH /v1/fiscal-entities/${fiscal_entity_id} enables it.`
+    return enabled.includes(key) ? [] : [{ path: `data_source_keys[${n}]`, message }]
+  })
+  if (disabled) throw invalid('data_source.not_enabled', [disabled, ...others])
   const today = localDayOf(ctx.now, MEXICO)
   const last = to ?? today
   if (from < EARLIEST) throw invalid('extraction.range', [{ path: 'from', message: `Must not be before ${EARLIEST}.` }])
   if (last > today) throw invalid('extraction.range', [{ path: 'to', message: `Must not be after today, ${today} in Mexico City.` }])
-  if (from > last) throw invalid('extraction.range', [{ path: 'from', message: 'Must not be after `to`.' }])
+  if (from > last)
+    throw invalid('extraction.range', [
+      { path: 'from', message: to === undefined ? `Must not be after today, ${today} in Mexico City.` : 'Must not be after `to`.' },
+    ])
   return { data_source_keys: [...new Set(data_source_keys)] as AskedRange['data_source_keys'], from, to: last }
 }
 

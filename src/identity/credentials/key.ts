@@ -68,6 +68,8 @@ const ENVIRONMENT = /^fds_(test|live)_/
 
 /** What the texts of a credential show to be wrong with it, in a sentence that repeats nothing of them; null when nothing is. */
 export function faultOf(environment: Environment, { api_key, api_secret }: PresentedCredential): string | null {
+  if (api_key === null && api_secret.includes(':'))
+    return 'A Bearer token is the api_secret alone, without the api_key and the colon: both together are sent as Basic, in base64.'
   const isKey = /^fds_\w+_key_/.test(api_secret)
   if (isKey && api_key === null) return 'The api_key was sent as a Bearer token, in the place of the api_secret.'
   if (isKey) return 'The api_secret is an api_key: perhaps the two are swapped. The api_key comes first.'

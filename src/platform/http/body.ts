@@ -58,11 +58,14 @@ const emptyBody = (message: string): Failure => invalid('request.empty_body', [{
 
 const strict = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-/** Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. Throws Failure 413, 415, 400, or 422 when it is empty. */
-export async function readJson(c: Context): Promise<unknown> {
+/**
+ * Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. `members` says which members the object has, after
+ * "Send a JSON object". Throws Failure 413, 415, 400, or 422 when it is empty.
+ */
+export async function readJson(c: Context, members: () => string = () => ''): Promise<unknown> {
   const bytes = await readBytes(c.req.raw, JSON_LIMIT)
   const type = mediaType(c.req.raw)
-  if (bytes.length === 0 && ['', 'application/json'].includes(type)) throw emptyBody('Must not be empty. Send a JSON object.')
+  if (bytes.length === 0 && ['', 'application/json'].includes(type)) throw emptyBody(`Must not be empty. Send a JSON object${members()}.`)
   if (type !== 'application/json') throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
   try {
     const text = strict().decode(bytes)

@@ -15,7 +15,7 @@ import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
 import { InvalidInput, parse } from './validation/faults.ts'
-import { type InputTarget, memberHint } from './validation/messages.ts'
+import { type InputTarget, memberHint, membersOf } from './validation/messages.ts'
 import { encodingFaultsOf } from './validation/texts.ts'
 
 /** A declared answer of a route. */
@@ -88,16 +88,27 @@ type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
   { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
 >
 
-const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, sent: (c: Context) => unknown, isOptional?: true) =>
+const valid = <S extends z.ZodObject, T extends InputTarget>(
+  target: T,
+  schema: S,
+  sent: (c: Context) => unknown,
+  { isOptional, elsewhere = {} }: { isOptional?: true; elsewhere?: Readonly<Record<string, string>> | undefined } = {},
+) =>
   described({ input: { target, schema, ...(isOptional && { isOptional }) } }, (async (c, next) => {
-    c.req.addValidatedData(target, parse(target, schema, await sent(c), memberHint))
+    const hint: typeof memberHint = (at, path, name) =>
+      path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
+    c.req.addValidatedData(target, parse(target, schema, await sent(c), hint))
     return next()
   }) as Validation<T, S>)
 
-/** A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. */
-export const body = <S extends z.ZodObject>(schema: S) => valid('json', schema, readJson)
+/**
+ * A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. `elsewhere` says, after a space, where
+ * members are that another route takes.
+ */
+export const body = <S extends z.ZodObject>(schema: S, elsewhere?: Readonly<Record<string, string>>) =>
+  valid('json', schema, (c) => readJson(c, () => membersOf(schema)), { elsewhere })
 /** The same of a route that may be called without a body: 422 when it is no JSON object of this shape. */
-export const optionalBody = <S extends z.ZodObject>(schema: S) => valid('json', schema, readOptional, true)
+export const optionalBody = <S extends z.ZodObject>(schema: S) => valid('json', schema, readOptional, { isOptional: true })
 /** Query parameters: 422 when they do not have this shape. One that is given several times is a list. */
 export const query = <S extends z.ZodObject>(schema: S) =>
   valid('query', schema, ({ req }) => {

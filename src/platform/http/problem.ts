@@ -85,11 +85,11 @@ export const wrongMethod = (methods: readonly string[]): Failure => {
 function asFailure(error: Error): Failure | undefined {
   if (error instanceof Failure) return error
   if (!(error instanceof InvalidInput)) return undefined
-  const [first] = error.faults
-  const detail = first ? `${first.path || 'body'}: ${first.message}` : error.message
+  const [first = { path: '', message: error.message }, ...others] = error.faults
+  const detail = `${first.path || 'body'}: ${first.message}`
   return error.target === 'param'
     ? new Failure('malformed', 'request.malformed_id', detail)
-    : new Failure('invalid', 'request.invalid', detail, { errors: [...error.faults] })
+    : new Failure('invalid', 'request.invalid', detail, { errors: [first, ...others] })
 }
 
 /** What is said of a refusal. */
@@ -97,7 +97,9 @@ type Said = Omit<z.infer<typeof Problem>, 'request_id'>
 
 function saidOf({ kind, code, message, extra }: Failure): Said {
   const { retry_after_seconds, errors, checkout_url, resource_id, fiscal_entity_id, open_deadline } = extra
-  const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : message
+  const others = (errors?.length ?? 0) - 1
+  const text = others > 0 ? `${message} \`errors\` names ${others} more.` : message
+  const detail = kind === 'too_many_requests' ? { message, retry_after_seconds: retry_after_seconds ?? 1 } : text
   return {
     ...{ detail, code },
     ...(errors && { errors }),

@@ -110,3 +110,6 @@ export const requireOrder =
 export const GivenDay = z.iso.date({ abort: true }).refine(isInYears, YEARS)
 /** An instant in a request. */
 export const GivenInstant = z.iso.datetime({ offset: true, abort: true }).refine(isInYears, YEARS)
+
+/** What a caller should know of a request that was carried out. */
+export const Warning = z.strictObject({ code: z.string(), message: z.string() })

@@ -1,7 +1,7 @@
 const MOST = 64
 
 /** Names are compared without case and separators: `fiscalEntityId` is `fiscal_entity_id`. */
-const plain = (name: string): string => name.toLowerCase().replace(/[^a-z\d]/g, '')
+export const plain = (name: string): string => name.toLowerCase().replace(/[^a-z\d]/g, '')
 
 /** How many characters must be added, left out or replaced to make one text of another (Levenshtein). */
 function distance(one: string, other: string): number {

@@ -38,7 +38,11 @@ export const EventCatalogItem = z
   .strictObject({
     key: EventKey,
     description: z.string().meta({ description: doc('When the event is sent.') }),
-    available: z.boolean().meta({ description: doc('Whether the service sends the event already. You can subscribe to it either way.') }),
+    available: z.boolean().meta({
+      description: doc(
+        'Whether the service sends the event already. You can subscribe to it either way; `warnings` of the webhook then say so.',
+      ),
+    }),
     schema: z
       .record(z.string(), z.unknown())
       .nullable()

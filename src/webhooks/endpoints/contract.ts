@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
-import { documented, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
+import { documented, Id, Instant, Paging, trimmedText, Warning } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { EventKey } from '../catalog/contract.ts'
 
@@ -64,7 +64,7 @@ const writable = {
       items: { $ref: '#/components/schemas/EventKey' },
       minItems: 1,
       maxItems: 100,
-      description: doc('The events to subscribe to. Keys of events that are not available yet are accepted.'),
+      description: doc('The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.'),
     },
   ),
   fiscal_entity_ids: z
@@ -121,6 +121,11 @@ const webhook = {
     description: doc('While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.'),
   }),
   secret_hint: z.string().meta({ description: doc('The last four characters of the current signing secret.') }),
+  warnings: z.array(Warning).meta({
+    description: doc(
+      'Of each event that it subscribes to and is not sent (`available` false in the catalog): `event.not_sent`. Empty otherwise.',
+    ),
+  }),
   created_at: Instant,
   updated_at: Instant,
 }

@@ -7,6 +7,7 @@ import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
+import { unsentWarnings } from '../catalog/recorded-only.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
 import { sealHeader } from './header.ts'
 import { newSecret, wrapDigests } from './secret.ts'
@@ -46,6 +47,7 @@ const view = ({
   custom_header: row.header_name === null ? null : { name: row.header_name },
   is_enabled,
   secret_hint,
+  warnings: unsentWarnings(event_keys),
   created_at: created_at.toISOString(),
   updated_at: updated_at.toISOString(),
 })

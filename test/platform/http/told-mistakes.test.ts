@@ -82,7 +82,73 @@ const VALUES: Mistake[] = [
   },
 ]
 
+/** Names that other services use. */
+const USUAL: Mistake[] = [
+  ...(
+    [
+      ['from=2026-01-01', 'from', 'issued_from'],
+      ['to=2026-01-31', 'to', 'issued_to'],
+      ['start_date=2026-01-01', 'start_date', 'issued_from'],
+      ['date_from=2026-01-01', 'date_from', 'issued_from'],
+      ['endDate=2026-01-31', 'endDate', 'issued_to'],
+      ['status=vigente', 'status', 'estatus'],
+      ['rfc=EKU9003173C9', 'rfc', 'counterparty_rfc'],
+      ['per_page=5', 'per_page', 'limit'],
+      ['page=2', 'page', 'cursor'],
+      ['order_by=total', 'order_by', 'sort'],
+    ] as const
+  ).map(
+    ([query, at, name]): Mistake => ({
+      typed: query,
+      ask: () => cfdi(query),
+      ...{ status: 422, code: 'request.invalid', at, says: new RegExp(`Did you mean ${name}\\?`) },
+    }),
+  ),
+  {
+    typed: 'a pause as a status',
+    ask: () => ['PATCH', `/v1/fiscal-entities/${ours.fiscal_entity_id}`, asOwner(json({ status: 'paused' }))],
+    ...{
+      status: 422,
+      code: 'request.invalid',
+      at: 'status',
+      says: /PATCH \/v1\/billing\/rfcs\/\{fiscal_entity_id\} with \{"active": false\} pauses/,
+    },
+  },
+  {
+    typed: 'a filter of an export as a number that is no amount',
+    ask: () => exported({ balance_min: -1 }),
+    ...{ status: 422, code: 'request.invalid', at: 'filters.balance_min', says: /Must be a decimal number with at most 18 digits/ },
+  },
+  {
+    typed: 'an RFC of an export as a number',
+    ask: () => exported({ emisor_rfc: 1 }),
+    ...{ status: 422, code: 'request.invalid', at: 'filters.emisor_rfc', says: /Must be an RFC/ },
+  },
+  {
+    typed: 'an extraction that begins in the future',
+    ask: () => post(ofEntity('extractions'), { data_source_keys: ['sat_cfdi_issued'], from: '2190-01-01' }),
+    ...{ status: 422, code: 'extraction.range', at: 'from', says: /Must not be after today, \d{4}-\d\d-\d\d in Mexico City/ },
+  },
+  {
+    typed: 'key:secret as a Bearer token',
+    ask: () => ['GET', '/v1/extractors', { authorization: `Bearer ${ours.callers.owner.api_key}:${ours.callers.owner.api_secret}` }],
+    ...{ status: 401, code: 'credential.invalid', says: /Bearer token is the api_secret alone.*Send Basic/ },
+  },
+]
+
+const exported = (filters: object) => post('/v1/exports', { fiscal_entity_id: ours.fiscal_entity_id, kind: 'cfdi', format: 'csv', filters })
+
 const BODIES: Mistake[] = [
+  {
+    typed: 'no body of a helper',
+    ask: () => ['POST', '/v1/test-helpers/mailbox', asOwner()],
+    ...{ status: 422, code: 'request.empty_body', at: 'body', says: /Send a JSON object with fiscal_entity_id and kind\./ },
+  },
+  {
+    typed: 'no body where no member is required',
+    ask: () => ['POST', '/v1/test-helpers/organization', asOwner()],
+    ...{ status: 422, code: 'request.empty_body', at: 'body', says: /which may have plan, rfc_allowance and trial_ends_at\./ },
+  },
   {
     typed: 'no body and no content type',
     ask: () => ['POST', '/v1/webhooks', asOwner()],
@@ -119,7 +185,7 @@ const RECEIVERS: Mistake[] = [
   ...{ status: 422, code: 'webhook.url', at: 'url', says: /Must .*own machine, .*WEBHOOK_SINK=.*hooks\.example\.com/ },
 }))
 
-const MISTAKES = { ABSENT, VALUES, BODIES, RECEIVERS }
+const MISTAKES = { ABSENT, VALUES, USUAL, BODIES, RECEIVERS }
 
 describe.each(Object.entries(MISTAKES))('%s: an integrator is told what, where and what to do', (_, mistakes) => {
   it.each(mistakes)('$typed', expectTold)

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { CATALOG, listCatalog } from '../../../src/webhooks/catalog/catalog.ts'
 import { PAYLOADS } from '../../../src/webhooks/catalog/payload-contract.ts'
+import { unsentWarnings } from '../../../src/webhooks/catalog/recorded-only.ts'
 import { basic, pathsOf } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'
@@ -63,6 +64,7 @@ describe('registering a webhook', () => {
         custom_header: null,
         is_enabled: true,
         secret_hint: signing_secret.slice(-4),
+        warnings: [{ code: 'event.not_sent', message: expect.stringMatching(/^Nothing is sent for cfdi\.issued yet/) }],
         created_at: INSTANT,
         updated_at: record.created_at,
       },
@@ -312,6 +314,12 @@ describe('the catalog', () => {
     expect(
       (await items()).every(({ available, schema, sample }) => [schema !== null, sample !== null].every((it) => it === available)),
     ).toBe(true)
+  })
+
+  it('warns of exactly the events that the catalog says are not available', () => {
+    const unsent = CATALOG.filter(({ sample }) => sample === null).map(({ key }) => `Nothing is sent for ${key}`)
+    const warned = unsentWarnings(CATALOG.map(({ key }) => key)).map(({ message }) => /^[^:]*? for [\w.]+/.exec(message)![0])
+    expect(warned.sort()).toEqual(unsent.sort())
   })
 
   it.each(CATALOG.filter(({ sample }) => sample))(

@@ -214,81 +214,161 @@ class Operations(Transport):
         """Measure the concentration of customers or suppliers."""
         return cast(types.Concentration, self._request('GET', '/v1/cfdi/concentration', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor}).json())
 
+    def get_concentration_csv(self, *, direction: types.Direction, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: bool | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Measure the concentration of customers or suppliers, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/concentration', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_concentration_entries(self, *, direction: types.Direction, figure: types.ListConcentrationEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: bool | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of concentration."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/concentration/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
+
+    def list_concentration_entries_csv(self, *, direction: types.Direction, figure: types.ListConcentrationEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, include_generic: bool | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> Content:
+        """List the documents behind a figure of concentration, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/concentration/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'include_generic': include_generic, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}, accept='text/csv')
 
     def list_risk(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Risk:
         """List documents by risk."""
         return cast(types.Risk, self._request('GET', '/v1/cfdi/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor}).json())
 
+    def list_risk_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List documents by risk, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_risk_entries(self, *, figure: types.ListRiskEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents that risk leaves out of amounts."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
+
+    def list_risk_entries_csv(self, *, figure: types.ListRiskEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: str | None = None, code: str | None = None, min_total: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List the documents that risk leaves out of amounts, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'code': code, 'min_total': min_total, 'limit': limit, 'cursor': cursor, 'figure': figure}, accept='text/csv')
 
     def list_deductions(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Deductions:
         """List deductions."""
         return cast(types.Deductions, self._request('GET', '/v1/cfdi/deductions', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor}).json())
 
+    def list_deductions_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List deductions, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/deductions', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_deduction_entries(self, *, figure: types.ListDeductionEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None, year: str | None = None, category: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a total of deductions."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/deductions/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor, 'figure': figure, 'year': year, 'category': category}).json())
+
+    def list_deduction_entries_csv(self, *, figure: types.ListDeductionEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, profile: types.DeductionProfile | None = None, annual_income: str | None = None, limit: int | None = None, cursor: str | None = None, year: str | None = None, category: str | None = None) -> Content:
+        """List the documents behind a total of deductions, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/deductions/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'profile': profile, 'annual_income': annual_income, 'limit': limit, 'cursor': cursor, 'figure': figure, 'year': year, 'category': category}, accept='text/csv')
 
     def list_withholdings(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Withholdings:
         """List withholdings."""
         return cast(types.Withholdings, self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}).json())
 
+    def list_withholdings_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, role: types.WithholdingRole | None = None, impuesto: types.Impuesto | None = None, concept_class: types.WithholdingClass | None = None, source: types.WithholdingSource | None = None, missing: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List withholdings, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/withholdings', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'role': role, 'impuesto': impuesto, 'concept_class': concept_class, 'source': source, 'missing': missing, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_withholding_entries(self, *, figure: types.ListWithholdingEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind the totals of withholdings."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/cfdi/withholdings/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'period': period, 'figure': figure, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_withholding_entries_csv(self, *, figure: types.ListWithholdingEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, period: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List the documents behind the totals of withholdings, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/withholdings/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'period': period, 'figure': figure, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     def get_risk_indicators(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None) -> types.RiskIndicators:
         """Measure risk by twelve indicators."""
         return cast(types.RiskIndicators, self._request('GET', '/v1/analytics/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to}).json())
 
+    def get_risk_indicators_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None) -> Content:
+        """Measure risk by twelve indicators, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/risk', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to}, accept='text/csv')
+
     def list_risk_indicator_entries(self, *, figure: types.ListRiskIndicatorEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind an indicator of risk."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor, 'figure': figure}).json())
+
+    def list_risk_indicator_entries_csv(self, *, figure: types.ListRiskIndicatorEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List the documents behind an indicator of risk, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/risk/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'limit': limit, 'cursor': cursor, 'figure': figure}, accept='text/csv')
 
     def get_vat_position(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> types.VatPosition:
         """Get the VAT position."""
         return cast(types.VatPosition, self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}).json())
 
+    def get_vat_position_csv(self, *, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None) -> Content:
+        """Get the VAT position, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/vat-position', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to}, accept='text/csv')
+
     def list_vat_entries(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind the VAT position."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}).json())
+
+    def list_vat_entries_csv(self, *, figure: types.ListVatEntriesFigure, fiscal_entity_id: str | None = None, period: str | None = None, from_: str | None = None, to: str | None = None, rfc: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """List the documents behind the VAT position, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/vat-position/entries', {'fiscal_entity_id': fiscal_entity_id, 'period': period, 'from': from_, 'to': to, 'figure': figure, 'rfc': rfc, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     def get_concepts(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None) -> types.Concepts:
         """Analyze what was bought or sold."""
         return cast(types.Concepts, self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}).json())
 
+    def get_concepts_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Analyze what was bought or sold, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/concepts', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_concepts_entries(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of concepts."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}).json())
+
+    def list_concepts_entries_csv(self, *, figure: types.ListConceptsEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, level: types.ConceptLevel | None = None, limit: int | None = None, cursor: str | None = None, key: str | None = None, month: str | None = None) -> Content:
+        """List the documents behind a figure of concepts, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/concepts/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'level': level, 'limit': limit, 'cursor': cursor, 'figure': figure, 'key': key, 'month': month}, accept='text/csv')
 
     def get_efos_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.EfosExposure:
         """Measure the exposure to counterparties on the list of article 69-B."""
         return cast(types.EfosExposure, self._request('GET', '/v1/analytics/efos-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor}).json())
 
+    def get_efos_exposure_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Measure the exposure to counterparties on the list of article 69-B, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/efos-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_efos_entries(self, *, figure: types.ListEfosEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of the exposure."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/efos-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc}).json())
+
+    def list_efos_entries_csv(self, *, figure: types.ListEfosEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None) -> Content:
+        """List the documents behind a figure of the exposure, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/efos-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc}, accept='text/csv')
 
     def get_financing(self, *, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Financing:
         """Get receivables, payables and what could be lent upon them."""
         return cast(types.Financing, self._request('GET', '/v1/analytics/financing', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor}).json())
 
+    def get_financing_csv(self, *, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Get receivables, payables and what could be lent upon them, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/financing', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor}, accept='text/csv')
+
     def list_financing_entries(self, *, figure: types.ListFinancingEntriesFigure, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of financing."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/financing/entries', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}).json())
+
+    def list_financing_entries_csv(self, *, figure: types.ListFinancingEntriesFigure, fiscal_entity_id: str | None = None, as_of: str | None = None, advance_rate: str | None = None, max_age_days: int | None = None, debtor_cap: str | None = None, limit: int | None = None, cursor: str | None = None, rfc: str | None = None, month: str | None = None) -> Content:
+        """List the documents behind a figure of financing, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/financing/entries', {'fiscal_entity_id': fiscal_entity_id, 'as_of': as_of, 'advance_rate': advance_rate, 'max_age_days': max_age_days, 'debtor_cap': debtor_cap, 'limit': limit, 'cursor': cursor, 'figure': figure, 'rfc': rfc, 'month': month}, accept='text/csv')
 
     def get_fx_exposure(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None) -> types.FxExposure:
         """Measure the exposure to exchange rates."""
         return cast(types.FxExposure, self._request('GET', '/v1/analytics/fx-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of}).json())
 
+    def get_fx_exposure_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None) -> Content:
+        """Measure the exposure to exchange rates, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/fx-exposure', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of}, accept='text/csv')
+
     def list_fx_exposure_entries(self, *, figure: types.ListFxExposureEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, currency: str | None = None) -> types.InsightEntriesPage:
         """List the documents behind a figure of the exposure."""
         return cast(types.InsightEntriesPage, self._request('GET', '/v1/analytics/fx-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'currency': currency}).json())
+
+    def list_fx_exposure_entries_csv(self, *, figure: types.ListFxExposureEntriesFigure, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, as_of: str | None = None, limit: int | None = None, cursor: str | None = None, currency: str | None = None) -> Content:
+        """List the documents behind a figure of the exposure, as a table in CSV."""
+        return self._request('GET', '/v1/analytics/fx-exposure/entries', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'as_of': as_of, 'limit': limit, 'cursor': cursor, 'figure': figure, 'currency': currency}, accept='text/csv')
 
     def list_reports(self) -> types.ReportCatalog:
         """List the reports."""
@@ -297,6 +377,10 @@ class Operations(Transport):
     def get_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> types.Report:
         """Get a report on the whole history of an RFC."""
         return cast(types.Report, self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}).json())
+
+    def get_report_csv(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None) -> Content:
+        """Get a report on the whole history of an RFC, as a table in CSV."""
+        return self._request('GET', f'/v1/reports/{_quoted(key)}', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor}, accept='text/csv')
 
     def refresh_report(self, *, key: types.ReportKey, fiscal_entity_id: str | None = None, idempotency_key: str | None = None) -> types.ReportQueued:
         """Bring a report up to date."""
@@ -322,6 +406,10 @@ class Operations(Transport):
         """List the tax obligations of an RFC by period."""
         return cast(types.Obligations, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/obligations', {}).json())
 
+    def list_obligations_csv(self, *, fiscal_entity_id: str) -> Content:
+        """List the tax obligations of an RFC by period, as a table in CSV."""
+        return self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/obligations', {}, accept='text/csv')
+
     def list_notifications(self, *, fiscal_entity_id: str, limit: int | None = None, cursor: str | None = None, status: types.NotificationStatus | None = None, kind: types.NotificationKind | None = None, since: str | None = None) -> types.NotificationPage:
         """List the notifications of the tax mailbox, latest first."""
         return cast(types.NotificationPage, self._request('GET', f'/v1/fiscal-entities/{_quoted(fiscal_entity_id)}/buzon/notifications', {'limit': limit, 'cursor': cursor, 'status': status, 'kind': kind, 'since': since}).json())
@@ -338,9 +426,17 @@ class Operations(Transport):
         """Search CFDIs."""
         return cast(types.CfdiPage, self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself, 'include': include}).json())
 
+    def search_cfdi_csv(self, *, fiscal_entity_id: str | None = None, limit: int | None = None, cursor: str | None = None, q: str | None = None, sort: types.SearchCfdiSort | None = None, fields: str | None = None, direction: types.Direction | None = None, estatus: types.Estatus | None = None, tipo_comprobante: str | None = None, payment_status: str | None = None, counterparty_rfc: str | None = None, emisor_rfc: str | None = None, receptor_rfc: str | None = None, uuid: str | None = None, issued_from: str | None = None, issued_to: str | None = None, metodo_pago: types.MetodoPago | None = None, forma_pago: str | None = None, uso_cfdi: str | None = None, currency: str | None = None, serie: str | None = None, folio: str | None = None, version: types.CfdiVersion | None = None, cancelled_from: str | None = None, cancelled_to: str | None = None, paid_from: str | None = None, paid_to: str | None = None, total_min: str | None = None, total_max: str | None = None, balance_min: str | None = None, as_of: str | None = None, blacklist: str | None = None, tipo_relacion: str | None = None, has_xml: bool | None = None, has_pdf: bool | None = None, kind: types.CfdiKind | None = None, is_substituted: bool | None = None, to_itself: bool | None = None, include: str | None = None) -> Content:
+        """Search CFDIs, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi', {'fiscal_entity_id': fiscal_entity_id, 'limit': limit, 'cursor': cursor, 'q': q, 'sort': sort, 'fields': fields, 'direction': direction, 'estatus': estatus, 'tipo_comprobante': tipo_comprobante, 'payment_status': payment_status, 'counterparty_rfc': counterparty_rfc, 'emisor_rfc': emisor_rfc, 'receptor_rfc': receptor_rfc, 'uuid': uuid, 'issued_from': issued_from, 'issued_to': issued_to, 'metodo_pago': metodo_pago, 'forma_pago': forma_pago, 'uso_cfdi': uso_cfdi, 'currency': currency, 'serie': serie, 'folio': folio, 'version': version, 'cancelled_from': cancelled_from, 'cancelled_to': cancelled_to, 'paid_from': paid_from, 'paid_to': paid_to, 'total_min': total_min, 'total_max': total_max, 'balance_min': balance_min, 'as_of': as_of, 'blacklist': blacklist, 'tipo_relacion': tipo_relacion, 'has_xml': has_xml, 'has_pdf': has_pdf, 'kind': kind, 'is_substituted': is_substituted, 'to_itself': to_itself, 'include': include}, accept='text/csv')
+
     def summarize_cfdi_months(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None) -> types.CfdiMonthlySummary:
         """Sum CFDIs by month."""
         return cast(types.CfdiMonthlySummary, self._request('GET', '/v1/cfdi/summary/monthly', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction}).json())
+
+    def summarize_cfdi_months_csv(self, *, fiscal_entity_id: str | None = None, from_: str | None = None, to: str | None = None, direction: types.Direction | None = None) -> Content:
+        """Sum CFDIs by month, as a table in CSV."""
+        return self._request('GET', '/v1/cfdi/summary/monthly', {'fiscal_entity_id': fiscal_entity_id, 'from': from_, 'to': to, 'direction': direction}, accept='text/csv')
 
     def get_cfdi(self, *, uuid: str, fiscal_entity_id: str | None = None, as_of: str | None = None) -> types.CfdiDetail:
         """Get a CFDI with its lines, taxes and complements."""

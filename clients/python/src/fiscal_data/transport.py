@@ -83,9 +83,12 @@ class Transport:
         content: bytes | None = None,
         content_type: str | None = None,
         idempotency_key: str | None = None,
+        accept: str | None = None,
     ) -> httpx.Response:
         is_keyed = method == "POST" and not path.startswith(_WITHOUT_KEY)
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())} if is_keyed else {}
+        if accept is not None:
+            headers["Accept"] = accept
         if content_type is not None and content is not None:
             headers["Content-Type"] = content_type
         params: list[tuple[str, str | int | float | bool | None]] = [(name, _text(one)) for name, value in query.items() if value is not None for one in _each(value)]

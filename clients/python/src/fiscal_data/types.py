@@ -1012,6 +1012,11 @@ class WebhookCustomHeader(TypedDict):
     name: str
 
 
+class WebhookWarning(TypedDict):
+    code: str
+    message: str
+
+
 class WebhookDraftCustomHeader(TypedDict):
     name: str
     value: str
@@ -1283,11 +1288,6 @@ class FiscalEntityEfirma(TypedDict):
     valid_from: str
     valid_to: str
     days_to_expiry: int
-
-
-class FiscalEntityWarning(TypedDict):
-    code: str
-    message: str
 
 
 class FiscalEntityBatchAnswerCounts(TypedDict):
@@ -2138,9 +2138,9 @@ class CfdiFilters(TypedDict):
     cancelled_to: NotRequired[str]
     paid_from: NotRequired[str]
     paid_to: NotRequired[str]
-    total_min: NotRequired[str]
-    total_max: NotRequired[str]
-    balance_min: NotRequired[str]
+    total_min: NotRequired[str | float]
+    total_max: NotRequired[str | float]
+    balance_min: NotRequired[str | float]
     as_of: NotRequired[str]
     blacklist: NotRequired[str]
     tipo_relacion: NotRequired[str]
@@ -2206,6 +2206,7 @@ class Webhook(TypedDict):
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
     secret_hint: str
+    warnings: list[WebhookWarning]
     created_at: str
     updated_at: str
 
@@ -2229,6 +2230,7 @@ class NewWebhook(TypedDict):
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
     secret_hint: str
+    warnings: list[WebhookWarning]
     created_at: str
     updated_at: str
     signing_secret: str
@@ -2665,7 +2667,7 @@ class FiscalEntity(TypedDict):
     visible_to: str | None
     windows: CfdiWindows
     window_state: WindowState
-    warnings: list[FiscalEntityWarning]
+    warnings: list[WebhookWarning]
     linked_at: str
     updated_at: str
 
@@ -2689,6 +2691,7 @@ class BatchResult(TypedDict):
     result: BatchResultResult
     fiscal_entity: FiscalEntity | None
     refusal: BatchResultRefusal | None
+    warnings: list[WebhookWarning]
 
 
 CancelledRun = TypedDict(

@@ -207,7 +207,7 @@ export class Operations extends HeyApiClient {
     /**
      * Connect up to 100 RFCs
      *
-     * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection. A request that broke off can be repeated in the same way.
+     * Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and `warnings` name what was sent and not applied. A request that broke off can be repeated in the same way.
      *
      * Needs the role owner or admin.
      */
@@ -495,7 +495,7 @@ export class Operations extends HeyApiClient {
     /**
      * Create an extractor
      *
-     * Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added.
+     * Nothing is downloaded yet: `next_run_at` is the time of the first scheduled run. Mandatory data sources are added. Without extractors you read everything that the service has of your RFCs; with the first one you read what your windows say, and documents outside them are not shown any more. The scope `full_history` keeps them.
      *
      * Needs the role owner or admin.
      */

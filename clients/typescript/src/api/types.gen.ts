@@ -165,7 +165,7 @@ export type CfdiWindows = {
 };
 
 /**
- * `empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. `open`: they hide nothing, or your organization has no extractors.
+ * `empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. `open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.
  */
 export type WindowState = 'empty' | 'bounded' | 'open';
 
@@ -2749,21 +2749,21 @@ export type CfdiFilters = {
     /**
      * Least total, in the document’s own currency.
      */
-    total_min?: string;
+    total_min?: string | number;
     /**
      * Greatest total, in the document’s own currency.
      */
-    total_max?: string;
+    total_max?: string | number;
     /**
      * Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.
      */
-    balance_min?: string;
+    balance_min?: string | number;
     /**
      * A day from 2004 on, up to today in America/Mexico_City: only documents of days up to it, with their status, substitutions and balances as of its end. A complement counts by FechaPago in these balances, also when it was issued later; in the present also when that day is still to come. What was issued after it and is cancelled now never counts, nor what is cancelled without a date. The present by default.
      */
     as_of?: string;
     /**
-     * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas.
+     * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in `POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.
      */
     blacklist?: string;
     /**
@@ -3331,7 +3331,7 @@ export type EventCatalogItem = {
      */
     description: string;
     /**
-     * Whether the service sends the event already. You can subscribe to it either way.
+     * Whether the service sends the event already. You can subscribe to it either way; `warnings` of the webhook then say so.
      */
     available: boolean;
     /**
@@ -3391,6 +3391,10 @@ export type Webhook = {
      */
     secret_hint: string;
     /**
+     * Of each event that it subscribes to and is not sent (`available` false in the catalog): `event.not_sent`. Empty otherwise.
+     */
+    warnings: Array<WebhookWarning>;
+    /**
      * When it was made.
      */
     created_at: string;
@@ -3414,7 +3418,7 @@ export type WebhookDraft = {
      */
     url: string;
     /**
-     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     * The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.
      */
     event_keys: Array<EventKey>;
     /**
@@ -3465,6 +3469,10 @@ export type NewWebhook = {
      */
     secret_hint: string;
     /**
+     * Of each event that it subscribes to and is not sent (`available` false in the catalog): `event.not_sent`. Empty otherwise.
+     */
+    warnings: Array<WebhookWarning>;
+    /**
      * When it was made.
      */
     created_at: string;
@@ -3492,7 +3500,7 @@ export type WebhookChanges = {
      */
     url?: string;
     /**
-     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     * The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.
      */
     event_keys?: Array<EventKey>;
     /**
@@ -5601,7 +5609,7 @@ export type FiscalEntity = {
     /**
      * What is to be looked at, though the request was carried out.
      */
-    warnings: Array<FiscalEntityWarning>;
+    warnings: Array<WebhookWarning>;
     /**
      * When the connection became active first; null while it has not been.
      */
@@ -5680,7 +5688,7 @@ export type BatchResult = {
      */
     rfc: string | null;
     /**
-     * `connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed. `refused`: `refusal` says why. `not_attempted`: the request ended first; send it again.
+     * `connected`: the connection was made. `already_connected`: the organization had it before, and nothing was changed: `warnings` name what was sent and not applied. `refused`: `refusal` says why. `not_attempted`: the request ended first; send it again.
      */
     result: BatchResultResult;
     /**
@@ -5691,6 +5699,10 @@ export type BatchResult = {
      * Why the RFC was refused, as the error of a request for it alone; null otherwise.
      */
     refusal: BatchResultRefusal | null;
+    /**
+     * Of `already_connected`: with the code `fiscal_entity.not_applied`, the members that were sent and not applied, such as a CIEC or an external_id, which `PATCH /v1/fiscal-entities/{fiscal_entity_id}` applies. Labels that the connection has already are not named. Empty otherwise.
+     */
+    warnings: Array<WebhookWarning>;
 };
 
 export type FiscalEntityChanges = {
@@ -6211,7 +6223,7 @@ export type CoverageMonth = {
 };
 
 /**
- * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. It stays so while the month is downloaded again. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than the six years of which the tax authority gives documents. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
+ * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. It stays so while the month is downloaded again. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox gives everything since January 2018. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
  */
 export type MonthStatus = 'complete' | 'partial' | 'requested' | 'missing' | 'unobtainable';
 
@@ -6233,7 +6245,7 @@ export type LackingDocument = {
      */
     kind: CfdiKind | null;
     /**
-     * `xml_not_delivered_yet`: the tax authority announces the document and has not delivered its XML. `requested`: the same, and a job of your runs is open. `cancelled_received`: the tax authority delivers no XML of cancelled received documents. `rejected`: the file, or the row of metadata, could not be kept; `code` says why. `unobtainable`: the document is older than the six years of which the tax authority gives documents.
+     * `xml_not_delivered_yet`: the tax authority announces the document and has not delivered its XML. `requested`: the same, and a job of your runs is open. `cancelled_received`: the tax authority delivers no XML of cancelled received documents. `rejected`: the file, or the row of metadata, could not be kept; `code` says why. `unobtainable`: the document is older than what the tax authority gives.
      */
     why: LackingDocumentWhy;
     /**
@@ -8964,6 +8976,17 @@ export type WebhookCustomHeader = {
     name: string;
 };
 
+export type WebhookWarning = {
+    /**
+     * A stable code for programs.
+     */
+    code: string;
+    /**
+     * The same in a sentence, for people.
+     */
+    message: string;
+};
+
 export type WebhookDraftCustomHeader = {
     /**
      * The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.
@@ -9557,17 +9580,6 @@ export type FiscalEntityEfirma = {
      * Calendar days until then in the time zone of the organization. Negative when the e.firma has expired.
      */
     days_to_expiry: number;
-};
-
-export type FiscalEntityWarning = {
-    /**
-     * A stable code for programs.
-     */
-    code: string;
-    /**
-     * The same in a sentence, for people.
-     */
-    message: string;
 };
 
 export type FiscalEntityBatchAnswerCounts = {
@@ -10990,7 +11002,7 @@ export type WebhookDraftWritable = {
      */
     url: string;
     /**
-     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     * The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.
      */
     event_keys: Array<EventKey>;
     /**
@@ -11017,7 +11029,7 @@ export type WebhookChangesWritable = {
      */
     url?: string;
     /**
-     * The events to subscribe to. Keys of events that are not available yet are accepted.
+     * The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.
      */
     event_keys?: Array<EventKey>;
     /**
@@ -16030,7 +16042,7 @@ export type SearchCfdiData = {
          */
         as_of?: string;
         /**
-         * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas.
+         * Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in `POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.
          */
         blacklist?: string;
         /**

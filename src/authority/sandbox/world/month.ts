@@ -5,11 +5,8 @@ import { invoicesOf, transfersOf } from './invoices.ts'
 import { notesOf, othersOf } from './notes.ts'
 import { MAX_MONTHS, type PlannedInvoice, paymentPlanOf } from './payments.ts'
 import { payrollOf } from './payroll.ts'
-import { addMonths } from './places.ts'
+import { addMonths, FIRST_MONTH } from './places.ts'
 import { retencionesOf } from './retenciones.ts'
-
-/** The first month with documents. */
-const FIRST_MONTH = '2018-01'
 
 /**
  * Returns the 20 to 60 documents of a month by date. A month is generated independently: the payments of earlier invoices follow from the

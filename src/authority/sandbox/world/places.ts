@@ -1,3 +1,6 @@
+/** The first month with documents. */
+export const FIRST_MONTH = '2018-01'
+
 /** A place of issue: a real postal code and its time zone. */
 export interface Locality {
   codigo_postal: string

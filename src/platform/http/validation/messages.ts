@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { meant } from '../../names/nearest.ts'
+import { meantMember } from '../../names/usual.ts'
 import { expectationOf } from './expectation.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
@@ -26,10 +27,19 @@ export function messageOf(target: InputTarget, schema: z.ZodType, issue: Issue):
 
 /** Names the member that was probably meant by one that a schema does not know. */
 export const memberHint = (schema: z.ZodType, path: readonly PropertyKey[], name: string): string =>
-  meant(
+  meantMember(
     name,
     documentedAt(rootOf(schema), path).flatMap(({ properties }) => Object.keys(properties ?? {})),
   )
+
+/** The members of an object that a request must have, as ` with a, b and c`; those that it may have where it needs none. */
+export function membersOf(schema: z.ZodType): string {
+  const all = documentedAt(rootOf(schema), [])
+  const required = all.flatMap((one) => (one['required'] as string[] | undefined) ?? [])
+  const known = all.flatMap(({ properties }) => Object.keys(properties ?? {}))
+  const list = (names: readonly string[], last: string) => [...names.slice(0, -2), names.slice(-2).join(` ${last} `)].join(', ')
+  return required.length > 0 ? ` with ${list(required, 'and')}` : known.length > 0 ? `, which may have ${list(known, 'and')}` : ''
+}
 
 /** False where documentation and issue differ in kind: comma-separated text is documented as text and read as a list. */
 function isAbout({ code }: Issue, own: JsonSchema, documented: JsonSchema): boolean {
