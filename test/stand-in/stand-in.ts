@@ -20,7 +20,7 @@ export const newAuthority = ({ truth = new Truth(), script = [], ...behaviour }:
     truth,
     {
       ...{ checks: 0, packageSize: 1_000, quirks: [], withheld: new Set<string>(), unlisted: new Set<string>() },
-      ...{ garbled: new Set<string>(), limits: { CFDI: 200_000, Metadata: 1_000_000 } },
+      ...{ garbled: new Set<string>(), misdated: new Map<string, string>(), limits: { CFDI: 200_000, Metadata: 1_000_000 } },
       ...{ tokenLifeMs: 300_000, packageLifeMs: 72 * HOURS, strict: false, now: () => new Date(Date.now()) },
       ...behaviour,
     },
