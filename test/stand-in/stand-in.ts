@@ -43,7 +43,8 @@ export const sendTo =
     const parts = answer.body[Symbol.iterator]()
     const encoder = new TextEncoder()
     const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
+      async pull(controller) {
+        if (answer.dripMs > 0) await waiting(answer.dripMs, init?.signal ?? null)
         const { value, done } = parts.next()
         if (!done) return controller.enqueue(encoder.encode(value))
         if (answer.closes === 'within') controller.error(new TypeError('The connection was closed.'))
@@ -116,9 +117,13 @@ async function drained(response: ServerResponse): Promise<void> {
   over.abort()
 }
 
-async function write({ status, type, body, closes }: Reply, response: ServerResponse): Promise<void> {
+async function write({ status, type, body, dripMs, closes }: Reply, response: ServerResponse): Promise<void> {
   response.writeHead(status, { 'content-type': type })
-  for (const part of body) if (!response.write(part) && !response.destroyed) await drained(response)
+  for (const part of body) {
+    if (dripMs > 0) await sleep(dripMs)
+    if (!response.write(part) && !response.destroyed) await drained(response)
+    if (response.destroyed) return
+  }
   if (closes !== 'within') return void response.end()
   // What was written arrives first.
   await sleep(20)

@@ -144,6 +144,12 @@ const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
       { operation: 'Descargar', answer: { closed: true, isDone: true } },
     ],
   ],
+  [
+    'what is right, with an error of HTTP',
+    (['Autentica', 'SolicitaDescargaEmitidos', VERIFICA, 'Descargar'] as const).map(
+      (operation): Step => ({ operation, times: 2, answer: { status: 500, isDone: true } }),
+    ),
+  ],
   ['nothing at all', [{ after: 3, times: 8, answer: { closed: true } }]],
   [
     'a code that nobody knows',
