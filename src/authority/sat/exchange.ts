@@ -38,7 +38,7 @@ export async function exchange<T>(
     })
     status = response.status
     const chunks = chunksOf(response.body, waiting)
-    return await (response.ok ? read(chunks) : refuse(chunks))
+    return await (response.ok ? read(chunks) : refuse(chunks, status))
   } catch (error) {
     if (error instanceof Unanswered) error.status = status
     throw error
@@ -48,13 +48,13 @@ export async function exchange<T>(
 }
 
 /** Throws Unanswered for an answer with an error of HTTP. */
-async function refuse(body: AsyncIterable<Uint8Array>): Promise<never> {
+async function refuse(body: AsyncIterable<Uint8Array>, status: number): Promise<never> {
   try {
     envelopeOf(await textOf(body))
   } catch (error) {
     if (!(error instanceof Unanswered) || ['fault', 'html', 'timed_out'].includes(error.kind)) throw error
   }
-  throw new Unanswered('http_error', 'The tax authority answered with an error of HTTP.')
+  throw new Unanswered('http_error', `The tax authority answered with the HTTP status ${status}.`)
 }
 
 /** Counts how long is waited for an answer, and aborts it when that is longer than its size is worth. What is done with its parts does not count. */

@@ -144,12 +144,6 @@ const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
       { operation: 'Descargar', answer: { closed: true, isDone: true } },
     ],
   ],
-  [
-    'what is right, with an error of HTTP',
-    (['Autentica', 'SolicitaDescargaEmitidos', VERIFICA, 'Descargar'] as const).map(
-      (operation): Step => ({ operation, times: 2, answer: { status: 500, isDone: true } }),
-    ),
-  ],
   ['nothing at all', [{ after: 3, times: 8, answer: { closed: true } }]],
   [
     'a code that nobody knows',
@@ -157,6 +151,12 @@ const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
       { operation: SOLICITA, times: 2, answer: { code: '5999' } },
       { operation: VERIFICA, answer: { code: '5999' } },
     ],
+  ],
+  [
+    'what is right, with an error of HTTP',
+    (['Autentica', 'SolicitaDescargaEmitidos', VERIFICA, 'Descargar'] as const).map(
+      (operation): Step => ({ operation, times: 2, answer: { status: 500, isDone: true } }),
+    ),
   ],
 ]
 /** In the long run each by itself; otherwise some together. */

@@ -44,7 +44,6 @@ async function finishMetadata(held: HeldConversation, reading: AnsweredRequest):
     return held.replace(request, requests, 'halved', said)
   const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
   await held.commit([
-    // What was not announced is counted as it came.
     held.update(request, {
       state: 'stored',
       ...said,
