@@ -106,7 +106,7 @@ describe('an answer that drips', () => {
   })
 
   it('is waited for while it comes at the least rate', async () => {
-    expect(await (await drip({ waited: 50, bytesPerSecond: 4 })).size).toBe(320)
+    expect(await (await drip({ waited: 300, bytesPerSecond: 4 })).size).toBe(320)
   })
 
   it('does not lose the time in which its parts are worked on', async () => {
@@ -116,11 +116,11 @@ describe('an answer that drips', () => {
       let size = 0
       for await (const { length } of body) {
         size += length
-        await new Promise((done) => setTimeout(done, 40))
+        await new Promise((done) => setTimeout(done, 130))
       }
       return size
     }
-    expect(await exchange(send, request, 5_000, slowly, { waited: 100, bytesPerSecond: 1e9 })).toBe(200_000)
+    expect(await exchange(send, request, 5_000, slowly, { waited: 300, bytesPerSecond: 1e9 })).toBe(200_000)
   })
 })
 
