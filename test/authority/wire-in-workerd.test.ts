@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openEfirma } from '../../src/authority/efirma/efirma.ts'
+import { exchange, textOf } from '../../src/authority/sat/exchange.ts'
 import { loginRequest, packageRequest } from '../../src/authority/sat/messages.ts'
 import { readPackage } from '../../src/authority/sat/package-answer.ts'
 import { signerOf } from '../../src/authority/sat/signature.ts'
@@ -43,6 +44,19 @@ describe('in workerd', () => {
     const broken = other.slice()
     broken.fill(0xff, 30, 200)
     await expect(open(pem('PRIVATE KEY', broken))).rejects.toMatchObject({ code: 'efirma.key_unreadable' })
+  })
+
+  it('an answer that stops coming is aborted when it took longer than its size is worth', async () => {
+    const { readable, writable } = new IdentityTransformStream()
+    const writer = writable.getWriter()
+    const send = async (_: string, { signal }: RequestInit) => {
+      signal!.addEventListener('abort', () => void writer.abort(signal!.reason).catch(() => {}))
+      void writer.write(new TextEncoder().encode('UEsD')).catch(() => {})
+      return new Response(readable)
+    }
+    const request = { url: 'https://example.com/', headers: {}, body: '' }
+    const asked = exchange(send, request, 60_000, textOf, { waited: 50, bytesPerSecond: 1_000 })
+    await expect(asked).rejects.toMatchObject({ kind: 'timed_out', status: 200 })
   })
 
   it('a package is read from a stream, to the last byte', async () => {

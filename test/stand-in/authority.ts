@@ -31,6 +31,8 @@ export interface Reply {
   type: string
   body: Iterable<string>
   delayMs: number
+  /** Before each part. */
+  dripMs: number
   /** The connection is closed before the answer, or in the middle of it. */
   closes: 'before' | 'within' | null
 }
@@ -66,7 +68,7 @@ const SOURCES: Partial<Record<Operation, Source>> = {
 }
 
 const reply = (body: string | Iterable<string>, more: Partial<Reply> = {}): Reply => ({
-  ...{ status: 200, type: 'text/xml; charset=utf-8', delayMs: 0, closes: null },
+  ...{ status: 200, type: 'text/xml; charset=utf-8', delayMs: 0, dripMs: 0, closes: null },
   body: typeof body === 'string' ? [body] : body,
   ...more,
 })
@@ -279,9 +281,11 @@ function refusing(operation: Operation, { code, message }: Refusal): Reply {
 
 /** What a script says in the place of a right answer. Null when that is only to be slow. */
 function said(instead: FalseAnswer, operation: Operation, right: Reply = reply(envelope(''))): Said | null {
-  const { code, message, state, stateCode, fault: faultCode, page: isPage, truncated, closed, slowMs = 0 } = instead
+  const { code, message, state, stateCode, fault: faultCode, page: isPage, truncated, closed, slowMs = 0, status, dripMs } = instead
   const late = (answer: Reply, logged: string): Said => [{ ...answer, delayMs: slowMs }, logged]
   if (closed) return late({ ...right, closes: 'before' }, 'closed')
+  if (status !== undefined) return late({ ...right, status }, `status ${status}`)
+  if (dripMs !== undefined) return late({ ...right, body: [...right.body].join('').match(/.{1,4}/gs)!, dripMs }, 'dripping')
   if (isPage) return late(page(503), 'page')
   if (faultCode !== undefined) return late(fault(faultCode, 'Something failed.'), faultCode)
   if (truncated) {

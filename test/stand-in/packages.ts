@@ -31,10 +31,12 @@ const rowOf = (document: TruthDocument, at: string): string => {
 interface Oddities {
   quirks: readonly Quirk[]
   garbled: ReadonlySet<string>
+  misdated: ReadonlyMap<string, string>
 }
 
-function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, { quirks, garbled }: Oddities): ZipFile[] {
-  const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(document, at)))
+function metadataFiles(id: string, documents: readonly TruthDocument[], at: string, { quirks, garbled, misdated }: Oddities): ZipFile[] {
+  const dated = (document: TruthDocument) => ({ ...document, fecha: misdated.get(document.uuid) ?? document.fecha })
+  const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(dated(document), at)))
   const lines = [COLUMNS, ...rows]
   const reversed = lines.map((line, n) => [...line.split('~'), n === 0 ? 'Nueva' : '?'].reverse().join('~'))
   const text = (quirks.includes('columns') ? reversed : lines).join('\r\n')

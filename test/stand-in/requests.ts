@@ -14,6 +14,8 @@ export interface Behaviour {
   /** The UUIDs of documents that are counted, and that metadata does not list, or in a row that nobody can read or date. */
   unlisted: Pick<ReadonlySet<string>, 'has'>
   garbled: ReadonlySet<string>
+  /** The Fecha that metadata gives documents, by UUID, in the place of their own. */
+  misdated: ReadonlyMap<string, string>
   /** A request may match so many documents. */
   limits: { CFDI: number; Metadata: number }
   /** How long tokens, and packages, are good for, in milliseconds; tokens always say 300 seconds. */

@@ -21,6 +21,10 @@ export interface FalseAnswer {
   fault?: string
   /** A page instead of SOAP. */
   page?: true
+  /** The right answer, with this status of HTTP. Only with `isDone`. */
+  status?: number
+  /** The right answer comes four characters at a time, each so many milliseconds after the one before. Only with `isDone`. */
+  dripMs?: number
   /** The answer ends in the middle: as if that were all of it, or because the connection breaks. */
   truncated?: 'answer' | 'connection'
   /** The connection is closed without an answer. */

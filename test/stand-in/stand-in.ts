@@ -20,7 +20,7 @@ export const newAuthority = ({ truth = new Truth(), script = [], ...behaviour }:
     truth,
     {
       ...{ checks: 0, packageSize: 1_000, quirks: [], withheld: new Set<string>(), unlisted: new Set<string>() },
-      ...{ garbled: new Set<string>(), limits: { CFDI: 200_000, Metadata: 1_000_000 } },
+      ...{ garbled: new Set<string>(), misdated: new Map<string, string>(), limits: { CFDI: 200_000, Metadata: 1_000_000 } },
       ...{ tokenLifeMs: 300_000, packageLifeMs: 72 * HOURS, strict: false, now: () => new Date(Date.now()) },
       ...behaviour,
     },
@@ -43,7 +43,8 @@ export const sendTo =
     const parts = answer.body[Symbol.iterator]()
     const encoder = new TextEncoder()
     const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
+      async pull(controller) {
+        if (answer.dripMs > 0) await waiting(answer.dripMs, init?.signal ?? null)
         const { value, done } = parts.next()
         if (!done) return controller.enqueue(encoder.encode(value))
         if (answer.closes === 'within') controller.error(new TypeError('The connection was closed.'))
@@ -116,9 +117,13 @@ async function drained(response: ServerResponse): Promise<void> {
   over.abort()
 }
 
-async function write({ status, type, body, closes }: Reply, response: ServerResponse): Promise<void> {
+async function write({ status, type, body, dripMs, closes }: Reply, response: ServerResponse): Promise<void> {
   response.writeHead(status, { 'content-type': type })
-  for (const part of body) if (!response.write(part) && !response.destroyed) await drained(response)
+  for (const part of body) {
+    if (dripMs > 0) await sleep(dripMs)
+    if (!response.write(part) && !response.destroyed) await drained(response)
+    if (response.destroyed) return
+  }
   if (closes !== 'within') return void response.end()
   // What was written arrives first.
   await sleep(20)

@@ -89,6 +89,10 @@ describe('a cancellation in process', () => {
 
   it.each([
     ['no answer in SOAP', () => new Response('<!DOCTYPE html><html></html>', { status: 503 })],
+    [
+      'a whole answer with an error of HTTP',
+      () => new Response(statusAnswer({ CodigoEstatus: FOUND, Estado: 'Cancelado' }), { status: 500 }),
+    ],
     ['no answer at all', () => Promise.reject(new Error('unreachable'))],
     ['an answer that ends too early', () => new Response(statusAnswer({ CodigoEstatus: FOUND, Estado: 'Cancelado' }).slice(0, -40))],
   ])('stays as it is after %s, and is tried again within the hour', async (_, answer) => {

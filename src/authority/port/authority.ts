@@ -46,8 +46,10 @@ export interface Package {
 export interface SharedPackage {
   /** The places of the XML entries whose names no metadata lists. */
   unannounced: readonly number[]
-  /** Whether the month answers for lines of metadata that nobody can date. */
+  /** Whether the month answers for lines of metadata that nobody can date, and for those that are of no month that was asked for. */
   is_last: boolean
+  /** Whether a `Fecha`, or only its month, is of what was asked for: of its period, or of one of its months. */
+  isAsked(time: string): boolean
 }
 
 /** The authority is not done. It is asked again then, unless the job is woken earlier. */

@@ -1,38 +1,118 @@
 import type { SatRequest } from './operations.ts'
+import { envelopeOf } from './soap.ts'
 import { Unanswered } from './unanswered.ts'
 
 /** What sends a request: `fetch`, or what stands in for it. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /**
- * Sends a request and gives the body of the answer to `read`, all within so many milliseconds. Redirects are not followed, because requests
- * contain tokens. Throws Unanswered, and whatever else `read` throws.
+ * How slow an answer may be: what is waited for altogether, in milliseconds, and how many bytes of it are worth a second more. Without it, an
+ * answer that drips, or stops, would keep its worker busy for all of the time that a large package may take.
+ */
+export interface Patience {
+  waited: number
+  bytesPerSecond: number
+}
+/** At the most 1.5 GB, and 600 seconds, everything that comes faster than 64 KB a second is waited for. */
+const PATIENCE: Patience = { waited: 60_000, bytesPerSecond: 65_536 }
+
+/**
+ * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits no longer for its parts than their
+ * size is worth. Redirects are not followed, because requests contain tokens. Of an answer with an error of HTTP only a fault or a page is
+ * read: whatever else it says is no answer. Throws Unanswered, and whatever else `read` throws.
  */
 export async function exchange<T>(
   send: Send,
   { url, headers, body }: SatRequest,
   milliseconds: number,
   read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  patience = PATIENCE,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(milliseconds)
+  const waiting = new Waiting(patience)
+  const signal = AbortSignal.any([AbortSignal.timeout(milliseconds), waiting.signal])
   let status: number | null = null
   try {
-    const response = await send(url, { method: 'POST', headers, body, redirect: 'manual', signal }).catch((error: unknown) => {
+    const sent = send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    const response = await waiting.until(sent).catch((error: unknown) => {
       throw interrupted(error, 'unreachable', 'The tax authority cannot be reached.')
     })
     status = response.status
-    return await read(chunksOf(response.body))
+    const chunks = chunksOf(response.body, waiting)
+    return await (response.ok ? read(chunks) : refuse(chunks, status))
   } catch (error) {
     if (error instanceof Unanswered) error.status = status
     throw error
+  } finally {
+    waiting.end()
+  }
+}
+
+/** Throws Unanswered for an answer with an error of HTTP. */
+async function refuse(body: AsyncIterable<Uint8Array>, status: number): Promise<never> {
+  try {
+    envelopeOf(await textOf(body))
+  } catch (error) {
+    if (!(error instanceof Unanswered) || ['fault', 'html', 'timed_out'].includes(error.kind)) throw error
+  }
+  throw new Unanswered('http_error', `The tax authority answered with the HTTP status ${status}.`)
+}
+
+/** Counts how long is waited for an answer, and aborts it when that is longer than its size is worth. What is done with its parts does not count. */
+class Waiting {
+  readonly #abort = new AbortController()
+  readonly #patience: Patience
+  #waited = 0
+  #since: number | null = null
+  #size = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(patience: Patience) {
+    this.#patience = patience
+    this.#look()
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  async until<T>(promise: Promise<T>): Promise<T> {
+    this.#since = performance.now()
+    try {
+      return await promise
+    } finally {
+      this.#waited += performance.now() - this.#since
+      this.#since = null
+    }
+  }
+
+  add(bytes: number): void {
+    this.#size += bytes
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Looks again when the patience that is left can be over. */
+  #look(): void {
+    const { waited, bytesPerSecond } = this.#patience
+    const now = this.#since === null ? 0 : performance.now() - this.#since
+    const left = waited + (this.#size / bytesPerSecond) * 1_000 - this.#waited - now
+    if (left <= 0) this.#abort.abort(new DOMException('The answer comes too slowly.', 'TimeoutError'))
+    else this.#timer = setTimeout(() => this.#look(), Math.ceil(left))
   }
 }
 
 /** In bytes: what of an answer is in memory. */
 const CHUNK = 65_536
 
+interface Reader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
+  cancel(): Promise<void>
+}
+
 /** Reads a body into one buffer again and again: a chunk is good until the next one is read. What is no stream of bytes comes as it is. */
-function readerOf(body: ReadableStream<Uint8Array>) {
+function readerOf(body: ReadableStream<Uint8Array>): Reader {
   let reader: ReadableStreamBYOBReader
   try {
     reader = body.getReader({ mode: 'byob' })
@@ -50,15 +130,16 @@ function readerOf(body: ReadableStream<Uint8Array>) {
   }
 }
 
-async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+async function* chunksOf(body: ReadableStream<Uint8Array> | null, waiting: Waiting): AsyncGenerator<Uint8Array> {
   if (body === null) return
   const reader = readerOf(body)
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
+      const { done, value } = await waiting.until(reader.read()).catch((error: unknown) => {
         throw interrupted(error, 'truncated', 'The answer of the tax authority ends too early.')
       })
       if (done || value === undefined) return
+      waiting.add(value.length)
       yield value
     }
   } finally {

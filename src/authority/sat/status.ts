@@ -3,7 +3,7 @@ import { escapedText } from './canonical.ts'
 import { expressionOf } from './expression.ts'
 import { folded } from './meanings.ts'
 import { type SatRequest, soapRequest } from './operations.ts'
-import { envelopeOf, find } from './soap.ts'
+import { envelopeOf, find, type XmlNode } from './soap.ts'
 import { unexpected } from './unanswered.ts'
 
 /** The status service, ConsultaCFDI: it needs no login. Source: sat.md 2. */
@@ -35,13 +35,22 @@ const CANCELLATION: Readonly<Record<string, NonNullable<CfdiStatus['estatus_canc
   'plazo vencido': 'plazo_vencido',
 }
 
+/** Stands for what is stated twice, and not alike. It is none of the values. */
+const CONTRADICTION = 'contradiction'
+
+const named = (node: XmlNode | undefined, name: string): readonly XmlNode[] => node?.children.filter((child) => child.name === name) ?? []
+
 /** Reads an answer of the status service. Throws Unanswered, which says nothing about the document. */
 export function readStatus(text: string): CfdiStatus {
-  const result = find(envelopeOf(text), 'Body', 'ConsultaResponse', 'ConsultaResult')
-  if (!result) throw unexpected()
-  const stated = (name: string): string => find(result, name)?.text ?? ''
+  const body = find(envelopeOf(text), 'Body')
+  const results = named(body, 'ConsultaResponse').flatMap((response) => named(response, 'ConsultaResult'))
+  if (results.length !== 1) throw unexpected()
+  const stated = (name: string): string => {
+    const texts = new Set(named(results[0], name).map((one) => folded(one.text)))
+    return texts.size > 1 ? CONTRADICTION : ([...texts][0] ?? '')
+  }
   return {
-    estatus: estatusOf(folded(stated('CodigoEstatus')), folded(stated('Estado'))),
+    estatus: estatusOf(stated('CodigoEstatus'), stated('Estado')),
     es_cancelable: among(CANCELABLE, stated('EsCancelable')),
     estatus_cancelacion: among(CANCELLATION, stated('EstatusCancelacion')),
   }
@@ -54,4 +63,4 @@ function estatusOf(code: string, estado: string): CfdiStatus['estatus'] {
 }
 
 const among = <T>(values: Readonly<Record<string, T>>, text: string): T | null =>
-  Object.entries(values).find(([name]) => name === folded(text))?.[1] ?? null
+  Object.entries(values).find(([name]) => name === text)?.[1] ?? null

@@ -6,6 +6,13 @@ import { isXml, kindOf, shownName, startOf } from './package.ts'
 import { type Rejection, Rejections } from './rejections.ts'
 import { ReportedStatuses } from './reported.ts'
 
+/** Of a package with documents of other months: the month, whether it answers for what is of none, and what was asked for. */
+interface SharedMetadata {
+  month: string
+  is_last: boolean
+  isAsked(time: string): boolean
+}
+
 /**
  * The metadata of a month that is being downloaded. The packages are kept as they came, compressed, beside the status of each document;
  * their rows are read again when the XML has been ingested.
@@ -18,20 +25,30 @@ export class MonthMetadata {
 
   /**
    * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, also of those
-   * that cannot be read, and what nobody can date is rejected for the last month. Throws PackageRejected, also when a metadata file is damaged or they are too large
-   * together, because a month without some of its metadata would pass for complete.
+   * that cannot be read. For the last month it rejects what nobody can date, and what is of no time that was asked for: nobody else would tell
+   * of these. Throws PackageRejected, also when a metadata file is damaged or they are too large together, because a month without some of its
+   * metadata would pass for complete.
    */
-  async add(file: Bytes, shared?: { month: string; is_last: boolean }): Promise<void> {
+  async add(file: Bytes, shared?: SharedMetadata): Promise<void> {
     const rejected = shared?.is_last === false ? undefined : this.rejected
+    const isOwn = (month: string | null): boolean => {
+      if (!shared || month === shared.month) return true
+      return shared.is_last && (month === null || !shared.isAsked(month))
+    }
     const unread: UnreadRows = {
       add: (one, month) => {
-        if (shared && month !== null ? month === shared.month : rejected) this.rejected.add(one)
+        if (isOwn(month)) this.rejected.add(one)
       },
     }
     for (const one of await metadataIn(file, rejected)) {
       const read = { file: one, month: shared?.month ?? null }
       this.#files.push(read)
-      for await (const rows of rowsOfMonth(read, unread)) for (const row of rows) this.statuses.add(row)
+      const others = shared?.is_last
+        ? (row: ListedRow) => {
+            if (row.fecha !== null && !shared.isAsked(row.fecha)) this.rejected.add(outside(row))
+          }
+        : undefined
+      for await (const rows of rowsOfMonth(read, unread, others)) for (const row of rows) this.statuses.add(row)
     }
   }
 
@@ -52,9 +69,21 @@ interface UnreadRows {
   add(rejection: Rejection, month: string | null): void
 }
 
-async function* rowsOfMonth({ file, month }: { file: MetadataFile; month: string | null }, rejected?: UnreadRows) {
-  for await (const rows of rowsOf(file, rejected)) yield month === null ? rows : rows.filter((row) => monthOf(row) === month)
+/** The rows of a month, or all of them. `others` is told of each of another month. */
+async function* rowsOfMonth(
+  { file, month }: { file: MetadataFile; month: string | null },
+  rejected?: UnreadRows,
+  others?: (row: ListedRow) => void,
+) {
+  const isOwn = (row: ListedRow): boolean => {
+    const own = month === null || monthOf(row) === month
+    if (!own) others?.(row)
+    return own
+  }
+  for await (const rows of rowsOf(file, rejected)) yield rows.filter(isOwn)
 }
+
+const outside = ({ file, line, uuid }: ListedRow): Rejection => ({ name: file, line, code: 'metadata.outside_period', uuid })
 
 /** The month of a row; empty when it has no date. */
 export const monthOf = ({ fecha, certified_at }: Pick<ListedRow, 'fecha' | 'certified_at'>): string =>

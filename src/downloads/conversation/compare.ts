@@ -1,3 +1,4 @@
+import { isWithin } from '../../authority/sat/conversation/rules/periods.ts'
 import { type AuthorityRequest, type DayCounts, packageKey } from '../../authority/sat/conversation/rules/requests.ts'
 import { PackageUnreadable, type Surroundings } from '../../authority/sat/conversation/surroundings.ts'
 import { readStored } from '../../cfdi/ingest/ingest.ts'
@@ -64,14 +65,20 @@ export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: 
     const isLast = k === request.packages.length - 1
     const listed = new ReportedStatuses()
     let [dated, unread] = [0, 0]
-    const unreadRows = { add: (_: unknown, month: string | null) => (month === null ? unread++ : dated++) }
+    const unreadRows = {
+      add: (_: unknown, month: string | null) => {
+        if (month === null) unread++
+        else if (isWithin(month, request)) dated++
+      },
+    }
     const compare = comparing(place, request, counts)
     for (let i = isLast ? 0 : k; i <= k; i++) {
       const files = await metadataIn(bytesOf(place, request, i))
       if (files.length === 0) unread++
       for (const file of files)
         for await (const some of rowsOf(file, unreadRows)) {
-          if (isLast) for (const row of some) listed.add(row)
+          // What is of another time is not what was announced.
+          if (isLast) for (const row of some) if (row.fecha === null || isWithin(row.fecha, request)) listed.add(row)
           if (i === k) await compare.add(some)
         }
     }

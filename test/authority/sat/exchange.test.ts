@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { readRequested } from '../../../src/authority/sat/answers.ts'
-import { exchange, textOf } from '../../../src/authority/sat/exchange.ts'
+import { exchange, type Patience, textOf } from '../../../src/authority/sat/exchange.ts'
 import { readPackage } from '../../../src/authority/sat/package-answer.ts'
 import { faultAnswer, PAGE, packageAnswer, requestAnswer } from '../support/sat-answers.ts'
 
@@ -43,13 +43,23 @@ it('a fault comes with status 500, a page with any, and both are told with it', 
   await expect(ask((_, response) => response.writeHead(503).end(PAGE))).rejects.toMatchObject({ kind: 'html', status: 503 })
 })
 
+it.each([
+  ['nothing', 503, ''],
+  ['a text', 502, 'Bad gateway'],
+  ['a whole answer that is no fault', 500, ACCEPTED],
+  ['half of an answer', 404, ACCEPTED.slice(0, 100)],
+])('%s with an error of HTTP is no answer, and its status is told', async (_, status, body) => {
+  const asked = ask((__, response) => response.writeHead(status).end(body))
+  await expect(asked).rejects.toMatchObject({ kind: 'http_error', status, code: `http_${status}` })
+})
+
 it('a redirect is not followed', async () => {
   let requests = 0
   const asked = ask((_, response) => {
     requests++
     response.writeHead(302, { Location: '/login' }).end()
   })
-  await expect(asked).rejects.toMatchObject({ kind: 'truncated', status: 302 })
+  await expect(asked).rejects.toMatchObject({ kind: 'http_error', status: 302 })
   expect(requests).toBe(1)
 })
 
@@ -66,6 +76,52 @@ it('an answer that does not come, or stops coming, is out of time', async () => 
   // Long enough for the headers on a busy machine.
   const stops = ask((_, response) => response.writeHead(200).write(ACCEPTED.slice(0, 100)), 1_000)
   await expect(stops).rejects.toMatchObject({ kind: 'timed_out', status: 200 })
+})
+
+describe('an answer that drips', () => {
+  /** Asks for a package that comes as four bytes every five milliseconds, eighty times, and then stops. */
+  async function drip(patience: Patience) {
+    let written = 0
+    const send = async (_: string, { signal }: RequestInit) =>
+      new Response(
+        new ReadableStream<Uint8Array>({
+          start: (controller) => signal!.addEventListener('abort', () => controller.error(signal!.reason)),
+          async pull(controller) {
+            await new Promise((done) => setTimeout(done, 5))
+            if (signal!.aborted) return
+            if (written++ < 80) controller.enqueue(new TextEncoder().encode('UEsD'))
+            else controller.close()
+          },
+        }),
+      )
+    const request = { url: 'https://example.com/', headers: {}, body: '' }
+    const read = async (body: AsyncIterable<Uint8Array>) => (await textOf(body)).length
+    return { size: exchange(send, request, 5_000, read, patience), written: () => written }
+  }
+
+  it('is out of time as soon as it took longer than its size is worth, long before the time of all answers is over', async () => {
+    const { size, written } = await drip({ waited: 50, bytesPerSecond: 10_000 })
+    await expect(size).rejects.toMatchObject({ kind: 'timed_out', status: 200 })
+    expect(written()).toBeLessThan(60)
+  })
+
+  it('is waited for while it comes at the least rate', async () => {
+    expect(await (await drip({ waited: 300, bytesPerSecond: 4 })).size).toBe(320)
+  })
+
+  it('does not lose the time in which its parts are worked on', async () => {
+    const send = async () => new Response(new Blob([new Uint8Array(200_000)]).stream())
+    const request = { url: 'https://example.com/', headers: {}, body: '' }
+    const slowly = async (body: AsyncIterable<Uint8Array>) => {
+      let size = 0
+      for await (const { length } of body) {
+        size += length
+        await new Promise((done) => setTimeout(done, 130))
+      }
+      return size
+    }
+    expect(await exchange(send, request, 5_000, slowly, { waited: 300, bytesPerSecond: 1e9 })).toBe(200_000)
+  })
 })
 
 it('a server that cannot be reached is told apart', async () => {

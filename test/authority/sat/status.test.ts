@@ -119,6 +119,20 @@ describe('the status', () => {
     expect(read(found, 'Vigente', { EstatusCancelacion }).estatus_cancelacion).toBe(estatus_cancelacion)
   })
 
+  it('of a contradiction is unknown, and two results are no answer', () => {
+    const [code, vigente, cancelado] = [found, 'Vigente', 'Cancelado'].map(
+      (text, n) => `<a:${n === 0 ? 'CodigoEstatus' : 'Estado'}>${text}</a:${n === 0 ? 'CodigoEstatus' : 'Estado'}>`,
+    )
+    const twice = (...stated: string[]) =>
+      statusAnswer({ EsCancelable: '' }).replace(/<a:EsCancelable.*?<\/a:EsCancelable>/, stated.join(''))
+    expect(readStatus(twice(code!, vigente!, cancelado!)).estatus).toBe('unknown')
+    expect(readStatus(twice(code!, code!.replace('S - ', 'N - 602'), cancelado!)).estatus).toBe('unknown')
+    expect(readStatus(twice(code!, cancelado!, cancelado!.replace('Cancelado', 'CANCELADO '))).estatus).toBe('cancelado')
+    const one = twice(code!, cancelado!)
+    const [result] = /<(?:\w+:)?ConsultaResult[ >].*<\/(?:\w+:)?ConsultaResult>/s.exec(one)!
+    expect(() => readStatus(one.replace(result, result + result))).toThrow('lacks what it must have')
+  })
+
   it('is read by local names, without prefixes too', () => {
     expect(readStatus(statusAnswer({ CodigoEstatus: found, Estado: 'Vigente' }, '')).estatus).toBe('vigente')
     expect(readStatus(statusAnswer({}))).toEqual({ estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null })

@@ -12,6 +12,7 @@ const asked = (some: Partial<ToldRequest>): ToldRequest => ({
     code: '5000',
     message: 'Solicitud Aceptada',
   },
+  ...{ n: 1, kind: 'metadata', first: '2026-03-01T00:00:00', last: '2026-04-30T23:59:59', announced: null },
   ...{ asked_at: NOW - 3 * MINUTE, attempts: 1, due_at: NOW + 20_000, ...some },
 })
 const told = (requests: ToldRequest[], more: object = {}) =>
@@ -41,10 +42,11 @@ describe('what is told of the conversation about a month', () => {
     expect(codeOf('301', 'XML Mal Formado: No se permite la descarga de xml que se encuentren cancelados.')).toBe(
       '301: The tax authority delivers no XML of cancelled received documents.',
     )
-    expect(codeOf('timed_out', 'AAA010101AAA')).toBe('timed_out: The tax authority did not answer in time. It is asked again later.')
+    expect(codeOf('timed_out', 'AAA010101AAA')).toBe('timed_out: The tax authority did not answer in time. The next run asks for it again.')
     expect(codeOf('9999', 'AAA010101AAA')).toBe(
-      '9999: The tax authority gave an answer that the service does not know. It is asked again later.',
+      '9999: The tax authority gave an answer that the service does not know. The next run asks for it again.',
     )
+    expect(codeOf('http_503', '')).toBe('http_503: The tax authority answered with the HTTP status 503. The next run asks for it again.')
     expect(told([asked({ state: 'failed' })])).toMatchObject({ hasFailed: true, next_check_at: null })
   })
 
@@ -62,6 +64,39 @@ describe('what is told of the conversation about a month', () => {
     expect(told(requests.map((one) => ({ ...one, family: one.family === 'cfdi' ? 'retenciones' : 'cfdi' }))).last_code).toMatch(
       new RegExp(`^${code}: `),
     )
+  })
+
+  it('says that it is asked again only while it is', () => {
+    const denied = asked({ state: 'stored', code: 'denied' })
+    expect(told([denied])).toMatchObject({
+      last_code: expect.stringMatching(/had some\. The next run asks for it again\.$/),
+      next_check_at: null,
+    })
+    const replaced = [asked({ state: 'planned', code: null, asked_at: NOW + MINUTE }), asked({ state: 'replaced', code: 'denied' })]
+    expect(told(replaced)).toMatchObject({ last_code: expect.stringMatching(/It is asked again later\.$/), next_check_at: NOW + MINUTE })
+  })
+
+  it('is the answer about what the month waits for, or lacks: XML before the metadata from which it is known', () => {
+    const listed = asked({ state: 'stored', code: '5000' })
+    const others = asked({ family: 'retenciones', state: 'stored', code: '5000' })
+    expect(told([others, asked({ kind: 'xml', state: 'stored', code: '5004' }), listed]).last_code).toMatch(/^5004: /)
+    const failing = [
+      asked({ kind: 'xml', state: 'planned', code: null, asked_at: NOW }),
+      asked({ kind: 'xml', state: 'replaced', code: '5006' }),
+    ]
+    expect(told([...failing.slice(0, 1), listed, others, ...failing.slice(1)]).last_code).toMatch(/^5006: /)
+  })
+
+  it('is that metadata was short while its parts announce less, from when all of them have come', () => {
+    const divided = asked({ n: 1, state: 'replaced', code: 'short', announced: 10 })
+    const parts = (announced: number, state: ToldRequest['state'] = 'stored') => [
+      asked({ n: 3, first: '2026-04-01T00:00:00', state, code: '5000', announced }),
+      asked({ n: 2, last: '2026-03-31T23:59:59', state: 'empty', code: '5004' }),
+      divided,
+    ]
+    expect(told(parts(7)).last_code).toMatch(/^short: /)
+    expect(told(parts(10)).last_code).toMatch(/^5000: /)
+    expect(told(parts(7, 'waiting')).last_code).toMatch(/^5000: /)
   })
 
   it('is nothing of other months and sources, and nothing that was asked before the organization asked', () => {

@@ -152,6 +152,12 @@ const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
       { operation: VERIFICA, answer: { code: '5999' } },
     ],
   ],
+  [
+    'what is right, with an error of HTTP',
+    (['Autentica', 'SolicitaDescargaEmitidos', VERIFICA, 'Descargar'] as const).map(
+      (operation): Step => ({ operation, times: 2, answer: { status: 500, isDone: true } }),
+    ),
+  ],
 ]
 /** In the long run each by itself; otherwise some together. */
 const TOGETHER = Array.from({ length: runs(5, SAID.length) }, (_, n): [string, Step[]] => {

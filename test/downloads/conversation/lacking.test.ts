@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Behaviour } from '../../stand-in/requests.ts'
 import type { FalseAnswer, Step } from '../../stand-in/script.ts'
+import type { TruthDocument } from '../../stand-in/truth/truth.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, losingMessages } from '../support/downloads.ts'
 import { asWithAuthority, SatWorld } from './support/sat-world.ts'
@@ -81,6 +82,53 @@ it.each([
   world.pass(DAY)
   await run()
   expect((await world.requests()).length).toBeGreaterThan(before)
+  expect(await missing()).toEqual([])
+  expect((await months()).map(({ status }) => status)).toEqual(['complete', 'complete', 'complete'])
+  expect(world.authority.log.violations).toEqual([])
+})
+
+it('rows of another time than was asked for are listed as rejected, and leave the months of their request partial', async () => {
+  const misdated = new Map<string, string>()
+  const { world, one, run, missing, months } = await taxpayer(() => ({ misdated }))
+  const [early, late] = issued(world, '2026-02').map(({ uuid }) => uuid) as [string, string]
+  misdated.set(early, '2017-03-01T10:00:00').set(late, '2030-01-05T10:00:00')
+  world.authority.behaviour.withheld = new Set(misdated.keys())
+  await run()
+  expect((await missing()).sort()).toEqual([early, late].map((uuid) => `sat_cfdi_issued 2026-02 ${uuid} is missing.`).sort())
+  const [february, , april] = await months()
+  expect(february).toMatchObject({ status: 'partial', last_success_at: null })
+  expect(february!.last_code).toMatch(/^short: /)
+  expect(april).toMatchObject({ status: 'complete' })
+  const rejected = (await one.jobs()).flatMap(({ rejected_files }) => rejected_files)
+  expect(rejected.map(({ code }) => code)).toEqual(rejected.map(() => 'metadata.outside_period'))
+  expect(rejected.length).toBe(2)
+  expect(world.authority.log.violations).toEqual([])
+})
+
+it('documents that the authority announced of a period, and no more of its halves, leave all of its months partial', async () => {
+  const lost: TruthDocument[] = []
+  const { world, run, missing, months } = await taxpayer((of) => ({
+    unlisted: {
+      // It counts them once.
+      has(uuid) {
+        const isLost = lost.length < 2 && issued(of(), '2026-03').some((one) => one.uuid === uuid)
+        if (isLost) {
+          lost.push(of().truth.get(uuid))
+          of().truth.forget(uuid)
+        }
+        return isLost
+      },
+    },
+  }))
+  await run()
+  expect(await missing()).toEqual([])
+  for (const { status, last_code } of await months()) {
+    expect(status).toBe('partial')
+    expect(last_code).toMatch(/^short: /)
+  }
+  for (const document of lost) world.truth.add(document)
+  world.pass(DAY)
+  await run()
   expect(await missing()).toEqual([])
   expect((await months()).map(({ status }) => status)).toEqual(['complete', 'complete', 'complete'])
   expect(world.authority.log.violations).toEqual([])

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Base64Decoder } from '../../../src/authority/sat/base64.ts'
+import { HeldConversation } from '../../../src/authority/sat/conversation/held.ts'
+import * as wire from '../../../src/authority/sat/exchange.ts'
 import { Unanswered } from '../../../src/authority/sat/unanswered.ts'
 import type { FalseAnswer, Step } from '../../stand-in/script.ts'
 import { freshRfc } from '../../support/tenants.ts'
@@ -58,6 +60,25 @@ it('a package that does not come because of a page, a fault or a login is asked 
   expect(await missingIn(world)).toEqual([])
   // Metadata and XML, of both families.
   expect(requestsFor(world)).toBe(4)
+})
+
+/** What breaks without it: a package that drips keeps a consumer busy for ten minutes. */
+it('a package that drips is out of time, and is asked for again', async () => {
+  const real = wire.exchange
+  let packages = 0
+  vi.spyOn(wire, 'exchange').mockImplementation((send, request, milliseconds, read) => {
+    const isDripping = request.url.endsWith('/DescargaMasivaService.svc') && ++packages === 3
+    return real(send, request, milliseconds, read, isDripping ? { waited: 300, bytesPerSecond: 1_000_000 } : undefined)
+  })
+  const { world, one } = await asked([{ operation: 'Descargar', after: 2, answer: { dripMs: 20, isDone: true } }])
+  const paused = vi.spyOn(HeldConversation.prototype, 'pause')
+  await world.work()
+  expect(paused).toHaveBeenCalledTimes(1)
+  expect(await statusesOf(world)).toEqual(['succeeded'])
+  expect(await missingIn(world)).toEqual([])
+  expect(requestsFor(world)).toBe(4)
+  expect(world.authority.log.of('Descargar').length).toBe(5)
+  for (const job of await one.jobs()) expect(job).toMatchObject({ rejected_count: 0 })
 })
 
 /** What breaks without it: an answer without an end is taken again and again for a week, and its month never comes. */

@@ -46,6 +46,11 @@ export class Truth {
     this.#documents.set(document.uuid, document)
   }
 
+  /** From here on the authority knows nothing of a document. */
+  forget(uuid: string): void {
+    this.#documents.delete(uuid)
+  }
+
   get(uuid: string): TruthDocument {
     const found = this.#documents.get(uuid.toUpperCase())
     if (!found) throw new Error(`There is no document ${uuid}.`)

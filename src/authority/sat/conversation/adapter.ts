@@ -15,10 +15,10 @@ import {
 import { satLogins } from '../logins.ts'
 import { announceConversations } from './conversation.ts'
 import { isHeldUp, listsOf } from './rules/agenda.ts'
-import { BEHIND_MS } from './rules/periods.ts'
+import { BEHIND_MS, isWithin } from './rules/periods.ts'
 import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
 import { deadlineOf } from './rules/schedule.ts'
-import { hasBegun, isObtainable, progressOf } from './rules/wanted.ts'
+import { hasBegun, isLessAnnounced, isObtainable, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */
@@ -55,7 +55,7 @@ export const satAuthority = (system: System): TaxAuthority => ({
     const packages = () => packagesOf(system, entity, month, own, state === 'waiting' ? null : failed)
     // What it has of one family is taken in, also when it does not deliver the other one.
     if (state === 'ready' || (state === 'failed' && own.length > 0)) {
-      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort)
+      const is_whole = (is_complete || isObtainable(wanted)) && hasBegun(wanted) && !own.some(isShort) && !isLessAnnounced(wanted, requests)
       return { state: 'ready', until, is_whole, packages: packages() }
     }
     if (state === 'failed') throw failureOf(failed!)
@@ -83,15 +83,21 @@ async function* packagesOf(
   requests: readonly AuthorityRequest[],
   failed: AuthorityRequest | null,
 ): AsyncGenerator<Package, void, undefined> {
-  for (const { n, kind, months, packages } of requests)
+  for (const request of requests) {
+    const { n, kind, months, packages } = request
+    const shared = {
+      is_last: months.at(-1) === month,
+      isAsked: (time: string) => months.includes(time.slice(0, 7)) || isWithin(time, request),
+    }
     for (const [k, { size, unannounced = [] }] of packages.entries()) {
       const bytes = bytesOfObject(env.FILES, packageKey(entity, n, k), size!)
       try {
-        yield { kind, bytes, shared: { unannounced, is_last: months.at(-1) === month } }
+        yield { kind, bytes, shared: { unannounced, ...shared } }
       } finally {
         bytes.rest()
       }
     }
+  }
   if (failed) throw failureOf(failed)
 }
 

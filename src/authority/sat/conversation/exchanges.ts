@@ -72,7 +72,7 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
     // It was not sent.
     if (error instanceof Unavailable)
       return held.commit([held.update(request, { state: 'planned', asked_at: held.now + waitAfter(attempts, held.factor) })])
-    if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.kind, message: error.message })
+    if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.code, message: error.message })
     if (error instanceof CertificateRefused) await held.replace(asked, requests, 'moved', error)
     throw error
   }
@@ -148,7 +148,7 @@ export async function download({ held, session, request, requests }: Exchange): 
       const outcome = isTooLarge
         ? outcomeOfTooLarge(request.attempts)
         : outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)
-      await held.record(request, requests, outcome, { code: error.kind, message: error.message })
+      await held.record(request, requests, outcome, { code: error.code, message: error.message })
     }
   }
   held.system.budget.restart(AFTER_PACKAGE_MS)

@@ -44,7 +44,12 @@ async function finishMetadata(held: HeldConversation, reading: AnsweredRequest):
     return held.replace(request, requests, 'halved', said)
   const periods = xmlPeriods(addDays(request.packages.map(({ days }) => days!)))
   await held.commit([
-    held.update(request, { state: 'stored', ...said, packages: request.packages.map(({ days: _, ...one }) => one) }),
+    held.update(request, {
+      state: 'stored',
+      ...said,
+      announced: announced || rows,
+      packages: request.packages.map(({ days: _, ...one }) => one),
+    }),
     ...held.plan(request, requests, { kind: 'xml', periods, asked_at: held.now, attempts: 0 }),
   ])
 }

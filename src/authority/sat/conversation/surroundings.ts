@@ -20,8 +20,8 @@ export interface Surroundings {
   /** Whether documents are held that a metadata request asks for. */
   holdsAny(request: AuthorityRequest): Promise<boolean>
   /**
-   * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents all packages list, and how
-   * much in them nobody can read or date. Throws PackageUnreadable.
+   * Reads a package of metadata: what of the request's months is missing, and with the last one how many documents of its
+   * period all packages list, and how much in them nobody can read or date. Throws PackageUnreadable.
    */
   readMetadata(request: AuthorityRequest, k: number): Promise<{ rows: number; unread: number; days: DayCounts }>
   /**

@@ -26,7 +26,7 @@ export const authorityRequests = sqliteTable(
     /** The last answer that was not only "not yet", in the authority's code and words. */
     code: text('code'),
     message: text('message'),
-    /** NumeroCFDIs. */
+    /** NumeroCFDIs; of metadata without it, how many documents it lists. */
     announced: integer('announced'),
     /** RequestPackages (requests.ts) as a JSON array. Those that have lost their `size` are not in the bucket any more. */
     packages: text('packages').notNull().default('[]'),

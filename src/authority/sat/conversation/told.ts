@@ -1,20 +1,14 @@
 import { type Fragment, raw, sql } from '../../../platform/db/fragment.ts'
 import { MEANING_IN_WORDS, meaningOf } from '../meanings.ts'
-import { UNANSWERED_IN_WORDS, type UnansweredKind } from '../unanswered.ts'
-import { DENIED, isUnfinished, type RequestState, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
+import { unansweredInWords } from '../unanswered.ts'
+import { fellShort, isDivided, isOpen } from './rules/divided.ts'
+import { type AuthorityRequest, DENIED, isUnfinished, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { nextCheck } from './rules/schedule.ts'
 
 /** A request as it is told of. */
-export interface ToldRequest {
-  family: string
-  source: string
+export interface ToldRequest extends Omit<AuthorityRequest, 'months' | 'request_id' | 'packages'> {
   /** A JSON array. */
   months: string
-  state: RequestState
-  code: string | null
-  message: string | null
-  asked_at: number
-  attempts: number
   /** When the conversation goes on; null while nothing is waited for. */
   due_at: number | null
 }
@@ -24,13 +18,13 @@ const LOOKED_AT = 100
 
 /** Selects the newest requests about a taxpayer. */
 export const toldRequests = (entity: number): Fragment =>
-  sql`select family, source, months, state, code, message, asked_at, attempts,
+  sql`select n, family, source, kind, first, last, months, state, code, message, announced, asked_at, attempts,
       (select due_at from authority_conversations c where c.entity = ${entity}) as due_at
     from authority_requests where entity = ${entity} order by n desc limit ${raw(String(LOOKED_AT))}`
 
 const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
   [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',
-  [DENIED]: 'The tax authority says that it has no documents for a period in which it had some. It is asked again.',
+  [DENIED]: 'The tax authority says that it has no documents for a period in which it had some. It is asked again later.',
   [UNREADABLE]: 'A package of the tax authority could not be read. It is asked for anew.',
 }
 
@@ -39,7 +33,11 @@ const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
  * of a few codes depends.
  */
 const codeInWords = (code: string, message: string | null): string =>
-  `${code}: ${WRONG_IN_WORDS[code] ?? UNANSWERED_IN_WORDS[code as UnansweredKind] ?? MEANING_IN_WORDS[meaningOf(code, message ?? '')]}`
+  `${code}: ${WRONG_IN_WORDS[code] ?? unansweredInWords(code) ?? MEANING_IN_WORDS[meaningOf(code, message ?? '')]}`
+
+/** What the words of an answer end with when the same is asked for again; and what they say when it was given up. */
+const AGAIN = 'It is asked again later.'
+const NEXT_RUN = 'The next run asks for it again.'
 
 /** What is told of the conversation about a month. */
 export interface ToldMonth {
@@ -52,12 +50,19 @@ export interface ToldMonth {
   next_check_at: number | null
 }
 
-/** How much what was answered to a request says of its month: most what keeps that from being complete, least that there is nothing. */
-function weightOf({ family, state, code }: ToldRequest, own: readonly ToldRequest[]): number {
-  if (state === 'stored' && saysShort(code)) return 5
-  if (state === 'failed') return 4
-  if (own.some((one) => one.family === family && isUnfinished(one))) return 3
-  return state === 'empty' ? 1 : 2
+/**
+ * How much what was answered to a request says of its month: most what keeps that from being complete, least that there is nothing. Of what
+ * waits, and of what is there, XML says more than the metadata from which it is known.
+ */
+function weightOf(request: ToldRequest, own: readonly ToldRequest[], all: readonly ToldRequest[]): number {
+  const { family, kind, state, code } = request
+  if ((state === 'stored' && saysShort(code)) || (isDivided(request) && !isOpen(request, all) && fellShort(request, all))) return 7
+  if (state === 'failed') return 6
+  const waiting = own.filter((one) => one.family === family && isUnfinished(one))
+  if (waiting.some((one) => one.kind === kind)) return 5
+  if (waiting.length > 0) return 4
+  if (state === 'empty') return 1
+  return kind === 'xml' ? 3 : 2
 }
 
 /**
@@ -72,14 +77,17 @@ export function toldOf(
     (one) => one.source === source && one.asked_at >= since && (JSON.parse(one.months) as string[]).includes(month),
   )
   // Among those that say as much, the newest.
-  const [coded] = own.filter(({ code }) => code !== null).sort((one, other) => weightOf(other, own) - weightOf(one, own))
+  const [coded] = own
+    .filter(({ code }) => code !== null)
+    .sort((one, other) => weightOf(other, own, requests) - weightOf(one, own, requests))
   const checks = own.flatMap(({ state, asked_at, due_at }) => {
     if (!isUnfinished({ state })) return []
     const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? Math.max(asked_at, now) : due_at
     return next === null ? [] : [Math.max(next, now)]
   })
+  const words = coded ? codeInWords(coded.code!, coded.message) : null
   return {
-    last_code: coded ? codeInWords(coded.code!, coded.message) : null,
+    last_code: checks.length === 0 ? (words?.replace(AGAIN, NEXT_RUN) ?? null) : words,
     hasFailed: own.some(({ state }) => state === 'failed'),
     attempts: Math.max(0, ...own.map(({ attempts }) => attempts)),
     next_check_at: checks.length === 0 ? null : Math.min(...checks),

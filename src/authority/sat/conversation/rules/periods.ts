@@ -45,6 +45,10 @@ export const overlap = (one: Period, other: Period): boolean => one.first <= oth
 export const earlier = (one: Literal, other: Literal): Literal => (one < other ? one : other)
 export const later = (one: Literal, other: Literal): Literal => (one < other ? other : one)
 
+/** Whether a time, or a day or month, lies in a period, or a part of it does. */
+export const isWithin = (time: Literal, { first, last }: Period): boolean =>
+  time >= first.slice(0, time.length) && time <= last.slice(0, time.length)
+
 /** Whether every second of a period is in one of the others. */
 export function isCovered({ first, last }: Period, others: readonly Period[]): boolean {
   let at = first

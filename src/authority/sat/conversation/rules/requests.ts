@@ -52,7 +52,7 @@ export interface AuthorityRequest extends Period {
   /** The last answer that was not only "not yet", in the authority's code and words; or what is wrong with what came (SHORT, UNREADABLE, DENIED). */
   code: string | null
   message: string | null
-  /** NumeroCFDIs. */
+  /** NumeroCFDIs; of metadata without it, how many documents it lists, once it is read. */
   announced: number | null
   packages: RequestPackage[]
   /** When it was sent, in milliseconds; while it is planned, when it may be. */

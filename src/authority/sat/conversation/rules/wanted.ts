@@ -1,4 +1,5 @@
 import type { Family } from '../../operations.ts'
+import { fellShort, isDivided, isOpen } from './divided.ts'
 import {
   DAY_SECONDS,
   earlier,
@@ -34,6 +35,14 @@ const isFor = (month: WantedMonth, request: AuthorityRequest): boolean =>
 /** Whether a request answers for a month: it was sent after the month was asked for, or is still to be sent. */
 export const isAnsweredBy = (month: WantedMonth, request: AuthorityRequest): boolean =>
   isFor(month, request) && request.state !== 'replaced' && (request.state === 'planned' || request.asked_at >= month.asked_at)
+
+/** The requests for metadata of a month, since it was asked for, that listed less than was announced, and were divided. */
+const dividedOf = (month: WantedMonth, requests: readonly AuthorityRequest[]): AuthorityRequest[] =>
+  requests.filter((one) => isDivided(one) && isFor(month, one) && one.asked_at >= month.asked_at)
+
+/** Whether the authority announces less of a month, or of others that were asked for with it, than it did when it listed too little. */
+export const isLessAnnounced = (month: WantedMonth, requests: readonly AuthorityRequest[]): boolean =>
+  dividedOf(month, requests).some((one) => fellShort(one, requests))
 
 /**
  * The period whose metadata a month needs of a family: the whole month when somebody may wait for it, it is not complete, or it was not asked
@@ -92,6 +101,7 @@ export interface MonthProgress {
 export function progressOf(month: WantedMonth, requests: readonly AuthorityRequest[]): MonthProgress {
   const whole = periodOfMonth(month.month)
   const serving = requests.filter((one) => isAnsweredBy(month, one) && overlap(one, whole))
+  const divided = dividedOf(month, requests)
   const progress: MonthProgress = { state: 'ready', requests: [], unplanned: [], failed: null }
   /** Those that wait for XML, and those whose metadata is not there. */
   const [waiting, unlisted] = [new Set<Family>(), new Set<Family>()]
@@ -100,7 +110,7 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
-      if (own.some(isUnfinished)) waiting.add(family)
+      if (own.some(isUnfinished) || divided.some((one) => one.family === family && isOpen(one, requests))) waiting.add(family)
       continue
     }
     const failed = metadata.find((one) => one.state === 'failed' && overlap(one, wanted))
