@@ -41,6 +41,7 @@ export const SENTENCES: Record<string, string> = {
   'credential.plan_limit': 'Su plan no permite más credenciales. Revoque una o cambie de plan.',
   'credential.role': 'Su rol no permite hacer esto. Pídalo a un administrador.',
   'cursor.invalid': 'La lista cambió. Vuelva a cargarla desde el principio.',
+  'data_source.no_login': 'Este RFC no tiene con qué iniciar sesión para esa fuente. Para los documentos hace falta la CIEC.',
   'data_source.not_enabled': 'Este RFC no tiene esa fuente activa.',
   'data_source.unknown': 'Esa fuente de datos no existe o no está activa.',
   'delivery.not_found': 'Esta entrega no existe.',
