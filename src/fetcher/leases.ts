@@ -11,7 +11,6 @@ import {
 } from '../authority/fetcher/fetches.ts'
 import { type FetchedFile, type FetchRow, filesOf } from '../authority/fetcher/states.ts'
 import { deleteUploads } from '../authority/fetcher/uploads.ts'
-import { PackageRejected, readDirectory } from '../cfdi/package/directory.ts'
 import { awaitingJob, stoppedWith, wakeJob } from '../downloads/awaited/awaited.ts'
 import { Failure, invalid } from '../failures.ts'
 import { bytesOfObject } from '../platform/bytes/bytes.ts'
@@ -23,6 +22,7 @@ import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
 import { completeDocuments } from './documents.ts'
 import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified, untilOfLogin } from './logins.ts'
+import { isWholeZip } from './whole-zip.ts'
 
 /** How long a lease lasts. */
 const LEASE_MS = 10 * 60_000
@@ -127,12 +127,8 @@ export async function keepUpload(system: System, lease_id: string, name: string,
 export async function keepPackage(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
   const held = heldOf(system, lease_id)
   await readWanted(system, held)
-  try {
-    await readDirectory(bytesOfObject(system.env.FILES, file.key, file.size))
-  } catch (error) {
-    if (!(error instanceof PackageRejected)) throw error
-    throw invalid('fetcher.package', [{ path: 'body', message: error.message }])
-  }
+  if (!(await isWholeZip(bytesOfObject(system.env.FILES, file.key, file.size))))
+    throw invalid('fetcher.package', [{ path: 'body', message: 'The body is no ZIP, or its end is missing.' }])
   await noteUpload(system, held, name, file)
 }
 

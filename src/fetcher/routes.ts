@@ -9,8 +9,8 @@ import { body, params, publicOperation, refusesAny, returns, storedUpload } from
 import { unknownPath } from '../platform/http/problem.ts'
 import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, LeaseRequest, PackagePath, Renewed } from './contract.ts'
 import { completeLease, failLease, keepPackage, keepUpload, leaseJob, renewLease } from './leases.ts'
-import { endOf, isSigned, macOf } from './signature.ts'
-import { keepSignature } from './store.ts'
+import { admitOnce } from './once.ts'
+import { isSigned } from './signature.ts'
 
 const TAG = 'Jobs'
 const MAX_DOCUMENT = 25 * 1024 * 1024
@@ -51,9 +51,7 @@ const intact: MiddlewareHandler<App> = async (c, next) => {
  * nothing when they are repeated. Throws Failure 409 fetcher.repeated.
  */
 const unrepeated: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {
-  const [mac, until] = [macOf(req.header('fetcher-signature')!), endOf(req.header('fetcher-timestamp')!)]
-  if (!(await keepSignature(system.db, mac, until, system.now.getTime())))
-    throw new Failure('conflict', 'fetcher.repeated', 'A lease was asked for with this signature before. Sign another request.')
+  await admitOnce(system, req.header('fetcher-signature')!, req.header('fetcher-timestamp')!)
   return next()
 }
 
@@ -119,7 +117,7 @@ export const fetcherRoutes = new Hono<App>()
     returns(204, undefined, doc('The package is stored.')),
     refusesAny({
       ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST },
-      422: doc('The body is empty, or no ZIP whose directory can be read, such as half of one (`fetcher.package`).'),
+      422: doc('The body is empty, no ZIP, or not all of one (`fetcher.package`).'),
     }),
     async (c) => {
       const { lease_id, kind, n } = c.req.valid('param')
