@@ -42,6 +42,7 @@ export const SENTENCES: Record<string, string> = {
   'credential.role': 'Su rol no permite hacer esto. Pídalo a un administrador.',
   'cursor.invalid': 'La lista cambió. Vuelva a cargarla desde el principio.',
   'data_source.inactive': 'Este servicio no descarga esa fuente de datos.',
+  'data_source.no_login': 'Este RFC no tiene con qué iniciar sesión para esa fuente. Para los documentos hace falta la CIEC.',
   'data_source.not_enabled': 'Este RFC no tiene esa fuente activa.',
   'data_source.unknown': 'Esa fuente de datos no existe.',
   'delivery.not_found': 'Esta entrega no existe.',

@@ -206,6 +206,12 @@ CREATE TABLE `import_usage` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
+CREATE TABLE `fetcher_signatures` (
+	`mac` text PRIMARY KEY NOT NULL,
+	`until` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `fetcher_signatures_until` ON `fetcher_signatures` (`until`);--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

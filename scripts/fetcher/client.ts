@@ -63,7 +63,8 @@ export function fetcherClient(origin: string, key: string, send: Send = fetch) {
   return {
     /** Signs and sends any request. Returns the answer, null for an empty one. Throws Refused. */
     ask,
-    lease: async (): Promise<Leased | null> => ((await post('/fetcher/v1/leases')) as { lease: Leased | null }).lease,
+    lease: async (): Promise<Leased | null> =>
+      ((await post('/fetcher/v1/leases', { nonce: crypto.randomUUID() })) as { lease: Leased | null }).lease,
     renew: async (lease: Leased): Promise<string> => ((await post(of(lease, 'renew'))) as { until: string }).until,
     upload: (lease: Leased, kind: 'metadata' | 'xml', n: number, zip: Uint8Array) =>
       ask('PUT', of(lease, `packages/${kind}/${n}`), zip, 'application/zip'),

@@ -295,7 +295,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     return count === 0 ? [] : progressStatements(ledger, job, progress)
   }
   let isShared = false
-  const add = async ({ kind, bytes, shared }: Package) => {
+  const add = async ({ kind, bytes, shared, discard }: Package) => {
     isShared ||= shared !== undefined
     await worker.extend()
     try {
@@ -305,6 +305,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
       if (!(error instanceof PackageRejected)) throw error
       metadata.rejected.add({ name: error.file, line: null, code: error.code, uuid: null })
       await ledger.batch(unread())
+      await discard?.()
       throw error
     }
   }

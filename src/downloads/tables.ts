@@ -135,6 +135,8 @@ export const extractions = sqliteTable(
     attempts_before: text('attempts_before').notNull(),
     /** 1 for a range that was asked for: the extractions of extractors do not go on from its end. */
     is_range: integer('is_range').notNull().default(0),
+    /** 1 when the run was cancelled: it wants nothing any more, and others of its organization need not spare its jobs. */
+    is_cancelled: integer('is_cancelled').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.organization_id, table.entity, table.run_id] })],
 )

@@ -45,6 +45,17 @@ export const Renewed = z.strictObject({ until: Instant }).meta({ id: 'Renewed' }
 
 export const Empty = z.strictObject({})
 
+export const LeaseRequest = z
+  .strictObject({
+    nonce: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: doc('Any text that no other request has, such as a UUID: a signature is answered once.') }),
+  })
+  .meta({ id: 'LeaseRequest' })
+
 export const LeasePath = z.strictObject({ lease_id: LeaseId })
 
 export const PackagePath = z.strictObject({
@@ -149,13 +160,13 @@ export const Completion = z
       .min(0)
       .max(10_000)
       .default(0)
-      .meta({ description: doc('How many packages of metadata were uploaded.') }),
+      .meta({ description: doc('How many packages of metadata were uploaded: those from 0 on.') }),
     xml: z
       .int()
       .min(0)
       .max(10_000)
       .default(0)
-      .meta({ description: doc('How many packages of XML were uploaded.') }),
+      .meta({ description: doc('How many packages of XML were uploaded: those from 0 on. A whole month with XML has metadata too.') }),
     is_whole: z
       .boolean()
       .default(true)

@@ -9,9 +9,11 @@ import {
   readHeld,
   takeFetch,
 } from '../authority/fetcher/fetches.ts'
-import { type FetchedFile, type FetchRow, filesOfKind } from '../authority/fetcher/states.ts'
-import { awaitingJob, deleteUploads, stoppedWith, wakeJob } from '../downloads/awaited/awaited.ts'
+import { type FetchedFile, type FetchRow, filesOf } from '../authority/fetcher/states.ts'
+import { deleteUploads } from '../authority/fetcher/uploads.ts'
+import { awaitingJob, stoppedWith, wakeJob } from '../downloads/awaited/awaited.ts'
 import { Failure, invalid } from '../failures.ts'
+import { bytesOfObject } from '../platform/bytes/bytes.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
 import { postponeLogin } from '../taxpayers/fetched/fetched-logins.ts'
@@ -19,7 +21,8 @@ import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
 import { completeDocuments } from './documents.ts'
-import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified } from './logins.ts'
+import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified, untilOfLogin } from './logins.ts'
+import { isWholeZip } from './whole-zip.ts'
 
 /** How long a lease lasts. */
 const LEASE_MS = 10 * 60_000
@@ -90,11 +93,23 @@ async function hashOf({ settings }: System, { entity }: FetchRow, { login }: Dow
   return `${key.version}:${mac.toHex()}`
 }
 
-/** Extends a lease. One that has run out is taken again unless somebody else has it. Throws Failure 409 fetcher.lease_lost. */
+/** The fetch of a lease whose job still waits for it. Throws Failure 409 fetcher.lease_lost. */
+async function readWanted(system: System, { shard, ledger, fetch, token }: Held): Promise<FetchRow> {
+  const row = await readHeld(ledger, fetch, token)
+  if (row === null || (await awaitingJob(system, { ...row, shard })) === null) throw leaseLost()
+  return row
+}
+
+/**
+ * Extends a lease. One that has run out is taken again unless somebody else has it; that of a login is never extended. Throws Failure 409
+ * fetcher.lease_lost.
+ */
 export async function renewLease(system: System, lease_id: string): Promise<{ until: string }> {
   const login = loginOfLease(lease_id)
-  if (login) return { until: new Date(login.until).toISOString() }
-  const { ledger, fetch, token } = heldOf(system, lease_id)
+  if (login) return { until: (await untilOfLogin(system, login)).toISOString() }
+  const held = heldOf(system, lease_id)
+  const { ledger, fetch, token } = held
+  await readWanted(system, held)
   const until = Date.now() + LEASE_MS
   const { meta } = await extendFetch(ledger, fetch, token, until).run()
   if (meta.changes === 0) throw leaseLost()
@@ -103,7 +118,21 @@ export async function renewLease(system: System, lease_id: string): Promise<{ un
 
 /** Notes an upload in the place of an earlier one of the same kind and number. Throws Failure 409 fetcher.lease_lost. */
 export async function keepUpload(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
-  const { ledger, fetch, token } = heldOf(system, lease_id)
+  const held = heldOf(system, lease_id)
+  await readWanted(system, held)
+  await noteUpload(system, held, name, file)
+}
+
+/** The same of a package. Throws Failure 409 fetcher.lease_lost, and 422 fetcher.package when it is no ZIP, or not all of one. */
+export async function keepPackage(system: System, lease_id: string, name: string, file: FetchedFile): Promise<void> {
+  const held = heldOf(system, lease_id)
+  await readWanted(system, held)
+  if (!(await isWholeZip(bytesOfObject(system.env.FILES, file.key, file.size))))
+    throw invalid('fetcher.package', [{ path: 'body', message: 'The body is no ZIP, or its end is missing.' }])
+  await noteUpload(system, held, name, file)
+}
+
+async function noteUpload(system: System, { ledger, fetch, token }: Held, name: string, file: FetchedFile): Promise<void> {
   const [before, noted] = await ledger.batch<{ key: string | null }>(noteFile(ledger, fetch, token, name, file))
   if (noted!.meta.changes === 0) throw leaseLost()
   const replaced = before!.results[0]?.key
@@ -112,29 +141,49 @@ export async function keepUpload(system: System, lease_id: string, name: string,
 
 /**
  * Ends a lease whose packages or documents are all uploaded, and has the job run with them. A repetition changes nothing. Throws Failure 409
- * fetcher.lease_lost, or fetcher.incomplete when something else was uploaded; 422 fetcher.task, or fetcher.documents (documents.ts).
+ * fetcher.lease_lost, or fetcher.incomplete when something else was uploaded; 422 fetcher.task, fetcher.metadata for XML that nothing
+ * announces, or fetcher.documents (documents.ts).
  */
 export async function completeLease(system: System, lease_id: string, completion: Completion): Promise<void> {
+  const { metadata, xml, is_whole, documents, notifications } = completion
+  const requireTask = (isOfTask: boolean) => {
+    if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'Completes another task than that of the lease.' }])
+  }
+  const hasMonth = metadata + xml > 0 || !is_whole
+  const hasDocuments = documents.length + notifications.length > 0
   const login = loginOfLease(lease_id)
-  if (login) return acceptVerified(system, login)
+  if (login) {
+    requireTask(!hasMonth && !hasDocuments)
+    return acceptVerified(system, login)
+  }
   const { shard, ledger, fetch, token } = heldOf(system, lease_id)
   const row = await readHeld(ledger, fetch, token)
   if (row === null || row.state === 'failed') throw leaseLost()
-  const { metadata, xml, is_whole, documents, notifications } = completion
-  const isOfTask = isOfDocuments(row) ? metadata + xml === 0 && is_whole : documents.length + notifications.length === 0
-  if (!isOfTask) throw invalid('fetcher.task', [{ path: 'body', message: 'Completes another task than that of the lease.' }])
+  requireTask(isOfDocuments(row) ? !hasMonth : !hasDocuments)
   if (isOfDocuments(row)) return completeDocuments(system, shard, row, completion)
-  const [noted, sent] = [
-    [filesOfKind(row, 'metadata').length, filesOfKind(row, 'xml').length],
-    [metadata, xml],
-  ]
-  if (noted.join() !== sent.join())
-    throw new Failure(
-      'conflict',
-      'fetcher.incomplete',
-      `There are ${noted[0]} packages of metadata and ${noted[1]} of XML, not ${metadata} and ${xml}. Upload the others.`,
-    )
-  await wakeJob(system, { ...row, shard }, [completeFetch(ledger, fetch, token, is_whole)])
+  requireNumbered(row, { metadata, xml })
+  // Nothing says what the month has. Where the portal lists no documents, there is no XML either.
+  if (xml > 0 && metadata === 0 && is_whole)
+    throw invalid('fetcher.metadata', [
+      {
+        path: 'metadata',
+        message: 'There are packages of XML and none of metadata. Upload the metadata, or say that the month is not whole.',
+      },
+    ])
+  if (row.state === 'leased') await readWanted(system, { shard, ledger, fetch, token })
+  const [completed] = await wakeJob(system, { ...row, shard }, [completeFetch(ledger, fetch, token, is_whole)])
+  if (completed!.meta.changes === 0 && (await readHeld(ledger, fetch, token))?.state !== 'complete') throw leaseLost()
+}
+
+/** Refuses counts that are not those of the uploads, whose numbers begin with 0. Throws Failure 409 fetcher.incomplete. */
+function requireNumbered(row: FetchRow, counts: Readonly<Record<'metadata' | 'xml', number>>): void {
+  const names = (['metadata', 'xml'] as const).flatMap((kind) => Array.from({ length: counts[kind] }, (_, n) => `${kind}-${n}`))
+  const [counted, uploaded] = [new Set(names), new Set(Object.keys(filesOf(row)))]
+  const [absent] = counted.difference(uploaded)
+  const [more] = uploaded.difference(counted)
+  if (absent === undefined && more === undefined) return
+  const what = absent === undefined ? `The request does not count the package ${more}` : `There is no package ${absent}`
+  throw new Failure('conflict', 'fetcher.incomplete', `${what}. Packages of a kind are numbered from 0 on; upload those that are absent.`)
 }
 
 /**

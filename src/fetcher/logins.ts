@@ -19,6 +19,12 @@ export function loginOfLease(lease_id: string): LeasedLogin | null {
   return connection === undefined ? null : { connection: Number(connection), version: Number(version), until: Number(until) }
 }
 
+/** The end of the lease of a login, which is never extended. Throws Failure 409 fetcher.lease_lost when it has run out or there is none. */
+export async function untilOfLogin(system: System, leased: LeasedLogin): Promise<Date> {
+  if (leased.until <= Date.now() || (await leasedLogin(system, leased)) === null) throw leaseLost()
+  return new Date(leased.until)
+}
+
 /** Leases the verification of a CIEC until an instant; null when none is to be verified. */
 export async function leaseVerification(system: System, until: number): Promise<Lease | null> {
   const leased = await leaseLogin(system, until)

@@ -7,8 +7,9 @@ import { MOST_BODY_BYTES } from '../platform/http/body.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, params, publicOperation, refusesAny, returns, storedUpload } from '../platform/http/operation.ts'
 import { unknownPath } from '../platform/http/problem.ts'
-import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, PackagePath, Renewed } from './contract.ts'
-import { completeLease, failLease, keepUpload, leaseJob, renewLease } from './leases.ts'
+import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, LeaseRequest, PackagePath, Renewed } from './contract.ts'
+import { completeLease, failLease, keepPackage, keepUpload, leaseJob, renewLease } from './leases.ts'
+import { admitOnce } from './once.ts'
 import { isSigned } from './signature.ts'
 
 const TAG = 'Jobs'
@@ -17,6 +18,9 @@ const MAX_DOCUMENT = 25 * 1024 * 1024
 const UNSIGNED = doc('The signature is absent or wrong, or its timestamp is more than five minutes away.')
 const ABSENT = doc('This deployment has no fetcher: FETCHER_KEYS is not set.')
 const LOST = doc('Somebody else has the lease, or the job is needed no longer (`fetcher.lease_lost`). Drop what it was for.')
+const REPEATED = doc(
+  'A lease was asked for with this signature before (`fetcher.repeated`). Sign a request with another nonce, or another timestamp.',
+)
 const ALTERED = doc('The body is not the one of Fetcher-Digest.')
 
 /** Admits requests that the fetcher signed. Throws Failure 404 where there is none, and 401. */
@@ -42,12 +46,21 @@ const intact: MiddlewareHandler<App> = async (c, next) => {
   return next()
 }
 
-/** Notes the upload of a request under a name of its lease. Throws Failure 409 fetcher.lease_lost. */
-async function keepStored(c: Context<App>, lease_id: string, name: string): Promise<Response> {
+/**
+ * Admits a signature once, because whoever records a request must not get another CIEC for it. The others are asked under a lease, and change
+ * nothing when they are repeated. Throws Failure 409 fetcher.repeated.
+ */
+const unrepeated: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {
+  await admitOnce(system, req.header('fetcher-signature')!, req.header('fetcher-timestamp')!)
+  return next()
+}
+
+/** Notes the upload of a request under a name of its lease. Throws what `keep` throws. */
+async function keepStored(c: Context<App>, lease_id: string, name: string, keep = keepUpload): Promise<Response> {
   const { key, size, sha256 } = c.var.stored
   c.var.stored.isKept = true
   try {
-    await keepUpload(c.var.system, lease_id, name, { key, size, sha256 })
+    await keep(c.var.system, lease_id, name, { key, size, sha256 })
   } catch (error) {
     // After any other error it may be noted.
     c.var.stored.isKept = !(error instanceof Failure)
@@ -64,14 +77,16 @@ export const fetcherRoutes = new Hono<App>()
       TAG,
       doc('Lease a job'),
       doc(
-        'Answers with a job and the CIEC that it needs. Of an RFC only one job is leased at a time. A lease whose answer is lost runs out, and the job is offered again.',
+        'Answers with a job and the CIEC that it needs. Of an RFC only one job is leased at a time. A lease whose answer is lost runs out, and the job is offered again. ' +
+          'A signature is answered once, as long as its timestamp is good: send a new `nonce` with each request, without which only one request a second has a signature of its own.',
       ),
     ),
     signed,
-    body(Empty),
+    body(LeaseRequest),
     intact,
+    unrepeated,
     returns(200, LeaseAnswer),
-    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT }),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: REPEATED }),
     async (c) => c.json({ lease: await leaseJob(c.var.system) }),
   )
   .post(
@@ -92,7 +107,7 @@ export const fetcherRoutes = new Hono<App>()
       TAG,
       doc('Upload a package'),
       doc(
-        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0. The same kind and number again replaces what was uploaded before.',
+        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial. The same kind and number again replaces what was uploaded before.',
       ),
     ),
     signed,
@@ -100,10 +115,13 @@ export const fetcherRoutes = new Hono<App>()
     storedUpload(['application/zip'], MOST_BODY_BYTES, doc('The ZIP, of at most 100 MB.'), FETCHED, () => true),
     intact,
     returns(204, undefined, doc('The package is stored.')),
-    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
+    refusesAny({
+      ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST },
+      422: doc('The body is empty, no ZIP, or not all of one (`fetcher.package`).'),
+    }),
     async (c) => {
       const { lease_id, kind, n } = c.req.valid('param')
-      return keepStored(c, lease_id, `${kind}-${Number(n)}`)
+      return keepStored(c, lease_id, `${kind}-${Number(n)}`, keepPackage)
     },
   )
   .put(
@@ -148,7 +166,7 @@ export const fetcherRoutes = new Hono<App>()
         'The lease is lost (`fetcher.lease_lost`), something else was uploaded than the request says (`fetcher.incomplete`), or PDFs cannot be read now (`fetcher.unread`): send the request again.',
       ),
       422: doc(
-        'The request completes another task than that of the lease (`fetcher.task`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
+        'The request completes another task than that of the lease (`fetcher.task`), packages of XML come without metadata although the month is whole (`fetcher.metadata`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
       ),
     }),
     async (c) => {

@@ -14,6 +14,12 @@ export interface SignedRequest {
 /** A signature is good for so long before and after its timestamp. */
 const WINDOW_SECONDS = 300
 
+/** When no timestamp like this one is good any more, in milliseconds. */
+export const endOf = (timestamp: string): number => (Number(timestamp) + WINDOW_SECONDS) * 1_000
+
+/** The MAC of a signature, which is the same however its base64 is written. */
+export const macOf = (signature: string): string => base64ToBytes(signature.split(':')[1] ?? '').toHex()
+
 export const contentOf = ({ method, path, timestamp, digest }: SignedRequest): string => [timestamp, method, path, digest].join('.')
 
 /** Whether a request was signed with one of the keys, within five minutes of now. `signature` is `{key version}:{base64}`. */

@@ -43,7 +43,7 @@ function authorityHas({ metadata, xml }: Given, ...more: Package[]): void {
   }))
   async function* packages(month: string) {
     if (month !== '2026-05') return
-    yield packed('metadata', zipOf(metadata))
+    if (metadata.length > 0) yield packed('metadata', zipOf(metadata))
     yield packed('xml', zipOf(xml))
     yield* more
   }

@@ -7,6 +7,7 @@ import { consume } from '../../src/queues.ts'
 import { app } from '../../src/whole.ts'
 import { bookOf, callOf, cfdiOf, jobsOf, later, ledgerOf, losingMessages, subscriber } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'
+import { zipOf } from '../support/zip.ts'
 import { FETCHER_KEY, onlyMonths, withFetcher } from './support/deployment.ts'
 
 const send = async (request: Request): Promise<Response> => app.fetch(request, withFetcher, createExecutionContext())
@@ -73,7 +74,7 @@ describe('a month whose login is a CIEC', () => {
     later(1_200)
     const second = (await client.lease())!
     expect([second.month?.length, second.lease_id === first.lease_id]).toEqual([7, false])
-    const zip = new Uint8Array([1])
+    const zip = zipOf([])
     const late =
       second.month === first.month ? [client.renew(first), client.upload(first, 'xml', 0, zip), client.complete(first, NONE)] : []
     expect(await Promise.all(late.map(refusal))).toEqual(late.map(() => [409, 'fetcher.lease_lost']))
@@ -82,12 +83,12 @@ describe('a month whose login is a CIEC', () => {
   it('survives a fetcher that repeats everything: a package counts once, and completing twice is completing', async () => {
     const { rfc } = await waiting('empty1')
     const lease = (await client.lease())!
-    const zip = new Uint8Array(1_000).fill(9)
-    for (let n = 0; n < 3; n++) await client.upload(lease, 'xml', 0, zip)
+    const zip = zipOf([])
+    for (let n = 0; n < 3; n++) await client.upload(lease, 'metadata', 0, zip)
     expect(await uploads()).toHaveLength(1)
-    expect(await refusal(client.complete(lease, { metadata: 0, xml: 2 }))).toEqual([409, 'fetcher.incomplete'])
-    await client.complete(lease, { metadata: 0, xml: 1 })
-    await client.complete(lease, { metadata: 0, xml: 1 })
+    expect(await refusal(client.complete(lease, { metadata: 2, xml: 0 }))).toEqual([409, 'fetcher.incomplete'])
+    await client.complete(lease, { metadata: 1, xml: 0 })
+    await client.complete(lease, { metadata: 1, xml: 0 })
     expect((await fetchesOf(rfc)).filter(({ state }) => state === 'complete')).toHaveLength(1)
     expect(await refusal(client.upload(lease, 'xml', 0, zip))).toEqual([409, 'fetcher.lease_lost'])
   })
@@ -157,7 +158,7 @@ describe('a month whose login is a CIEC', () => {
 const NONE = { metadata: 0, xml: 0 }
 
 describe('a request of the fetcher', () => {
-  const signed = async (change: (headers: Headers) => void, body = '{}') => {
+  const signed = async (change: (headers: Headers) => void, body?: string) => {
     let seen: Request | undefined
     const spy = fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, async (request) => {
       seen = request
@@ -166,7 +167,7 @@ describe('a request of the fetcher', () => {
     await spy.lease()
     const headers = new Headers(seen!.headers)
     change(headers)
-    const answer = await send(new Request(seen!.url, { method: 'POST', headers, body }))
+    const answer = await send(new Request(seen!.url, { method: 'POST', headers, body: body ?? (await seen!.text()) }))
     return [answer.status, ((await answer.json()) as { code?: string }).code]
   }
 

@@ -332,6 +332,19 @@ describe('a connection', () => {
     expect((await one.entity()).warnings.map(({ code }: { code: string }) => code)).toEqual(['ciec.missing'])
   })
 
+  it('with an e.firma only is asked for no range of documents, and may be asked for CFDIs at once', async () => {
+    const rfc = freshRfc()
+    const one = await reader(EVERYTHING, null, { efirma: efirmaOf(rfc) }, rfc)
+    const asked = (data_source_keys: string[]) => one.ask('POST', `${one.path}/extractions`, { data_source_keys, from: '2026-05-01' })
+    expect(await asked(['sat_cfdi_issued', 'sat_csf'])).toMatchObject({
+      status: 422,
+      body: { code: 'data_source.no_login', errors: [{ path: 'data_source_keys[1]', message: expect.stringContaining('sat_csf') }] },
+    })
+    expect(await asked(['sat_cfdi_issued'])).toMatchObject({ status: 202, body: { jobs: { total: 1 } } })
+    const other = await reader(EVERYTHING, 'deAna1')
+    expect((await other.ask('POST', `${other.path}/extractions`, { data_source_keys: ['sat_csf'], from: '2026-05-01' })).status).toBe(202)
+  })
+
   it('with both logins downloads documents with its CIEC', async () => {
     const rfc = freshRfc()
     const one = await reader(EVERYTHING, 'deAna1', { efirma: efirmaOf(rfc) }, rfc)

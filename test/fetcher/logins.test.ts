@@ -7,6 +7,7 @@ import { app } from '../../src/whole.ts'
 import { later, losingMessages } from '../downloads/support/downloads.ts'
 import { audited, freshRfc, organization } from '../support/tenants.ts'
 import { askOf, FETCHER_KEY, withFetcher } from './support/deployment.ts'
+import { listed } from './support/documents.ts'
 
 const PATH = '/v1/fiscal-entities'
 const client = fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, async (request) =>
@@ -60,6 +61,20 @@ describe('a CIEC in a deployment with a fetcher', () => {
     expect(await one.entity()).toMatchObject({ status: 'draft', ciec_set: false, warnings: [] })
     expect((await one.ask('GET', '/v1/alerts')).body.data.map(({ kind }: { kind: string }) => kind)).toEqual(['connection.login_refused'])
     expect(await client.lease()).toBeNull()
+  })
+
+  it('is no other task: it is completed with nothing, and a lease that never was, or has run out, is lost', async () => {
+    const one = await draft()
+    const lease = (await client.lease())!
+    for (const other of [{ xml: 1 }, { is_whole: false }, { documents: [listed(one.rfc, 0, 'a'.repeat(64))] }])
+      expect(await code(client.complete(lease, other))).toBe('fetcher.task')
+    expect(await one.entity()).toMatchObject({ status: 'draft' })
+    expect(await client.renew(lease)).toBe(lease.until)
+    const [, connection] = lease.lease_id.split('-')
+    for (const lease_id of ['login-1-1-1', `login-${connection}-1-${Date.parse(lease.until) + 1}`])
+      expect(await code(client.renew({ ...lease, lease_id }))).toBe('fetcher.lease_lost')
+    later(600)
+    expect(await code(client.renew(lease))).toBe('fetcher.lease_lost')
   })
 
   it('is asked about again later when the portal says nothing, and by one fetcher at a time', async () => {

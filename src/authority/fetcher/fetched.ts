@@ -9,8 +9,9 @@ import {
   type Package,
   type Step,
 } from '../port/authority.ts'
-import { deleteFetch, type FetchKey, offer, readFetch } from './fetches.ts'
+import { deleteFetch, dropFetch, type FetchKey, offer, readFetch } from './fetches.ts'
 import { type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
+import { deleteUploads } from './uploads.ts'
 
 /** How long a job waits for a fetcher. */
 const PATIENCE_MS = 7 * 86_400_000
@@ -20,7 +21,7 @@ export async function stepOfFetch(system: System, request: DownloadRequest): Pro
   const { direction, month } = request
   const row = await broughtFor(system, request, direction === 'issued' ? 'sat_cfdi_issued' : 'sat_cfdi_received', month)
   if (row.state === 'waiting') return row
-  return { state: 'ready', until: new Date(row.leased_at!), is_whole: row.is_whole === 1, packages: packagesOf(system, row) }
+  return { state: 'ready', until: new Date(row.leased_at!), is_whole: row.is_whole === 1, packages: packagesOf(system, request.shard, row) }
 }
 
 /** The download of a document source with a CIEC, by an external fetcher. */
@@ -92,7 +93,13 @@ function failureOf(error: FetchError): Error {
   return new Unavailable(error, MESSAGE)
 }
 
-async function* packagesOf({ env }: System, row: FetchRow): AsyncGenerator<Package, void, undefined> {
+async function* packagesOf(system: System, shard: number, row: FetchRow): AsyncGenerator<Package, void, undefined> {
+  const { env, settings } = system
+  // The month is offered again: another attempt with the same bytes would end alike.
+  const discard = async () => {
+    await dropFetch(settings.ledgers[shard]!, row.fetch, row.token!).run()
+    await deleteUploads(system, row)
+  }
   for (const kind of ['metadata', 'xml'] as const)
-    for (const { key, size } of filesOfKind(row, kind)) yield { kind, bytes: bytesOfObject(env.FILES, key, size) }
+    for (const { key, size } of filesOfKind(row, kind)) yield { kind, bytes: bytesOfObject(env.FILES, key, size), discard }
 }

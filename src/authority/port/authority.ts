@@ -37,6 +37,8 @@ export interface Package {
   bytes: Bytes
   /** Present when it has documents of other months too. */
   shared?: SharedPackage
+  /** Has it brought again, because it cannot be read; absent where it would be the same one. */
+  discard?(): Promise<void>
 }
 
 /**

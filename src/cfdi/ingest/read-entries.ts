@@ -189,9 +189,9 @@ function readContent(
   // An empty file is listed as one, whatever its name: something is missing in it.
   const kind = file.isXml || content.length === 0 ? 'xml' : kindOf(name, content)
   if (kind !== 'xml') {
-    // The authority packs other files with the CFDIs, but an upload reports each file that is not one. A metadata file gets here only
-    // when it could not be recognised.
-    const isReported = kind !== 'terceros' && provenance === 'import'
+    // The authority packs other files with the CFDIs, but no metadata; an upload reports each file that is not one. There a metadata file
+    // gets here only when it could not be recognised.
+    const isReported = provenance === 'import' ? kind !== 'terceros' : kind === 'metadata'
     return {
       document: null,
       entry: isReported ? { n, name, uuid: null, code: 'cfdi.not_a_cfdi', detail: 'The file is not a CFDI.' } : null,

@@ -101,7 +101,7 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
     })
 }
 
-/** The metadata files of a package. Throws PackageRejected. */
+/** The metadata files of a package. One without any is rejected by what it has in their place. Throws PackageRejected. */
 export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
   /** What is no list of CFDIs. Beside one it is no loss; alone it stands where one should be. */
@@ -120,6 +120,7 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
-  if (files.length === 0) for (const name of odd) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+  if (files.length === 0)
+    for (const name of odd.length > 0 ? odd : ['package.zip']) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

@@ -1,5 +1,5 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
-import { filesOf } from '../../authority/fetcher/states.ts'
+import { deleteUploads } from '../../authority/fetcher/uploads.ts'
 import type { System } from '../../platform/context.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { announce } from '../downloads.ts'
@@ -30,12 +30,6 @@ export async function wakeJob(system: System, job: AwaitingJob, statements: read
   const results = await ledger.batch([...statements, ...wakeStatements(ledger, job)])
   await announce(system, [job])
   return results
-}
-
-/** Deletes uploads of the fetcher. */
-export async function deleteUploads({ env }: System, row: { files: string }): Promise<void> {
-  const keys = Object.values(filesOf(row)).map(({ key }) => key)
-  for (let at = 0; at < keys.length; at += 1_000) await env.FILES.delete(keys.slice(at, at + 1_000))
 }
 
 const SWEEP_LIMIT = 50

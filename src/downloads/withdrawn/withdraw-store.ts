@@ -2,19 +2,30 @@ import { askersOf } from '../../visibility/askers.ts'
 import { ENDED_JOBS, ENDED_RUNS, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
 
 const IS_FREE = `not exists (select 1 from sync_work l where l.entity = s.entity and l.token is not null and l.lease_until >= ?4)`
-/** A job that has not begun, that nobody but the organization ?2 asked for, and that none of its other runs asked for. */
-const IS_UNWANTED = `s.open = 1 and s.is_claimed = 0 and s.carried = '{}' and ${IS_FREE}
+/** No fetcher brings what the job waits for, or has brought it. */
+const IS_UNFETCHED = `not exists (
+  select 1 from fetches f where f.entity = s.entity and f.source = s.source and f.month = s.month and f.leased_at >= s.created_at
+    and ((f.state = 'leased' and f.due_at > ?4) or f.state = 'complete'))`
+/** A job that has not begun, that nobody but the organization ?2 asked for, and that none of its runs wants which are not cancelled. */
+const IS_UNWANTED = `s.open = 1 and s.is_claimed = 0 and s.carried = '{}' and ${IS_FREE} and ${IS_UNFETCHED}
   and (select json_group_array(value) from json_each(${askersOf('s')})) = json_array(?2)
   and not exists (
     select 1 from extractions o cross join json_each(o.jobs -> s.job_id -> s.source) w
-    where o.organization_id = ?2 and o.entity = s.entity and o.run_id <> ?3 and w.value = s.month)`
+    where o.organization_id = ?2 and o.entity = s.entity and o.run_id <> ?3 and o.is_cancelled = 0 and w.value = s.month)`
 const KEPT = `exists (
   select 1 from sync_jobs s where s.entity = extractions.entity and s.source = x.key and s.month = m.value and s.job_id = j.key)`
-const OF_RUN = 'extractions.organization_id = ?2 and extractions.run_id = ?3 and extractions.entity in (select value from json_each(?1))'
+const OF_ORGANIZATION = 'extractions.organization_id = ?2 and extractions.entity in (select value from json_each(?1))'
+const OF_RUN = `${OF_ORGANIZATION} and extractions.run_id = ?3`
+/** An earlier cancelled run, without which the job would have been withdrawn then. */
+const SHARES_WITHDRAWN = `exists (
+  select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
+  cross join extractions own on own.organization_id = ?2 and own.entity = extractions.entity and own.run_id = ?3
+  cross join json_each(own.jobs -> j.key -> x.key) w
+  where w.value = m.value and not (${KEPT}))`
 
 /**
- * The batch that withdraws the jobs of a run that have not begun and that nobody else wants, and hands extractions that end with it to the
- * relay. The first result has a row for each job.
+ * The batch that cancels what a run asked for: it withdraws its jobs that have not begun and that nobody else wants, and hands extractions
+ * that end with it to the relay. The first result has a row for each job.
  */
 export function withdrawStatements(
   ledger: D1Database,
@@ -23,13 +34,7 @@ export function withdrawStatements(
   const values = [JSON.stringify(entities), organization_id, run_id, now] as const
   const prepare = (sql: string) => ledger.prepare(sql).bind(...values)
   const free = `entity in (select value from json_each(?1)) and (token is null or lease_until < ?4) and ?2 <> '' and ?3 <> ''`
-  return [
-    // What is left of the extraction does not say how far everything is downloaded.
-    prepare(
-      `delete from sync_jobs as s where (s.entity, s.source, s.month, s.job_id) in (
-         select extractions.entity, x.key, m.value, j.key from extractions, json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
-         where ${OF_RUN}) and ${IS_UNWANTED} returning entity`,
-    ),
+  const forget = (which: string) =>
     prepare(
       `update extractions set is_range = 1, jobs = coalesce((
          select jsonb_group_object(id, jsonb(sources)) from (
@@ -38,9 +43,20 @@ export function withdrawStatements(
              from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
              where ${KEPT} group by 1, 2)
            group by id)), jsonb('{}'))
-       where ${OF_RUN} and ?4 > 0 and exists (
-         select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m where not (${KEPT}))`,
+       where ?4 > 0 and ${which}`,
+    )
+  return [
+    // What is left of the extraction does not say how far everything is downloaded.
+    prepare(
+      `delete from sync_jobs as s where (s.entity, s.source, s.month, s.job_id) in (
+         select extractions.entity, x.key, m.value, j.key from extractions, json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
+         where ${OF_RUN}) and ${IS_UNWANTED} returning entity`,
     ),
+    // Those of earlier cancelled runs first, as long as the run's own still names what is gone.
+    forget(`${OF_ORGANIZATION} and extractions.run_id <> ?3 and extractions.is_cancelled = 1 and ${SHARES_WITHDRAWN}`),
+    forget(`${OF_RUN} and exists (
+      select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m where not (${KEPT}))`),
+    prepare(`update extractions set is_cancelled = 1 where ${OF_RUN} and is_cancelled = 0 and ?4 > 0`),
     prepare(`update sync_work set jobs = (select json_group_array(json(j.value)) from ${JOBS_OF_WORK}) where ${free}`),
     prepare(
       `insert into outbox (entity, fact_id, kind, body, created_at)

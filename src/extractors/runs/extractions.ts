@@ -11,6 +11,7 @@ import type { CancelledRun, ExtractionDraft, RunProgress } from './contract.ts'
 import { startExtraction } from './dispatch.ts'
 import { getRun } from './progress.ts'
 import { EARLIEST } from './scope.ts'
+import { hasLoginFor } from './selection.ts'
 import { findRuns, finishRun } from './store.ts'
 import type { AskedRange } from './tables.ts'
 
@@ -53,6 +54,15 @@ async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, f
     return enabled.includes(key) ? [] : [{ path: `data_source_keys[${n}]`, message }]
   })
   if (disabled) throw invalid('data_source.not_enabled', [disabled, ...others])
+  const hasLogin = row ? hasLoginFor(ctx, row) : () => true
+  const closed = data_source_keys.findIndex((key) => !hasLogin(key))
+  if (closed >= 0)
+    throw invalid('data_source.no_login', [
+      {
+        path: `data_source_keys[${closed}]`,
+        message: `Nothing of ${data_source_keys[closed]} would be downloaded: the connection has no verified login for it. The \`warnings\` of GET /v1/fiscal-entities/{fiscal_entity_id} say which one is missing.`,
+      },
+    ])
   const today = localDayOf(ctx.now, MEXICO)
   const last = to ?? today
   if (from < EARLIEST) throw invalid('extraction.range', [{ path: 'from', message: `Must not be before ${EARLIEST}.` }])

@@ -85,8 +85,8 @@ export const oneRunRoutes = new Hono<App>()
       TAG,
       doc('Cancel a run'),
       doc(
-        'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for. Those that a ' +
-          'worker has taken go on. Windows stay as they are. The same request again withdraws what it can by then.',
+        'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; ' +
+          'a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.',
       ),
     ),
     params(RunPath),

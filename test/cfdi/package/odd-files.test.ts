@@ -17,6 +17,9 @@ it.each([
     [EMPTY, OTHER, THIRDS],
     ['vacia.txt', 'other.txt'],
   ],
+  [[THIRDS], ['package.zip']],
+  [[{ name: 'a.xml', bytes: '<a/>' }], ['package.zip']],
+  [[], ['package.zip']],
 ])('a file that is no metadata is rejected only where there is none beside it', async (files, names) => {
   const rejected = new Rejections()
   const file = bytesInMemory(zipOf(files.map(({ name, bytes }) => ({ name, bytes: utf8.encode(bytes) }))))

@@ -280,4 +280,20 @@ describe('a range of one RFC', () => {
     await alone.run()
     expect(await alone.sync()).toMatchObject({ state: 'running', jobs: { queued: 3 } })
   })
+
+  it('wants nothing any more when it is cancelled: what only such runs asked for is withdrawn with the last, and all of them end', async () => {
+    const shared = freshRfc()
+    const several = await subscriber(shared, ISSUED)
+    const runs: string[] = []
+    for (let n = 0; n < 3; n++) {
+      later(700 * (n + 1))
+      runs.push((await several.run()).run_id)
+    }
+    const withdrawn = async (n: number) => (await several.ask('POST', `/v1/runs/${runs[n]}/cancel`)).body.withdrawn_jobs
+    expect([await withdrawn(0), await withdrawn(2), await withdrawn(0), await withdrawn(1)]).toEqual([0, 0, 0, 3])
+    for (const run of runs) expect(await runOf(several, run)).toMatchObject({ outcome: 'nothing', jobs: { total: 0 } })
+    expect(await several.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
+    await relay(shared)
+    expect((await ended(several)).map((it) => it.run_id).sort()).toEqual([...runs].sort())
+  })
 })

@@ -8,8 +8,12 @@ import { bookOf, callOf, cfdiOf, jobsOf, subscriber } from '../../downloads/supp
 import { freshRfc } from '../../support/tenants.ts'
 import { askOf, FETCHER_KEY, withFetcher } from './deployment.ts'
 
-export const clientOf = (of: Env) =>
-  fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, async (request) => app.fetch(request, of, createExecutionContext()))
+/** A fetcher of a deployment. `see` is given what it sends. */
+export const clientOf = (of: Env, see: (request: Request) => unknown = () => {}) =>
+  fetcherClient('https://api.test', `1:${FETCHER_KEY.toBase64()}`, async (request) => {
+    see(request)
+    return app.fetch(request, of, createExecutionContext())
+  })
 
 export async function deliver(body: unknown, purpose = 'downloads', of: Env = withFetcher): Promise<void> {
   await consume(createMessageBatch(`fiscal-local-${purpose}`, [{ id: 'm', timestamp: new Date(), attempts: 1, body }]), of)

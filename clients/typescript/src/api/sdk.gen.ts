@@ -615,7 +615,7 @@ export class Operations extends HeyApiClient {
     /**
      * Cancel a run
      *
-     * Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for. Those that a worker has taken go on. Windows stay as they are. The same request again withdraws what it can by then.
+     * Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.
      *
      * Needs the role owner or admin.
      */
