@@ -2775,6 +2775,7 @@ class SyncStatus(TypedDict):
     summary: str
     message_es: str
     jobs: SyncJobCounts
+    partial_months: int
     percent: int
     latest_change_at: str | None
     last_success_at: str | None
@@ -3347,7 +3348,7 @@ class NotificationPage(TypedDict):
     data: list[Notification]
     has_more: bool
     next_cursor: str | None
-    warnings: list[FiscalEntityWarning]
+    warnings: list[WebhookWarning]
 
 
 class ImportSummaryPage(TypedDict):
@@ -3938,7 +3939,7 @@ class TaxProfile(TypedDict):
     opinion: TaxProfileOpinion | None
     obligations: TaxProfileObligations | None
     certificates: TaxProfileCertificates | None
-    warnings: list[FiscalEntityWarning]
+    warnings: list[WebhookWarning]
 
 
 class CfdiChanges(TypedDict):

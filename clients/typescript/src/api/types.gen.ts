@@ -1237,7 +1237,7 @@ export type VatMonth = {
 };
 
 /**
- * `complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, only a download from then on makes it complete. It stays so while the month is downloaded again. `downloading`: a job of your runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.
+ * `complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.
  */
 export type DataStatus = 'complete' | 'downloading' | 'missing';
 
@@ -6030,6 +6030,10 @@ export type SyncStatus = {
      */
     jobs: SyncJobCounts;
     /**
+     * Number of months, each of a CFDI source, of whose last download not everything came that the tax authority announced: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
+     */
+    partial_months: number;
+    /**
      * Percentage of the jobs that have ended, rounded down; 100 without jobs.
      */
     percent: number;
@@ -6046,7 +6050,7 @@ export type SyncStatus = {
      */
     last_failure_at: string | null;
     /**
-     * The instant of the last of your runs whose downloads of CFDIs all succeeded: up to it the RFC is downloaded. Null before.
+     * The instant up to which the downloads of both CFDI sources have succeeded: of each, that of the last of your runs whose downloads of it all did, and the earlier one of both. Null before.
      */
     downloaded_to: string | null;
 };
@@ -6223,7 +6227,7 @@ export type CoverageMonth = {
 };
 
 /**
- * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. It stays so while the month is downloaded again. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox gives everything since January 2018. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
+ * `complete`: your runs asked for the month, and everything that the tax authority announced of it up to your last run is held, with its XML wherever the authority delivers that. A month that has ended stays so while it is downloaded again; the current one does not. `requested`: a job of your runs is queued or running, or waits for the tax authority. `partial`: the last download has ended, and something that the tax authority announces is not held; the next run of the month asks for it again. `missing`: no run of yours asked for the month since it was over, or its downloads failed. `unobtainable`: not complete, and all or some of it is older than what the tax authority gives, six years; the sandbox gives everything since January 2018. The data_status of summaries is `downloading` for `requested` and `partial`, and `missing` for `unobtainable`.
  */
 export type MonthStatus = 'complete' | 'partial' | 'requested' | 'missing' | 'unobtainable';
 
@@ -6530,7 +6534,7 @@ export type TaxProfile = {
     /**
      * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
      */
-    warnings: Array<FiscalEntityWarning>;
+    warnings: Array<WebhookWarning>;
 };
 
 export type FieldChange = {
@@ -9499,11 +9503,11 @@ export type ExtractorScheduleSpec2 = {
 
 export type ExtractorScheduleSpec3 = {
     /**
-     * The day of the week: 0 is Sunday, 6 is Saturday.
+     * The day of the week: 0 is Monday, 6 is Sunday.
      */
     weekday: number;
     /**
-     * Which of these weekdays of the month: 1 is the first, -1 the last.
+     * Which of these weekdays of the month, from 1 to 5. A month without it is skipped.
      */
     nth: number;
 };
@@ -9523,11 +9527,11 @@ export type ExtractorDraftScheduleSpec2 = {
 
 export type ExtractorDraftScheduleSpec3 = {
     /**
-     * The day of the week: 0 is Sunday, 6 is Saturday.
+     * The day of the week: 0 is Monday, 6 is Sunday.
      */
     weekday: number;
     /**
-     * Which of these weekdays of the month: 1 is the first, -1 the last.
+     * Which of these weekdays of the month, from 1 to 5. A month without it is skipped.
      */
     nth: number;
 };
@@ -10964,7 +10968,7 @@ export type NotificationPage = {
     /**
      * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
      */
-    warnings: Array<FiscalEntityWarning>;
+    warnings: Array<WebhookWarning>;
 };
 
 export type ImportSummaryPage = {
