@@ -34,11 +34,8 @@ CREATE TABLE `connections` (
 	`received_to` integer,
 	`issued_reaches` text DEFAULT '[]' NOT NULL,
 	`received_reaches` text DEFAULT '[]' NOT NULL,
-	`asked_ranges` text DEFAULT '[]' NOT NULL,
 	`issued_struck` text,
 	`received_struck` text,
-	`widened_at` integer,
-	`widened_before` integer,
 	`imported_at` integer,
 	`untold` text,
 	`listed` text,
@@ -206,12 +203,6 @@ CREATE TABLE `import_usage` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `import_usage_open` ON `import_usage` (`created_at`) WHERE is_open = 1;--> statement-breakpoint
-CREATE TABLE `fetcher_signatures` (
-	`mac` text PRIMARY KEY NOT NULL,
-	`until` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `fetcher_signatures_until` ON `fetcher_signatures` (`until`);--> statement-breakpoint
 CREATE TABLE `invitations` (
 	`invitation_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,

@@ -236,7 +236,6 @@ CREATE TABLE `extractions` (
 	`requested_at` integer NOT NULL,
 	`attempts_before` text NOT NULL,
 	`is_range` integer DEFAULT 0 NOT NULL,
-	`is_cancelled` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint

@@ -1,1 +1,0 @@
-ALTER TABLE `exports` ADD `headings` text DEFAULT 'api' NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE `extractions` ADD `is_cancelled` integer DEFAULT 0 NOT NULL;
