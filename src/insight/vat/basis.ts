@@ -26,7 +26,7 @@ export const BASIS: Omit<Basis, 'rules'> = {
     'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
     'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
     REPSE_NOTE,
-    'Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.',
+    'prorrateo is rounded to six places and multiplied as such. Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.',
     'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
   ],
 }

@@ -44,8 +44,8 @@ export const SPANISH: Record<string, string> = {
     'El acreditable, el saldo, el resultado y la diferencia quedan vacíos en un mes del que no se conoce nada emitido, o nada recibido; el estado de los datos dice por qué. Si falta un lado, sus ceros no son ceros: se desconocen.',
   'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.':
     'Cada parcialidad cuenta como la declara su complemento, aunque rebase el total de su factura, y en su fecha de pago, aunque todavía no llegue.',
-  'Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.':
-    'Cada importe se redondea una sola vez, desde seis decimales: una cifra puede diferir en un centavo de lo que dan los importes redondeados junto a ella.',
+  'prorrateo is rounded to six places and multiplied as such. Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.':
+    'El factor de prorrateo se redondea a seis decimales y así se multiplica. Cada importe se redondea una sola vez, desde seis decimales: una cifra puede diferir en un centavo de lo que dan los importes redondeados junto a ella.',
   'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.':
     'Los CFDI de retenciones no cuentan aquí; cuentan en la página de retenciones.',
 
