@@ -187,11 +187,14 @@ const CiecInvalid = z
     rejected_at: Instant.meta({
       description: 'When the tax authority rejected the CIEC or e.firma, or the e.firma was found to have expired.',
     }),
-    invalid_reason: z.enum(REFUSED_REASONS).meta({
-      description:
-        'Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or the ' +
-        'e.firma has expired (`efirma_expired`).',
-    }),
+    invalid_reason: z
+      .enum(REFUSED_REASONS)
+      .optional()
+      .meta({
+        description:
+          'Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or ' +
+          'the e.firma has expired (`efirma_expired`). Only events from before this member existed lack it.',
+      }),
   })
   .meta({ id: 'ConnectionCiecInvalidEvent' })
 const document = {

@@ -332,7 +332,8 @@ describe('the catalog', () => {
       expect(told.safeParse({ ...sample, more: 1 }).success).toBe(false)
       for (const member of Object.keys(sample!)) {
         const { [member]: _, ...less } = sample!
-        expect([member, told.safeParse(less).success]).toEqual([member, false])
+        // Events that were kept before it existed lack it.
+        expect([member, told.safeParse(less).success]).toEqual([member, member === 'invalid_reason'])
       }
     },
   )

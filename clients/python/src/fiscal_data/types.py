@@ -2350,7 +2350,7 @@ class ConnectionCiecInvalidEvent(TypedDict):
     fiscal_entity_id: str
     rfc: str
     rejected_at: str
-    invalid_reason: ConnectionCiecInvalidEventInvalidReason
+    invalid_reason: NotRequired[ConnectionCiecInvalidEventInvalidReason]
 
 
 class DocumentCsfUpdatedEvent(TypedDict):

@@ -3949,9 +3949,9 @@ export type ConnectionCiecInvalidEvent = {
      */
     rejected_at: string;
     /**
-     * Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or the e.firma has expired (`efirma_expired`).
+     * Why the connection is invalid, as it says itself: the tax authority `rejected` the CIEC or refused the e.firma (`efirma_refused`), or the e.firma has expired (`efirma_expired`). Only events from before this member existed lack it.
      */
-    invalid_reason: ConnectionCiecInvalidEventInvalidReason;
+    invalid_reason?: ConnectionCiecInvalidEventInvalidReason;
 };
 
 export type DocumentCsfUpdatedEvent = {
