@@ -126,14 +126,14 @@ describe('what an operator records', () => {
     await minute()
     const gone =
       'There is no such invoice. It may be deleted, or belong to another organization or environment. GET /v1/billing/invoices lists those that there are.'
-    expect(await outcomes(of.id)).toEqual([`pay 1 ${gone}`, 'plan 1 There is no such plan.'])
+    expect(await outcomes(of.id)).toEqual([`pay 1 ${gone}`, 'plan 1 plan: There is no such plan.'])
     expect(error.mock.calls.map(([line]) => JSON.parse(line))).toEqual([
       expect.objectContaining({ command_id: 'o1', refused: gone }),
-      expect.objectContaining({ command_id: 'o2', refused: 'There is no such plan.' }),
+      expect.objectContaining({ command_id: 'o2', refused: 'plan: There is no such plan.' }),
     ])
     const { results } = await env.DB.prepare(LATEST).all()
     expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([
-      ['o2', 'refused: There is no such plan.'],
+      ['o2', 'refused: plan: There is no such plan.'],
       ['o1', `refused: ${gone}`],
     ])
   })
