@@ -158,12 +158,13 @@ describe('the formats', () => {
         const cell = sheet!.rows[n + 1]![i] ?? null
         const said = row[i]!.replace(/^'(?=[=+\-@])/, '')
         if (cell !== null) types.set(heading, (types.get(heading) ?? new Set()).add(cell instanceof Date ? 'time' : typeof cell))
-        if (cell instanceof Date) expect(cell.toISOString().slice(0, 19)).toBe(said.slice(0, 19))
+        if (cell instanceof Date) expect(cell.toISOString().slice(0, 19)).toBe(said.length === 10 ? `${said}T00:00:00` : said.slice(0, 19))
         else if (typeof cell === 'number') expect(cell).toBe(Number(said))
         else expect(String(cell ?? '')).toBe(said)
       }
     const typeOf = (heading: string) => [...(types.get(heading) ?? [])]
     expect(typeOf('issued_at')).toEqual(['time'])
+    if (kind === 'cfdi') expect([...typeOf('due_date'), ...typeOf('balance_mxn')]).toEqual(['time', 'number'])
     expect(typeOf('folio')).toEqual(['string'])
     expect(typeOf({ cfdi: 'total', conceptos: 'importe', pagos: 'imp_pagado' }[kind]!)).toEqual(['number'])
   })

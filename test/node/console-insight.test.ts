@@ -232,7 +232,9 @@ describe.skipIf(isMissing)(name, () => {
       `${issued_to.slice(0, 7)}-01`,
       issued_to.slice(0, 7),
     ])
-    await page.getByText(`Emitido desde: ${issued_from} · Emitido hasta: ${issued_to}`).waitFor()
+    const days = new Intl.DateTimeFormat('es-MX', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+    const [from, to] = [issued_from, issued_to].map((one) => days.format(Date.parse(one)))
+    await page.getByText(`Emitido desde: ${from} · Emitido hasta: ${to}`).waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Comenzar' }).click()
     await page.getByRole('heading', { level: 1, name: 'Exportaciones' }).waitFor()
     const { data } = await ask<{ data: { filters: object; fiscal_entity_id: string }[] }>('/v1/exports')
