@@ -46,7 +46,15 @@ describe('where the downloads of an RFC are', () => {
   it('says the zone of its times once', () => {
     const at = Date.parse('2026-05-20T09:00:00Z')
     const judged = { state: 'idle', cause: 'done', error_class: null, attempts: 0, next_attempt_at: null, n: 0 } as const
-    const around = { invalid_reason: null, next_run_at: at + 86_400_000, downloaded_to: at, timezone: 'America/Mexico_City', total: 3, partial_months: 0, takesCiec: true }
+    const around = {
+      invalid_reason: null,
+      next_run_at: at + 86_400_000,
+      downloaded_to: at,
+      timezone: 'America/Mexico_City',
+      total: 3,
+      partial_months: 0,
+      takesCiec: true,
+    }
     expect(inWords(judged, around)[1]).toBe(
       'Está descargado todo lo solicitado, hasta el 20/05/2026 a las 03:00 (America/Mexico_City). La siguiente ejecución comienza el 21/05/2026 a las 03:00.',
     )

@@ -395,7 +395,9 @@ describe('what a fact says', () => {
     }
     await tell(env.DB, [{ ...fact, body: { rejected_at, invalid_reason: 'efirma_refused' } }])
     await relayAll()
-    expect(bodies(await feedOf([organization_id]))).toEqual([{ event: 'connection.ciec_invalid', ...EVENT, ...head, rejected_at, invalid_reason: 'efirma_refused' }])
+    expect(bodies(await feedOf([organization_id]))).toEqual([
+      { event: 'connection.ciec_invalid', ...EVENT, ...head, rejected_at, invalid_reason: 'efirma_refused' },
+    ])
   })
 })
 
