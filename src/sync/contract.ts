@@ -66,7 +66,7 @@ export const SyncStatus = z
       }),
     partial_months: count(
       doc(
-        'Number of months, each of a CFDI source, of whose last download not everything came that the tax authority announced: ' +
+        'Number of months, each of a CFDI source, of which not everything is held after their last download: ' +
           '`GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.',
       ),
     ),

@@ -153,8 +153,8 @@ export function inWords(judged: Judged, around: Around): readonly [summary: stri
       const [months, meses] =
         partial === 1 ? ['1 month is', 'Falta parte de 1 mes'] : [`${partial} months are`, `Falta parte de ${partial} meses`]
       return [
-        `All downloads have ended${until}, and ${months} partial: not everything came that the tax authority announced. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks again. ${run}`,
-        `Terminaron todas las descargas${hasta}. ${meses}: el SAT no entregó todo lo que anuncia; la siguiente ejecución que los abarque lo pide de nuevo. ${corrida}`,
+        `All downloads have ended${until}, and ${months} partial: not everything of them is held. GET /v1/fiscal-entities/{fiscal_entity_id}/coverage lists them, and the next run that covers them asks for the rest. ${run}`,
+        `Terminaron todas las descargas${hasta}. ${meses}: la siguiente ejecución que los abarque pide el resto. ${corrida}`,
       ]
     }
     case 'nothing':

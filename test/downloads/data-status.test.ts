@@ -182,7 +182,7 @@ describe('the status of a month', () => {
     expect(await statusesOf(one)).toEqual(['26-04 downloading', '26-05 complete'])
     const { state, partial_months, summary: said } = await one.sync()
     expect([state, partial_months]).toEqual(['idle', 1])
-    expect(said).toContain('and 1 month is partial: not everything came that the tax authority announced.')
+    expect(said).toContain('and 1 month is partial: not everything of them is held.')
     spy.mockRestore()
     later(700)
     await one.run()

@@ -6030,7 +6030,7 @@ export type SyncStatus = {
      */
     jobs: SyncJobCounts;
     /**
-     * Number of months, each of a CFDI source, of whose last download not everything came that the tax authority announced: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
+     * Number of months, each of a CFDI source, of which not everything is held after their last download: `GET …/coverage` lists them as `partial`, or as `requested` while they are downloaded again. 0 while the connection is not active.
      */
     partial_months: number;
     /**
