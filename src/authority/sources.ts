@@ -67,6 +67,9 @@ const SOURCES: Record<DataSourceKey, CatalogEntry> = {
   },
 }
 
+/** The keys of the sources that deliver files. */
+export const documentKeys: readonly DataSourceKey[] = DATA_SOURCE_KEYS.filter((key) => SOURCES[key].kind === 'document')
+
 /** Returns the keys of the active sources: those that the configured tax authority delivers. */
 export const activeKeys = (system: System): readonly DataSourceKey[] => loginsOf(system).sources
 

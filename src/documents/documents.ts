@@ -1,3 +1,4 @@
+import { documentKeys, inactiveWarnings } from '../authority/sources.ts'
 import { notFound } from '../failures.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
@@ -49,7 +50,7 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
     isLatest: query.version === 'latest',
     limit: query.limit + 1,
   })
-  return paginate(
+  const page = await paginate(
     ctx,
     scope,
     query.limit,
@@ -57,6 +58,7 @@ export async function listOfDocuments(ctx: Ctx, query: DocumentQuery) {
     (row) => [row.document_id],
     (row) => view(ctx, row),
   )
+  return { ...page, warnings: inactiveWarnings(ctx, query.data_source_key ? [query.data_source_key] : documentKeys) }
 }
 
 /** Returns a document as the list has it. Throws Failure 404 document.not_found. */

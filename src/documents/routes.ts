@@ -1,4 +1,5 @@
 import { doc } from '#doc'
+import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
@@ -29,7 +30,7 @@ export const documentRoutes = new Hono<App>()
     ),
     params(FiscalEntityPath),
     query(DocumentQuery),
-    returns(200, pageOf(Document)),
+    returns(200, pageOf(Document).extend({ warnings: SourceWarnings })),
     refuses(404, NOT_READABLE),
     async (c) => c.json(await listOfDocuments(c.var.ctx, c.req.valid('query'))),
   )

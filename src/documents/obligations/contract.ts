@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { doc } from '#doc'
+import { SourceWarnings } from '../../authority/contract.ts'
 import { Id } from '../../platform/http/shapes.ts'
 import { RuleBasis } from '../../rules/contract.ts'
 
@@ -53,6 +54,7 @@ export const Obligations = z
       .nullable()
       .meta({ description: doc('The document that names the obligations. Null while you can read none: then there are no rows.') }),
     basis: z.strictObject({ rules: z.array(RuleBasis), notes: z.array(z.string()) }),
+    warnings: SourceWarnings,
     data: z.array(Obligation),
   })
   .meta({ id: 'Obligations' })

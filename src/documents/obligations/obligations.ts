@@ -1,3 +1,4 @@
+import { inactiveWarnings } from '../../authority/sources.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { centralDayOf } from '../../platform/time/months.ts'
 import { rulesAt } from '../../rules/rules.ts'
@@ -18,6 +19,9 @@ const NOTES = [
   'The status goes by due_date, because the extension has exceptions.',
 ]
 
+/** What obligations, and the returns that show them as filed, are downloaded from. */
+const SOURCES = ['sat_csf', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual'] as const
+
 /**
  * Returns the obligations of an RFC, for the last twelve months that are over, the last three years and the current ones. Throws Failure 404
  * fiscal_entity.not_found.
@@ -33,6 +37,7 @@ export async function listObligations(ctx: Ctx): Promise<Obligations> {
     ...{ fiscal_entity_id, rfc, as_of: today },
     source: source && { document_id: source.document_id, data_source_key: source.source, document_date: source.document_date },
     basis: { rules: rules.basis(), notes: NOTES },
+    warnings: inactiveWarnings(ctx, SOURCES),
     data,
   }
 }

@@ -21,7 +21,11 @@ export interface JobGroup {
 }
 
 const STATE = stateOf('j.is_active')
-const ERROR = `iif(s.open = 1 and not j.is_active, 'invalid_credentials', iif(s.status = 'succeeded', null, ${OWN_ERROR}))`
+/** The job waits for the authority, which did not answer the last time that it was asked. */
+const IS_UNANSWERED = `s.open = 1 and coalesce(c.failures, 0) > 0 and ${IS_ASLEEP}`
+const ERROR = `case when s.open = 1 and not j.is_active then 'invalid_credentials' when s.status = 'succeeded' then null
+  when ${IS_UNANSWERED} then 'sat_unavailable' else ${OWN_ERROR} end`
+const ATTEMPTS = `max(${OWN_ATTEMPTS}, iif(j.is_active and ${IS_UNANSWERED}, c.failures, 0))`
 /** The conversation with the authority goes on earlier than the jobs that wait for it. */
 const NEXT = `iif(s.open = 1 and j.is_active and s.wait_until > ?3,
   iif(${IS_ASLEEP}, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until), iif(s.error_class <> 'invalid_credentials', s.wait_until, null)), null)`
@@ -47,7 +51,7 @@ export const runGroups = (
            cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m),
          told as (
            select j.run_id, iif(s.job_id is null, 'succeeded', ${STATE}) as status, iif(s.job_id is null, null, ${ERROR}) as error_class,
-             iif(s.job_id is null, 0, ${OWN_ATTEMPTS}) as attempts, ${NEXT} as next_at, max(coalesce(s.finished_at, 0), j.requested_at) as ended_at
+             iif(s.job_id is null, 0, ${ATTEMPTS}) as attempts, ${NEXT} as next_at, max(coalesce(s.finished_at, 0), j.requested_at) as ended_at
            from jobs j
            left join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id
            left join sync_work w on w.entity = j.entity and w.lease_until > ?3
@@ -103,7 +107,7 @@ export const jobGroups = (
          latest as materialized (
            select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
          told as (
-           select j.entity, s.source, s.month, ${STATE} as status, ${ERROR} as error_class, ${OWN_ATTEMPTS} as attempts, ${NEXT} as next_at,
+           select j.entity, s.source, s.month, ${STATE} as status, ${ERROR} as error_class, ${ATTEMPTS} as attempts, ${NEXT} as next_at,
              max(s.finished_at, j.requested_at) as ended_at
            from latest j
            cross join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id

@@ -15,6 +15,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const SOLICITA = ['SolicitaDescargaEmitidos', 'SolicitaDescargaRecibidos'] as const
+const VERIFICA = 'VerificaSolicitudDescarga'
+
 /** A taxpayer whose months an organization asks for; nothing has been done yet. */
 async function asked(wanted: Partial<Wanted> = {}, behaviour: Partial<Behaviour> = {}, steps: readonly Step[] = [], extractor = cfdiOf(3)) {
   const world = new SatWorld(freshRfc(), wanted, behaviour, steps)
@@ -65,6 +68,31 @@ describe('the first download from the authority', () => {
     expect((await one.sync()).jobs).toMatchObject({ succeeded: 8, total: 8 })
   })
 
+  it.each<[what: string, steps: Step[], told: object]>([
+    ['prepares them', [], { error_class: null, attempts: 0, summary: expect.stringContaining('The tax authority is preparing 8 downloads.') }],
+    [
+      'does not answer a request',
+      [{ operation: SOLICITA, times: 99, answer: { page: true } }],
+      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed because the tax authority was not available.') },
+    ],
+    [
+      'does not answer a check',
+      [{ operation: VERIFICA, times: 99, answer: { closed: true } }],
+      { error_class: 'sat_unavailable', summary: expect.stringContaining('failed because the tax authority was not available.') },
+    ],
+  ])('says of months that wait when the authority is asked again, and whether it answered last, when it %s', async (_, steps, told) => {
+    const { world, one } = await asked({ months: 2 }, { checks: 4 }, steps)
+    await world.work(150_000)
+    const sync = await one.sync()
+    expect(sync).toMatchObject({ state: 'waiting', ...told })
+    if (steps.length > 0) expect(sync.attempts).toBeGreaterThan(0)
+    const next = (await one.ask('GET', `${one.path}/coverage`)).body.data.flatMap((row: Record<string, string>) => row['next_check_at'] ?? [])
+    expect(sync.next_attempt_at).toBe(next.toSorted()[0])
+    world.authority.script.steps.splice(0)
+    await world.work()
+    expect(await one.sync()).toMatchObject({ state: 'idle', error_class: null })
+  })
+
   it.each<[what: string, behaviour: Partial<Behaviour>]>([
     ['many packages', { packageSize: 2 }],
     ['doubled and reordered documents in many packages', { packageSize: 3, quirks: ['duplicated', 'reordered'] }],
@@ -82,9 +110,6 @@ describe('the first download from the authority', () => {
     await expectWhole(world)
   })
 })
-
-const SOLICITA = ['SolicitaDescargaEmitidos', 'SolicitaDescargaRecibidos'] as const
-const VERIFICA = 'VerificaSolicitudDescarga'
 
 const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
   [

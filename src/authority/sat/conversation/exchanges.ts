@@ -46,6 +46,7 @@ const isKnownOf = async ({ around, requests, since }: Exchange, request: Authori
 /** Records what became of a request. That there are no documents is not believed where there were some: it never makes a month complete. */
 async function settle(exchange: Exchange, request: AuthorityRequest, outcome: RequestOutcome, said: Said): Promise<void> {
   const { held, requests, since } = exchange
+  held.failures = 0
   if (outcome?.state !== 'empty' || request.kind !== 'metadata' || !(await isKnownOf(exchange, request)))
     return held.record(request, requests, outcome, said)
   const denied = { code: DENIED, message: said.message }
@@ -72,7 +73,11 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
     // It was not sent.
     if (error instanceof Unavailable)
       return held.commit([held.update(request, { state: 'planned', asked_at: held.now + waitAfter(attempts, held.factor) })])
-    if (error instanceof Unanswered) return held.record(asked, requests, again(attempts), { code: error.code, message: error.message })
+    if (error instanceof Unanswered) {
+      await held.record(asked, requests, again(attempts), { code: error.code, message: error.message })
+      held.failures++
+      return
+    }
     if (error instanceof CertificateRefused) await held.replace(asked, requests, 'moved', error)
     throw error
   }
@@ -80,7 +85,7 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
 
 /** Asks what has become of a request. One that is still waiting is left as it is. Throws CertificateRefused. */
 export async function check(exchange: Exchange): Promise<void> {
-  const { session, request } = exchange
+  const { held, session, request } = exchange
   try {
     const answer = await session.verification(request.family, request.request_id!)
     const { code, message, state, stateCode } = answer
@@ -90,6 +95,7 @@ export async function check(exchange: Exchange): Promise<void> {
   } catch (error) {
     // The schedule asks again.
     if (!(error instanceof Unanswered || error instanceof Unavailable)) throw error
+    if (error instanceof Unanswered) held.failures++
   }
 }
 

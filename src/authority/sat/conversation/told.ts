@@ -82,8 +82,9 @@ export function toldOf(
     .sort((one, other) => weightOf(other, own, requests) - weightOf(one, own, requests))
   const checks = own.flatMap(({ state, asked_at, due_at }) => {
     if (!isUnfinished({ state })) return []
-    const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? Math.max(asked_at, now) : due_at
-    return next === null ? [] : [Math.max(next, now)]
+    const next = state === 'waiting' ? nextCheck(asked_at, now, factor) : state === 'planned' ? asked_at : due_at
+    // Nothing happens before the conversation goes on.
+    return next === null ? [] : [Math.max(next, due_at ?? 0, now)]
   })
   const words = coded ? codeInWords(coded.code!, coded.message) : null
   return {
