@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { halvesOf, secondsAfter } from '../../../src/authority/sat/conversation/rules/periods.ts'
 import { type ToldRequest, toldOf } from '../../../src/authority/sat/conversation/told.ts'
 
 const MINUTE = 60_000
@@ -89,9 +90,11 @@ describe('what is told of the conversation about a month', () => {
 
   it('is that metadata was short while its parts announce less, from when all of them have come', () => {
     const divided = asked({ n: 1, state: 'replaced', code: 'short', announced: 10 })
+    const [one, other] = halvesOf(divided)!
     const parts = (announced: number, state: ToldRequest['state'] = 'stored') => [
-      asked({ n: 3, first: '2026-04-01T00:00:00', state, code: '5000', announced }),
-      asked({ n: 2, last: '2026-03-31T23:59:59', state: 'empty', code: '5004' }),
+      asked({ n: 3, ...other, state, code: '5000', announced }),
+      asked({ n: 2, ...one, last: secondsAfter(one.last, 2), state: 'empty', code: '5004' }),
+      asked({ n: 4, first: secondsAfter(other.first, 60), last: other.last, state: 'stored', code: '5000', announced: 3 }),
       divided,
     ]
     expect(told(parts(7)).last_code).toMatch(/^short: /)

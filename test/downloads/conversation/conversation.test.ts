@@ -69,7 +69,11 @@ describe('the first download from the authority', () => {
   })
 
   it.each<[what: string, steps: Step[], told: object]>([
-    ['prepares them', [], { error_class: null, attempts: 0, summary: expect.stringContaining('The tax authority is preparing 8 downloads.') }],
+    [
+      'prepares them',
+      [],
+      { error_class: null, attempts: 0, summary: expect.stringContaining('The tax authority is preparing 8 downloads.') },
+    ],
     [
       'does not answer a request',
       [{ operation: SOLICITA, times: 99, answer: { page: true } }],
@@ -86,7 +90,9 @@ describe('the first download from the authority', () => {
     const sync = await one.sync()
     expect(sync).toMatchObject({ state: 'waiting', ...told })
     if (steps.length > 0) expect(sync.attempts).toBeGreaterThan(0)
-    const next = (await one.ask('GET', `${one.path}/coverage`)).body.data.flatMap((row: Record<string, string>) => row['next_check_at'] ?? [])
+    const next = (await one.ask('GET', `${one.path}/coverage`)).body.data.flatMap(
+      (row: Record<string, string>) => row['next_check_at'] ?? [],
+    )
     expect(sync.next_attempt_at).toBe(next.toSorted()[0])
     world.authority.script.steps.splice(0)
     await world.work()

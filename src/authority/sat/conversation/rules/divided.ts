@@ -1,7 +1,7 @@
-import { secondsAfter } from './periods.ts'
+import { halvesOf, type Period, secondsAfter } from './periods.ts'
 import { type AuthorityRequest, isDone, isUnfinished, SHORT } from './requests.ts'
 
-/** In seconds: how much longer than the request the parts of its period may be, together. Each that is asked for again is a second longer. */
+/** In seconds: how much longer than its period a request for it may be. Each that is asked for again is a second longer. */
 const LONGER = 600
 
 type Asked = Pick<AuthorityRequest, 'n' | 'family' | 'source' | 'kind' | 'first' | 'last' | 'state' | 'code' | 'announced'>
@@ -10,28 +10,33 @@ type Asked = Pick<AuthorityRequest, 'n' | 'family' | 'source' | 'kind' | 'first'
 export const isDivided = ({ kind, state, code }: Pick<Asked, 'kind' | 'state' | 'code'>): boolean =>
   kind === 'metadata' && state === 'replaced' && code === SHORT
 
-/** What was asked for in the place of a divided request, at last. */
-const partsOf = ({ n, family, source, first, last }: Asked, requests: readonly Asked[]): Asked[] =>
-  requests.filter(
-    (one) =>
-      one.kind === 'metadata' &&
-      one.n > n &&
-      one.family === family &&
-      one.source === source &&
-      one.state !== 'replaced' &&
-      one.first >= first &&
-      one.first <= last &&
-      one.last <= secondsAfter(last, LONGER),
-  )
+/**
+ * What was asked for in the place of a request: of each half what has its period, or is up to some minutes longer, or else what is in the place
+ * of that. The last part of a period that reaches the present may go on to any later time.
+ */
+function placeOf({ n, family, source, first, last }: Asked, requests: readonly Asked[]): Asked[] {
+  const later = requests.filter((one) => one.kind === 'metadata' && one.n > n && one.family === family && one.source === source)
+  const inPlaceOf = (period: Period, isLast: boolean): Asked[] =>
+    (halvesOf(period) ?? []).flatMap((half, k) => {
+      const isEnd = isLast && k === 1
+      const same = later.filter(
+        (one) => one.first === half.first && one.last >= half.last && (isEnd || one.last <= secondsAfter(half.last, LONGER)),
+      )
+      const standing = same.find(({ state }) => state !== 'replaced')
+      if (standing !== undefined) return [standing]
+      return same.length === 0 ? [] : inPlaceOf(same.at(-1)!, isEnd)
+    })
+  return inPlaceOf({ first, last }, true)
+}
 
 /** Whether the authority has not answered for all parts of a divided request yet: until then it is not known whether it announces less now. */
-export const isOpen = (divided: Asked, requests: readonly Asked[]): boolean => partsOf(divided, requests).some(isUnfinished)
+export const isOpen = (divided: Asked, requests: readonly Asked[]): boolean => placeOf(divided, requests).some(isUnfinished)
 
 /**
  * Whether the authority announces fewer documents of all parts of a divided request than it announced of the request. What is missing can be
  * of any of them.
  */
 export const fellShort = (divided: Asked, requests: readonly Asked[]): boolean =>
-  partsOf(divided, requests)
+  placeOf(divided, requests)
     .filter(isDone)
     .reduce((sum, { announced }) => sum + (announced ?? 0), 0) < (divided.announced ?? 0)
