@@ -88,7 +88,14 @@ describe('a deployment with the real authority', () => {
     expect(sources(await read('tax-profile'))).toEqual(
       ['sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_certificates'].map((key) => `source.inactive ${key}`),
     )
-    for (const path of ['buzon/notifications', 'tax-profile']) expect((await read(path, env)).warnings).toEqual([])
+    expect(sources(await read('documents'))).toEqual(DATA_SOURCE_KEYS.slice(CFDI.length).map((key) => `source.inactive ${key}`))
+    expect(sources(await read('documents?data_source_key=sat_rug'))).toEqual(['source.inactive sat_rug'])
+    expect(sources(await read('documents?data_source_key=sat_cfdi_issued'))).toEqual([])
+    expect(sources(await read('obligations'))).toEqual(
+      ['sat_csf', 'sat_obligations', 'sat_declaracion_anual', 'sat_declaracion_mensual'].map((key) => `source.inactive ${key}`),
+    )
+    for (const path of ['buzon/notifications', 'tax-profile', 'documents', 'obligations'])
+      expect((await read(path, env)).warnings).toEqual([])
   })
 
   it('has a document without the test helpers that change the sandbox', async () => {

@@ -3691,6 +3691,7 @@ class Obligations(TypedDict):
     as_of: str
     source: ObligationsSource | None
     basis: ObligationsBasis
+    warnings: list[WebhookWarning]
     data: list[Obligation]
 
 
@@ -3952,3 +3953,4 @@ class DocumentPage(TypedDict):
     data: list[Document]
     has_more: bool
     next_cursor: str | None
+    warnings: list[WebhookWarning]

@@ -6574,6 +6574,10 @@ export type Obligations = {
      */
     basis: ObligationsBasis;
     /**
+     * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
+     */
+    warnings: Array<WebhookWarning>;
+    /**
      * The items.
      */
     data: Array<Obligation>;
@@ -10950,6 +10954,10 @@ export type DocumentPage = {
      * The cursor of the next page; null on the last page.
      */
     next_cursor: string | null;
+    /**
+     * `source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.
+     */
+    warnings: Array<WebhookWarning>;
 };
 
 export type NotificationPage = {
