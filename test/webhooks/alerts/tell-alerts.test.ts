@@ -4,7 +4,7 @@ import { resolveAlerts } from '../../../src/causes/resolve.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { tellAlerts } from '../../../src/webhooks/alerts/tell-alerts.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
-import { callOf, ISSUED, later, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
+import { callOf, ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
 import { freshRfc, organization } from '../../support/tenants.ts'
 import { pagesOf } from '../support/feed.ts'
 
@@ -72,7 +72,7 @@ describe('an alert', () => {
     const fail = async (from: number) => {
       later(from)
       await one.run()
-      for (let n = 0; n < 12; n++) {
+      for (let n = 0; n < 40 && (await jobsOf(rfc)).some(({ status }) => status !== 'failed'); n++) {
         later(from + n * 1_000)
         await work(rfc)
       }
