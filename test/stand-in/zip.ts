@@ -5,16 +5,27 @@ export interface ZipFile {
   bytes: Uint8Array
 }
 
-const fields = (...all: readonly (readonly [size: 2 | 4, value: number])[]): Buffer => {
+const fields = (...all: readonly (readonly [size: 2 | 4 | 8, value: number])[]): Buffer => {
   const bytes = Buffer.alloc(all.reduce((sum, [size]) => sum + size, 0))
   let at = 0
   for (const [size, value] of all) {
     if (size === 2) bytes.writeUInt16LE(value, at)
-    else bytes.writeUInt32LE(value, at)
+    else if (size === 4) bytes.writeUInt32LE(value, at)
+    else bytes.writeBigUInt64LE(BigInt(value), at)
     at += size
   }
   return bytes
 }
+
+/** The most entries that the end of a directory can count: the end of ZIP64, which stands before it, counts more. */
+const MOST_COUNTED = 0xffff
+
+/** What stands between the directory of a ZIP and its end when there are more entries. */
+const end64 = (count: number, size: number, start: number): Buffer =>
+  Buffer.concat([
+    fields([4, 0x06064b50], [8, 44], [2, 45], [2, 45], [4, 0], [4, 0], [8, count], [8, count], [8, size], [8, start]),
+    fields([4, 0x07064b50], [4, 0], [8, start + size], [4, 1]),
+  ])
 
 /** A ZIP of these files, in this order. Names may repeat. */
 export function zip(files: Iterable<ZipFile>): Buffer {
@@ -46,6 +57,7 @@ export function zip(files: Iterable<ZipFile>): Buffer {
   }
   const central = Buffer.concat(directory)
   const count = directory.length / 4
-  const end = fields([4, 0x06054b50], [4, 0], [2, count], [2, count], [4, central.length], [4, at], [2, 0])
-  return Buffer.concat([...parts, central, end])
+  const counted = Math.min(count, MOST_COUNTED)
+  const end = fields([4, 0x06054b50], [4, 0], [2, counted], [2, counted], [4, central.length], [4, at], [2, 0])
+  return Buffer.concat([...parts, central, ...(count > MOST_COUNTED ? [end64(count, central.length, at)] : []), end])
 }

@@ -15,6 +15,8 @@ export interface Patience {
 }
 /** At the most 1.5 GB, and 600 seconds, everything that comes faster than 64 KB a second is waited for. */
 const PATIENCE: Patience = { waited: 60_000, bytesPerSecond: 65_536 }
+/** Of the answer with a package, the authority may prepare all before its first byte. */
+export const PACKAGE_PATIENCE: Patience = { ...PATIENCE, waited: 120_000 }
 
 /**
  * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits no longer for its parts than their

@@ -1,6 +1,6 @@
 import type { Efirma } from '../efirma/efirma.ts'
 import { type Requested, readRequested, readToken, readVerified, type SatAnswer, type Verified } from './answers.ts'
-import { exchange, type Send, textOf } from './exchange.ts'
+import { exchange, PACKAGE_PATIENCE, type Patience, type Send, textOf } from './exchange.ts'
 import {
   issuedRequest,
   type LoggedIn,
@@ -55,8 +55,15 @@ export class CertificateRefused extends Error {
   }
 }
 
-/** In milliseconds: the longest that an answer may take, to its last byte. A package may have several hundred megabytes. */
-const TIMEOUTS = { login: 20_000, request: 60_000, verification: 60_000, package: 600_000 }
+/** The longest that an answer may take, to its last byte, and how slow it may be. */
+type Limits = readonly [milliseconds: number, patience?: Patience]
+/** A package may have several hundred megabytes. */
+const LIMITS = {
+  login: [20_000],
+  request: [60_000],
+  verification: [60_000],
+  package: [600_000, PACKAGE_PATIENCE],
+} as const satisfies Record<string, Limits>
 
 /** Tokens are renewed so many milliseconds before they end, those of a short life after four fifths of it. */
 const MARGIN_MS = 60_000
@@ -81,7 +88,7 @@ function kept(key: string): string | null {
   return known && Date.now() < known.until ? known.token : null
 }
 
-type Exchanged = <T>(request: SatRequest, timeout: number, read: (body: AsyncIterable<Uint8Array>) => Promise<T>) => Promise<T>
+type Exchanged = <T>(request: SatRequest, limits: Limits, read: (body: AsyncIterable<Uint8Array>) => Promise<T>) => Promise<T>
 
 /** Returns the session of an e.firma. Its tokens are kept in the isolate, also for the next session of the same certificate. */
 export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
@@ -91,7 +98,8 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     return opening
   }
 
-  const exchanged: Exchanged = (request, timeout, read) => exchange(send, request, timeout, read).finally(() => pace.answered?.())
+  const exchanged: Exchanged = (request, [milliseconds, patience], read) =>
+    exchange(send, request, milliseconds, read, patience).finally(() => pace.answered?.())
 
   async function logIn(family: Family): Promise<string> {
     const signer = await opened()
@@ -100,7 +108,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     const from = Date.now()
     const request = await loginRequest(signer, family, new Date(from), crypto.randomUUID())
     try {
-      const { token, life } = await exchanged(request, TIMEOUTS.login, async (body) => readToken(await textOf(body)))
+      const { token, life } = await exchanged(request, LIMITS.login, async (body) => readToken(await textOf(body)))
       keep(keyOf(signer, family), token, life, from)
       return token
     } catch (error) {
@@ -114,7 +122,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
   /** Sends a request with a token. One that the authority refuses is renewed once, and the request sent again, unless it may be sent only once. */
   async function ask<T extends SatAnswer>(
     family: Family,
-    timeout: number,
+    limits: Limits,
     sign: (caller: LoggedIn) => Promise<SatRequest>,
     read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
     isOnce = false,
@@ -124,7 +132,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     const askWith = async (token: string): Promise<T> => {
       const request = await sign({ signer, family, token })
       await pace.turn()
-      return exchanged(request, timeout, read)
+      return exchanged(request, limits, read)
     }
     let answer = await askWith(kept(key) ?? (await logIn(family)))
     if (answer.meaning === 'token_refused' && !isOnce) answer = await askWith(await logIn(family))
@@ -138,7 +146,7 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     request: (family, source, query) =>
       ask(
         family,
-        TIMEOUTS.request,
+        LIMITS.request,
         (caller) => (source === 'sat_cfdi_issued' ? issuedRequest : receivedRequest)(caller, query),
         async (body) => readRequested(await textOf(body)),
         true,
@@ -146,14 +154,14 @@ export function satSession(send: Send, efirma: Efirma, pace: Pace): SatSession {
     verification: (family, requestId) =>
       ask(
         family,
-        TIMEOUTS.verification,
+        LIMITS.verification,
         (caller) => verificationRequest(caller, requestId),
         async (body) => readVerified(await textOf(body)),
       ),
     packageInto: (family, packageId, write) =>
       ask(
         family,
-        TIMEOUTS.package,
+        LIMITS.package,
         (caller) => packageRequest(caller, packageId),
         (body) => readPackage(body, write),
       ),

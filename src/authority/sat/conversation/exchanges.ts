@@ -23,6 +23,9 @@ export interface Exchange {
 /** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
 const AFTER_PACKAGE_MS = 20_000
 
+/** How often it is seen to that the conversation is held for long enough while a package is waited for, in milliseconds. */
+const HOLD_EVERY_MS = 10_000
+
 /** How often the authority delivers a package. */
 const MOST_DELIVERIES = 2
 
@@ -131,6 +134,8 @@ export async function download({ held, session, request, requests }: Exchange): 
     return held.record(request, requests, outcomeOfPackage({ meaning: 'package_used_up' }, request.attempts, before), request)
   await note({ id, attempts, deliveries: deliveries + 1 })
   const writer = new ObjectWriter(FILES, key, () => held.hold())
+  // Until the first bytes come, nothing else holds it.
+  const holding = setInterval(() => held.hold().catch(() => {}), HOLD_EVERY_MS)
   try {
     const answer = await session.packageInto(request.family, id, (bytes) => writer.write(bytes))
     const outcome = outcomeOfPackage(answer, request.attempts, attempts)
@@ -156,6 +161,8 @@ export async function download({ held, session, request, requests }: Exchange): 
         : outcomeOfPackage({ meaning: 'unknown' }, request.attempts, attempts)
       await held.record(request, requests, outcome, { code: error.code, message: error.message })
     }
+  } finally {
+    clearInterval(holding)
   }
   held.system.budget.restart(AFTER_PACKAGE_MS)
 }
