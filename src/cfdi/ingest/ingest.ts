@@ -46,13 +46,17 @@ export async function* ingestXmlPackage(
   // An empty file is none of the documents that it is named after.
   const isWanted: IsWanted = ({ n, name, size }) => !shared || (size > 0 && (unannounced.has(n) || isReported(uuidOfName(name))))
   const directory = await readDirectory(file)
-  const left = target.passesOverStored ? await unstoredEntries(target, directory, isWanted) : null
-  const entries = entriesOf(file, directory, left === null ? isWanted : ({ n }) => left[n] === 1)
-  yield* ingestFiles(
-    target,
-    filesOf(file, entries, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
-    reported,
-  )
+  try {
+    const left = target.passesOverStored ? await unstoredEntries(target, directory, isWanted) : null
+    const entries = entriesOf(file, directory, left === null ? isWanted : ({ n }) => left[n] === 1)
+    yield* ingestFiles(
+      target,
+      filesOf(file, entries, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
+      reported,
+    )
+  } finally {
+    directory.release()
+  }
 }
 
 /** What a month takes of an XML package with documents of other months: those that are reported, and unannounced ones whose content is. */

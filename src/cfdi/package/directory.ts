@@ -76,12 +76,15 @@ export class Directory {
   readonly #starts: Uint32Array
   /** Where it begins in the file, which is where the data of the entries end. */
   readonly start: number
+  /** Frees its memory. Nothing can be read of it afterwards. */
+  readonly release: () => void
 
-  constructor(bytes: Uint8Array, starts: Uint32Array, start: number) {
+  constructor(file: Bytes, bytes: Uint8Array, starts: Uint32Array, start: number) {
     this.#bytes = bytes
     this.#view = viewOf(bytes)
     this.#starts = starts
     this.start = start
+    this.release = () => file.release(bytes)
   }
 
   get length(): number {
@@ -124,7 +127,7 @@ export const readDirectory = async (file: Bytes): Promise<Directory> => {
     if (starts.length > MAX_ENTRIES) throw tooMany()
   }
   if ((starts.length & U16) !== (count & U16)) throw broken('does not list as many entries as it declares')
-  return new Directory(bytes, Uint32Array.from(starts), start)
+  return new Directory(file, bytes, Uint32Array.from(starts), start)
 }
 
 /** An entry that has not been located. */

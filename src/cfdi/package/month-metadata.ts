@@ -107,7 +107,8 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
   /** What is no list of CFDIs. Beside one it is no loss; alone it stands where one should be. */
   const odd: string[] = []
   let left = MAX_METADATA_BYTES
-  for await (const entry of entriesOf(file, await readDirectory(file))) {
+  const directory = await readDirectory(file)
+  for await (const entry of entriesOf(file, directory)) {
     if (entry.junk || isXml(entry.name)) continue
     const name = shownName(entry.name)
     try {
@@ -120,6 +121,7 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
+  directory.release()
   if (files.length === 0)
     for (const name of odd.length > 0 ? odd : ['package.zip']) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files

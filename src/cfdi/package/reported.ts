@@ -8,7 +8,8 @@ export interface StatusLookup {
   get(uuid: string): ReportedStatus | undefined
 }
 
-const VALID: ReportedStatus = { cancelled: false, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
+/** The status of a valid document. */
+export const VALID: ReportedStatus = { cancelled: false, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 const WORDS = 4
 const FIRST_SLOTS = 1_024
 /** What a slot says: nothing, a valid document, a valid document whose XML was delivered, or from here on the place of a cancellation. */
@@ -28,7 +29,7 @@ export class ReportedStatuses implements StatusLookup {
   readonly #cancellations = new Cancellations()
 
   /** Adds a row. A later row with the same UUID counts. */
-  add(row: MetadataRow): void {
+  add(row: ReportedStatus & Pick<MetadataRow, 'uuid'>): void {
     if (this.#used * 4 >= this.#values.length * 3) this.#grow()
     const key = wordsOf(row.uuid)
     const slot = this.#slotOf(key)

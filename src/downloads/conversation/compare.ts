@@ -6,7 +6,7 @@ import { PackageRejected, readDirectory } from '../../cfdi/package/directory.ts'
 import type { ListedRow } from '../../cfdi/package/metadata.ts'
 import { metadataIn, monthOf, rowsOf } from '../../cfdi/package/month-metadata.ts'
 import { uuidOfName } from '../../cfdi/package/package.ts'
-import { ReportedStatuses } from '../../cfdi/package/reported.ts'
+import { ReportedStatuses, VALID } from '../../cfdi/package/reported.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 
 /** Where packages are read, and what is compared with them. */
@@ -134,11 +134,11 @@ export function readXml(
     }
     for await (const rows of rowsWithin()) for (const row of rows) announced.add(row)
     const unannounced: number[][] = []
-    const named = new Set<string>()
+    const named = new ReportedStatuses()
     for (const k of request.packages.keys()) unannounced.push(await unannouncedIn(bytesOf(place, request, k), announced, named))
     const counts = new DayCounter()
     const compare = comparing(place, request, counts)
-    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => !named.has(uuid)))
+    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => named.get(uuid) === undefined))
     await compare.end()
     const left = Object.entries(counts.days).filter(([, [, missing]]) => missing > 0)
     const missing = left.reduce((sum, [, [, count]]) => sum + count, 0)
@@ -149,15 +149,16 @@ export function readXml(
 }
 
 /** The places of the entries of a package whose names no metadata announces. Adds to `named` what the others are named after. */
-async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: Set<string>): Promise<number[]> {
+async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: ReportedStatuses): Promise<number[]> {
   const directory = await readDirectory(file)
   const unannounced: number[] = []
   for (let n = 0; n < directory.length; n++) {
     const { name, junk, size } = directory.entryAt(n)
     const uuid = uuidOfName(name)
     if (junk || size === 0) continue
-    if (uuid !== null && announced.get(uuid) !== undefined) named.add(uuid)
+    if (uuid !== null && announced.get(uuid) !== undefined) named.add({ uuid, ...VALID })
     else unannounced.push(n)
   }
+  directory.release()
   return unannounced
 }
