@@ -1,6 +1,6 @@
 import { activeKeys, refuseUnknownKeys } from '../../authority/sources.ts'
 import { withdrawJobs } from '../../downloads/withdrawn/withdraw.ts'
-import { Failure, invalid, notFound } from '../../failures.ts'
+import { Failure, invalid } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
@@ -9,10 +9,10 @@ import { sourcesOf } from '../../taxpayers/sources.ts'
 import { connectionsOfOrganization, findConnection } from '../../taxpayers/taxpayers.ts'
 import type { CancelledRun, ExtractionDraft, RunProgress } from './contract.ts'
 import { startExtraction } from './dispatch.ts'
-import { getRun } from './progress.ts'
+import { getRun, progressOf, requireRun } from './progress.ts'
 import { EARLIEST } from './scope.ts'
 import { hasLoginFor } from './selection.ts'
-import { findRuns, finishRun } from './store.ts'
+import { cancelStatement } from './store.ts'
 import type { AskedRange } from './tables.ts'
 
 const COOLDOWN_SECONDS = 600
@@ -79,12 +79,11 @@ async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, f
  * Throws Failure 404 run.not_found.
  */
 export async function cancelRun(ctx: Ctx, run_id: string): Promise<CancelledRun> {
-  const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
-  if (!row) throw notFound('run')
-  const { connections, dispatched, gap_jobs } = row
-  await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, [
-    finishRun(ctx.db, row, { status: 'dispatched', connections, dispatched, gap_jobs }),
-  ])
+  const row = await requireRun(ctx, run_id)
+  const { outcome } = await progressOf(ctx, row)
+  // A run that has ended stays as it is.
+  const statements = outcome === null ? [cancelStatement(ctx.db, run_id, new Date())] : []
+  await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, statements)
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
   const withdrawn_jobs = await withdrawJobs(ctx, { organization_id: ctx.organization.id, run_id }, rfcs)
   return { ...(await getRun(ctx, run_id)), withdrawn_jobs }

@@ -5491,7 +5491,7 @@ export type Run = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5756,7 +5756,7 @@ export type CancelledRun = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5788,7 +5788,7 @@ export type CancelledRun = {
      */
     jobs: RunJobCounts;
     /**
-     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     * How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs that went on, how these ended. `nothing`: the run asked for no job.
      */
     outcome: CancelledRunOutcome | null;
     /**
@@ -5796,7 +5796,7 @@ export type CancelledRun = {
      */
     error_class: string | null;
     /**
-     * When its last job ended; null while jobs are open.
+     * When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.
      */
     completed_at: string | null;
     /**
@@ -5861,7 +5861,7 @@ export type RunProgress = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5893,7 +5893,7 @@ export type RunProgress = {
      */
     jobs: RunJobCounts;
     /**
-     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     * How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs that went on, how these ended. `nothing`: the run asked for no job.
      */
     outcome: CancelledRunOutcome | null;
     /**
@@ -5901,7 +5901,7 @@ export type RunProgress = {
      */
     error_class: string | null;
     /**
-     * When its last job ended; null while jobs are open.
+     * When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.
      */
     completed_at: string | null;
 };
@@ -9559,7 +9559,7 @@ export type ExtractorRunStatus = 'dispatched' | 'no_connections';
 
 export type RunTrigger = 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule' | 'extraction';
 
-export type RunStatus = 'planned' | 'dispatched' | 'no_connections';
+export type RunStatus = 'planned' | 'dispatched' | 'no_connections' | 'cancelled';
 
 export type DataSourceKind = 'cfdi' | 'document';
 
@@ -9664,7 +9664,7 @@ export type BatchResultRefusal = {
     open_deadline?: string;
 };
 
-export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'nothing';
+export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'cancelled' | 'nothing';
 
 export type RunJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
 
