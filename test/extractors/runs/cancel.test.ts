@@ -1,6 +1,10 @@
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { cfdiOf, ISSUED, later, losingMessages, NOW, subscriber, work } from '../../downloads/support/downloads.ts'
+import { systemOf } from '../../../src/platform/context.ts'
+import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { callOf, cfdiOf, ISSUED, jobsOf, later, losingMessages, NOW, subscriber, work } from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
+import { pagesOf } from '../../webhooks/support/feed.ts'
 
 beforeEach(() => {
   later(0)
@@ -11,9 +15,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
+type Told = any
 type Subscriber = Awaited<ReturnType<typeof subscriber>>
 
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1_000).toISOString()
+const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
+const ended = async (one: Subscriber): Promise<Told[]> =>
+  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body
 const cancel = async (one: Subscriber, run_id: string) => (await one.ask('POST', `/v1/runs/${run_id}/cancel`)).body
 
@@ -41,5 +50,39 @@ describe('a run that is cancelled', () => {
     await work(rfc)
     expect(await runOf(one, run_id)).toMatchObject({ status: 'cancelled', outcome: 'succeeded', jobs: { succeeded: 3, total: 3 } })
     expect(await cancel(other, theirs)).toMatchObject({ status: 'dispatched', outcome: 'succeeded', withdrawn_jobs: 0 })
+  })
+
+  it('wants nothing any more for other organizations either: the last that cancels withdraws what they shared, and all are told', async () => {
+    const rfc = freshRfc()
+    const all = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED), await subscriber(rfc, cfdiOf(1))]
+    const runs: string[] = []
+    for (const one of all) runs.push((await one.run()).run_id)
+    // Nothing is withdrawn while another organization wants it.
+    expect((await cancel(all[1]!, runs[1]!)).withdrawn_jobs).toBe(0)
+    expect((await cancel(all[2]!, runs[2]!)).withdrawn_jobs).toBe(2)
+    expect(await jobsOf(rfc)).toHaveLength(3)
+    later(60)
+    expect(await cancel(all[0]!, runs[0]!)).toMatchObject({ withdrawn_jobs: 3, outcome: 'cancelled' })
+    expect(await jobsOf(rfc)).toEqual([])
+    await relay(rfc)
+    await relay(rfc)
+    for (const [n, one] of all.entries()) {
+      expect(await runOf(one, runs[n]!)).toMatchObject({ outcome: 'cancelled', jobs: { total: 0 } })
+      expect(await one.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
+      expect(await ended(one)).toMatchObject([{ event: 'extraction.completed', run_id: runs[n], succeeded_jobs: 0, data_source_keys: [] }])
+    }
+  })
+
+  it('is wanted again by a later run of an organization that cancelled an earlier one', async () => {
+    const rfc = freshRfc()
+    const [one, other] = [await subscriber(rfc, ISSUED), await subscriber(rfc, ISSUED)]
+    const { run_id } = await one.run()
+    const { run_id: theirs } = await other.run()
+    await cancel(other, theirs)
+    later(700)
+    const { run_id: again } = await other.run()
+    expect((await cancel(one, run_id)).withdrawn_jobs).toBe(0)
+    await work(rfc)
+    expect(await runOf(other, again)).toMatchObject({ outcome: 'succeeded', jobs: { succeeded: 3 } })
   })
 })
