@@ -30,7 +30,7 @@ const SHARES_WITHDRAWN = `exists (
 
 /**
  * The batch that cancels what a run asked for: it withdraws its jobs that have not begun and that nobody else wants, and hands extractions
- * that end with it to the relay. The first result has a row for each job.
+ * that end with it to the relay. The first result has a row for each job, with whether anything of it was tried.
  */
 export function withdrawStatements(
   ledger: D1Database,
@@ -55,7 +55,7 @@ export function withdrawStatements(
     prepare(
       `delete from sync_jobs as s where (s.entity, s.source, s.month, s.job_id) in (
          select extractions.entity, x.key, m.value, j.key from extractions, json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
-         where ${OF_RUN}) and ${IS_UNWANTED} returning entity`,
+         where ${OF_RUN}) and ${IS_UNWANTED} returning attempts > 0 or wait_until is not null or started_at is not null as was_tried`,
     ),
     // Those of earlier cancelled runs first, as long as the run's own still names what is gone.
     forget(`${CANCELLED_BEFORE} and ${SHARES_WITHDRAWN}`),

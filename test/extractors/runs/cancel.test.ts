@@ -2,7 +2,19 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemOf } from '../../../src/platform/context.ts'
 import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
-import { callOf, cfdiOf, ISSUED, jobsOf, later, losingMessages, NOW, subscriber, work } from '../../downloads/support/downloads.ts'
+import {
+  breakingAt,
+  callOf,
+  cfdiOf,
+  deliver,
+  ISSUED,
+  jobsOf,
+  later,
+  losingMessages,
+  NOW,
+  subscriber,
+  work,
+} from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { pagesOf } from '../../webhooks/support/feed.ts'
 
@@ -25,6 +37,8 @@ const ended = async (one: Subscriber): Promise<Told[]> =>
   (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body
 const cancel = async (one: Subscriber, run_id: string) => (await one.ask('POST', `/v1/runs/${run_id}/cancel`)).body
+const RANGE = { data_source_keys: ['sat_cfdi_issued'], from: '2026-02-10', to: '2026-03-31' }
+const extract = (one: Subscriber) => one.ask('POST', `${one.path}/extractions`, RANGE)
 
 describe('a run that is cancelled', () => {
   it('ends as cancelled when it was, if nothing of it is left, and stays so', async () => {
@@ -84,5 +98,54 @@ describe('a run that is cancelled', () => {
     expect((await cancel(one, run_id)).withdrawn_jobs).toBe(0)
     await work(rfc)
     expect(await runOf(other, again)).toMatchObject({ outcome: 'succeeded', jobs: { succeeded: 3 } })
+  })
+})
+
+describe('the cooldown of a range', () => {
+  it('is lifted when its run is withdrawn whole before anything began, and only that of this run', async () => {
+    const one = await subscriber(freshRfc(), ISSUED)
+    const first = (await extract(one)).body
+    expect((await extract(one)).status).toBe(429)
+    expect(await cancel(one, first.run_id)).toMatchObject({ outcome: 'cancelled', withdrawn_jobs: 2 })
+    const second = await extract(one)
+    expect(second.status).toBe(202)
+    // The cooldown that runs now is of the second run.
+    await cancel(one, first.run_id)
+    expect((await extract(one)).status).toBe(429)
+    later(700)
+    const third = await extract(one)
+    expect(third).toMatchObject({ status: 202, body: { jobs: { total: 2 } } })
+    await cancel(one, second.body.run_id)
+    await cancel(one, third.body.run_id)
+    expect((await extract(one)).status).toBe(202)
+  })
+
+  it('stays when a download had been tried, was shared with another organization, or had ended', async () => {
+    const rfc = freshRfc()
+    const one = await subscriber(rfc, ISSUED, 'unavailable1')
+    const tried = (await extract(one)).body
+    await deliver([await callOf(rfc)])
+    expect((await jobsOf(rfc)).map(({ attempts }) => attempts)).toContain(1)
+    expect(await cancel(one, tried.run_id)).toMatchObject({ outcome: 'cancelled', withdrawn_jobs: 2 })
+    expect((await extract(one)).status).toBe(429)
+
+    const shared = freshRfc()
+    const [mine, other] = [await subscriber(shared, ISSUED), await subscriber(shared, ISSUED)]
+    await extract(other)
+    expect((await cancel(mine, (await extract(mine)).body.run_id)).withdrawn_jobs).toBe(0)
+    expect((await extract(mine)).status).toBe(429)
+    await work(shared)
+    expect((await extract(mine)).status).toBe(429)
+  })
+
+  it('stays when the request crashed and is repeated, because nobody knows any more what had begun', async () => {
+    const one = await subscriber(freshRfc(), ISSUED)
+    const { run_id } = (await extract(one)).body
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const crash = breakingAt(/delete from sync_jobs/)
+    expect((await one.ask('POST', `/v1/runs/${run_id}/cancel`)).status).toBe(500)
+    expect(crash.happened()).toBe(true)
+    expect(await cancel(one, run_id)).toMatchObject({ outcome: 'cancelled', withdrawn_jobs: 2 })
+    expect((await extract(one)).status).toBe(429)
   })
 })
