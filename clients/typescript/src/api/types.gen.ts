@@ -2836,7 +2836,7 @@ export type Export = {
      */
     documents_without_xml: number;
     /**
-     * Documents are written newest first: those issued after this instant are written. Null before the first.
+     * Documents are written newest first: those issued after this instant are written. Null before the first, and once all are written.
      */
     scanned_through: string | null;
     /**
