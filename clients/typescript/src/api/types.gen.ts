@@ -4290,7 +4290,7 @@ export type ExtractionCompletedEvent = {
      */
     readable_count: number;
     /**
-     * Number of documents other than CFDIs that are new to you.
+     * Number of documents other than CFDIs that became readable for you: those that the run got for you, and those of earlier runs that its lower floor newly shows.
      */
     document_count: number;
     /**
@@ -4349,7 +4349,7 @@ export type ExtractionFailedEvent = {
      */
     readable_count: number;
     /**
-     * Number of documents other than CFDIs that are new to you.
+     * Number of documents other than CFDIs that became readable for you: those that the run got for you, and those of earlier runs that its lower floor newly shows.
      */
     document_count: number;
     /**
