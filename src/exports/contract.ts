@@ -76,7 +76,10 @@ export const Export = z
     documents: z.int().meta({ description: doc('Documents that matched so far.') }),
     documents_without_xml: z.int().meta({ description: doc('Of these, those that a ZIP lacks, because only their metadata is known.') }),
     scanned_through: Instant.nullable().meta({
-      description: doc('Documents are written newest first: those issued after this instant are written. Null before the first.'),
+      description: doc(
+        'Documents are written newest first: those issued after this instant are written. Null before the first, and ' +
+          'once all are written.',
+      ),
     }),
     bytes: z.int().meta({ description: doc('Bytes that are written so far; the size of the content once it is ready.') }),
     error_code: z

@@ -107,6 +107,7 @@ const instant = (milliseconds: number | null): string | null => (milliseconds ==
 
 function view(row: ExportRow, now: Date): Export {
   const { export_id, fiscal_entity_id, kind, format, headings, rows, documents, without_xml, bytes, error_code } = row
+  const isWhole = row.status === 'ready' || row.status === 'expired'
   const isExpired = row.status === 'ready' && row.expires_at! <= now.getTime()
   const filters = Object.entries(JSON.parse(row.filters) as Record<string, string | string[]>)
   return {
@@ -114,7 +115,7 @@ function view(row: ExportRow, now: Date): Export {
     filters: Object.fromEntries(filters.map(([name, value]) => [name, String(value)])),
     status: isExpired ? 'expired' : (row.status as Export['status']),
     ...{ rows, documents, documents_without_xml: without_xml },
-    scanned_through: instant(row.scanned_through === null ? null : row.scanned_through * 1_000),
+    scanned_through: isWhole || row.scanned_through === null ? null : instant(row.scanned_through * 1_000),
     ...{ bytes, error_code },
     created_at: instant(row.created_at)!,
     completed_at: instant(row.completed_at),

@@ -162,6 +162,18 @@ describe('an export whose worker dies', () => {
 })
 
 describe('low limits', () => {
+  it('show how far an export is, until it is ready and all is written', async () => {
+    const export_id = await waiting({ fiscal_entity_id, kind: 'cfdi', format: 'csv' })
+    await run(export_id, SMALL, dyingAt(3, true).system)
+    const { data } = (await api(owner, 'GET', `/v1/cfdi?limit=60&fiscal_entity_id=${fiscal_entity_id}`)).body
+    expect(await look(export_id)).toMatchObject({ status: 'running', documents: 60 })
+    expect(Date.parse((await look(export_id)).scanned_through)).toBe(Date.parse(data.at(-1).issued_at))
+    await finished(export_id, SMALL)
+    expect(await look(export_id)).toMatchObject({ status: 'ready', scanned_through: null })
+    await env.DB.prepare("update exports set status = 'expired' where export_id = ?").bind(export_id).run()
+    expect(await look(export_id)).toMatchObject({ status: 'expired', scanned_through: null })
+  })
+
   it('divide rows among sheets, with the heading on each', async () => {
     const xlsx = await finished(await waiting({ fiscal_entity_id, kind: 'cfdi', format: 'xlsx' }), SMALL)
     const sheets = sheetsOf(xlsx)

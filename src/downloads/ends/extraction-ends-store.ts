@@ -138,6 +138,51 @@ export const countShown = async (
           .all<ShownCount>()
       ).results
 
+/** What the lower floor of a run newly shows, from a day, null without a bound, to the one before a day. */
+export interface LowerFloor extends NamedExtraction {
+  n: number
+  floor: string | null
+  before: string
+}
+
+/**
+ * Counts the documents that are not CFDIs of lower floors, by source: those that the organization has got with what this run and earlier ones
+ * asked for. One statement, none without questions.
+ */
+export const countShownDocuments = async (
+  ledger: D1Database,
+  asked: readonly LowerFloor[],
+): Promise<{ n: number; source: string; count: number }[]> =>
+  asked.length === 0
+    ? []
+    : (
+        await ledger
+          .prepare(
+            `with asked as materialized (
+               select value->>0 as n, value->>1 as entity, value->>2 as organization_id, value->>3 as run_id, coalesce(value->>4, '') as floor, value->>5 as before
+               from json_each(?1)),
+             got as materialized (
+               select a.n, x.key as source, max(e.requested_at, coalesce(s.finished_at, 0)) as until
+               from asked a cross join extractions e on e.organization_id = a.organization_id and e.entity = a.entity and e.run_id in (
+                 select run_id from extractions where organization_id = a.organization_id and entity = a.entity and run_id <= a.run_id
+                 order by run_id desc limit ${JOINED_WITH})
+               cross join json_each(e.jobs) j cross join json_each(j.value) x
+               left join sync_jobs s on s.entity = e.entity and s.source = x.key and s.month = '' and s.job_id = j.key)
+             select a.n, d.source, count(*) as count from asked a cross join documents d on d.entity = a.entity
+             where coalesce(d.period_end, d.document_date) >= a.floor and coalesce(d.period_end, d.document_date) < a.before
+               and json_extract(d.organizations, '$.' || a.organization_id) <= max(
+                 (select requested_at from extractions e where e.organization_id = a.organization_id and e.entity = a.entity and e.run_id = a.run_id),
+                 coalesce((select max(until) from got where got.n = a.n and got.source = d.source), 0))
+             group by 1, 2`,
+          )
+          .bind(
+            JSON.stringify(
+              asked.map(({ n, entity, organization_id, run_id, floor, before }) => [n, entity, organization_id, run_id, floor, before]),
+            ),
+          )
+          .all<{ n: number; source: string; count: number }>()
+      ).results
+
 /** Runs that are looked at to find out since when an RFC fails. */
 const LAST_RUNS = 10
 

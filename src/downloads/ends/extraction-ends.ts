@@ -1,9 +1,11 @@
 import { stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
-import type { Windows } from '../../visibility/window.ts'
+import { hullOf, type Windows } from '../../visibility/window.ts'
 import { countJobs, NOTHING_COUNTED } from '../counts/counts.ts'
 import {
   countShown,
+  countShownDocuments,
   type EndedJob,
+  type LowerFloor,
   type MonthOfSource,
   readCountedBefore,
   readEndedExtractions,
@@ -54,7 +56,7 @@ const keyOf = ({ n, source, month }: MonthOfSource): string => `${n}|${source}|$
  * Returns how extractions ended, in the same order; null for one that is forgotten. What became readable is what the windows show since the run
  * and did not show before, whoever downloaded it when, and what came late to what they showed before. What several runs of one instant cover
  * counts for the first of them, as does what none of them covers and a wider window shows; what a job brought that several runs joined counts
- * for the first one. At most four statements, two more where a run joined earlier jobs or its window shows months that it did not ask for.
+ * for the first one. At most four statements, one more where a floor is lower, and two where a run joined earlier jobs or its window shows months that it did not ask for.
  */
 export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
   if (asked.length === 0) return []
@@ -75,20 +77,27 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
       month,
       job_id,
       organization_id,
-      // CFDIs that only the wider window shows are counted below. Other documents have no such count.
-      windows: windows[n]![month === '' ? 1 : 0],
+      // What only the wider window shows is counted below. Before the first run of CFDIs no floor hides documents.
+      windows: windows[n]![month === '' && hullOf(windows[n]![0]).isEmpty ? 1 : 0],
     })),
   )
   const counts = (await countJobs(ledger, own)).map((count, i) => ({ ...count, of: own[i]! }))
-  const shown = await countShown(
+  const cfdi = await countShown(
     ledger,
     asked.flatMap(({ entity }, n) => stretchesBetween(...windows[n]!).map((stretch) => ({ n, entity, ...stretch }))),
   )
+  const documents = await countShownDocuments(
+    ledger,
+    asked.flatMap((one, n) => lowerFloor(one, n, windows[n]!) ?? []),
+  )
+  const shown = [
+    ...cfdi.map(({ direction, ...it }) => ({ ...it, source: SOURCES[direction] as string })),
+    ...documents.map((it) => ({ ...it, month: '' })),
+  ].map((it) => ({ ...it, key: keyOf(it) }))
   const isOther = new Set(earlier.map(keyOf))
   const isEarlier = new Set(earlier.map(({ n }) => n))
   const isAsked = new Set(jobs.map(keyOf))
-  const keyOfShown = ({ n, direction, month }: (typeof shown)[number]) => keyOf({ n, source: SOURCES[direction], month })
-  const between = shown.filter((it) => jobsOf.has(it.n) && !isEarlier.has(it.n) && !isAsked.has(keyOfShown(it)))
+  const between = shown.filter((it) => jobsOf.has(it.n) && !isEarlier.has(it.n) && !isAsked.has(it.key))
   const isLater = new Set(between.length === 0 ? [] : (await readLater(ledger, asked)).map(keyOf))
   const joined = jobs.filter(({ as_of, instant }) => as_of !== null && as_of < instant)
   const isCounted = new Set(
@@ -105,8 +114,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
     if (found === undefined) return null
     // All of its downloads may be withdrawn. What its windows newly show stays readable.
     const ended = jobsOf.get(n) ?? []
-    const newly = shown.filter((it) => {
-      const key = keyOfShown(it)
+    const newly = shown.filter(({ key, ...it }) => {
       const isOwn = ended.length === 0 || isAsked.has(key) || (!isEarlier.has(n) && !isLater.has(key))
       return it.n === n && isOwn && !isOther.has(key)
     })
@@ -114,7 +122,7 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
       const key = keyOf({ n, ...of })
       return of.extraction === n && !isCounted.has(key) && !isOther.has(key)
     })
-    const sum = (list: readonly { count: number }[]) => list.reduce((total, { count }) => total + count, 0)
+    const sum = (isCfdi: boolean) => newly.reduce((all, { month, count }) => all + ((month !== '') === isCfdi ? count : 0), 0)
     const total = (name: 'created_count' | 'updated_count' | 'cancelled_count', isCfdi: boolean) =>
       brought.filter(({ of }) => (of.month !== '') === isCfdi).reduce((all, it) => all + (it[name] ?? NOTHING_COUNTED[name]), 0)
     const failed = ended.filter(({ status }) => status === 'failed')
@@ -122,14 +130,25 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
       run_id,
       sources: [...new Set(ended.map(({ source }) => source))].sort(),
       ...{ succeeded_jobs: ended.length - failed.length, failed_jobs: failed.length, error_class: mostFrequent(failed) },
-      readable_count: sum(newly) + total('created_count', true),
-      document_count: total('created_count', false),
+      readable_count: sum(true) + total('created_count', true),
+      document_count: sum(false) + total('created_count', false),
       updated_count: total('updated_count', true),
       cancelled_count: total('cancelled_count', true),
       failing_since: since.get(one) ?? null,
       completed_at: ended.length === 0 ? one.withdrawn_at : Math.max(...ended.map(({ ended_at }) => ended_at)),
     }
   })
+}
+
+/** The floor of a run if it is lower than the one before, which hid documents; null otherwise. */
+function lowerFloor(
+  { entity, organization_id, run_id }: AskedExtraction,
+  n: number,
+  [before, after]: readonly [before: Windows, after: Windows],
+): LowerFloor | null {
+  const [hidden, { floor }] = [hullOf(before), hullOf(after)]
+  if (hidden.floor === null || (floor !== null && floor >= hidden.floor)) return null
+  return { n, entity, organization_id, run_id, floor, before: hidden.floor }
 }
 
 /** Since when runs have failed in a row, for extractions with a job that failed. One statement, none without. */

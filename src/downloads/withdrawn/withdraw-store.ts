@@ -6,17 +6,22 @@ const IS_FREE = `not exists (select 1 from sync_work l where l.entity = s.entity
 const IS_UNFETCHED = `not exists (
   select 1 from fetches f where f.entity = s.entity and f.source = s.source and f.month = s.month and f.leased_at >= s.created_at
     and ((f.state = 'leased' and f.due_at > ?4) or f.state = 'complete'))`
-/** A job that has not begun, that nobody but the organization ?2 asked for, and that none of its runs wants which are not cancelled. */
+/** The extractions `o` of the organization `a` that ask for the job. */
+const ASKING = `from extractions o cross join json_each(o.jobs -> s.job_id -> s.source) w
+  where o.organization_id = a.value and o.entity = s.entity and w.value = s.month`
+const IS_THIS_RUN = '(o.organization_id = ?2 and o.run_id = ?3)'
+/** A job that has not begun, and that only this run and cancelled ones ask for. Who asked with a run that is forgotten wants it. */
 const IS_UNWANTED = `s.open = 1 and s.is_claimed = 0 and s.carried = '{}' and ${IS_FREE} and ${IS_UNFETCHED}
-  and (select json_group_array(value) from json_each(${askersOf('s')})) = json_array(?2)
   and not exists (
-    select 1 from extractions o cross join json_each(o.jobs -> s.job_id -> s.source) w
-    where o.organization_id = ?2 and o.entity = s.entity and o.run_id <> ?3 and o.is_cancelled = 0 and w.value = s.month)`
+    select 1 from json_each(${askersOf('s')}) a where exists (select 1 ${ASKING} and o.is_cancelled = 0 and not ${IS_THIS_RUN})
+      or not exists (select 1 ${ASKING} and (o.is_cancelled = 1 or ${IS_THIS_RUN})))`
 const KEPT = `exists (
   select 1 from sync_jobs s where s.entity = extractions.entity and s.source = x.key and s.month = m.value and s.job_id = j.key)`
-const OF_ORGANIZATION = 'extractions.organization_id = ?2 and extractions.entity in (select value from json_each(?1))'
-const OF_RUN = `${OF_ORGANIZATION} and extractions.run_id = ?3`
-/** An earlier cancelled run, without which the job would have been withdrawn then. */
+const OF_RUN = 'extractions.organization_id = ?2 and extractions.entity in (select value from json_each(?1)) and extractions.run_id = ?3'
+/** Runs that were cancelled before, of any organization, and that still waited for the jobs. */
+const CANCELLED_BEFORE = `extractions.is_cancelled = 1 and not (${OF_RUN})
+  and (extractions.organization_id, extractions.entity, extractions.run_id) in (
+    select r.value->>0, l.entity, r.value->>1 from json_each(?1) e cross join sync_work l on l.entity = e.value cross join json_each(l.runs) r)`
 const SHARES_WITHDRAWN = `exists (
   select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
   cross join extractions own on own.organization_id = ?2 and own.entity = extractions.entity and own.run_id = ?3
@@ -25,7 +30,7 @@ const SHARES_WITHDRAWN = `exists (
 
 /**
  * The batch that cancels what a run asked for: it withdraws its jobs that have not begun and that nobody else wants, and hands extractions
- * that end with it to the relay. The first result has a row for each job.
+ * that end with it to the relay. The first result has a row for each job, with whether anything of it was tried.
  */
 export function withdrawStatements(
   ledger: D1Database,
@@ -50,10 +55,10 @@ export function withdrawStatements(
     prepare(
       `delete from sync_jobs as s where (s.entity, s.source, s.month, s.job_id) in (
          select extractions.entity, x.key, m.value, j.key from extractions, json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m
-         where ${OF_RUN}) and ${IS_UNWANTED} returning entity`,
+         where ${OF_RUN}) and ${IS_UNWANTED} returning attempts > 0 or wait_until is not null or started_at is not null as was_tried`,
     ),
     // Those of earlier cancelled runs first, as long as the run's own still names what is gone.
-    forget(`${OF_ORGANIZATION} and extractions.run_id <> ?3 and extractions.is_cancelled = 1 and ${SHARES_WITHDRAWN}`),
+    forget(`${CANCELLED_BEFORE} and ${SHARES_WITHDRAWN}`),
     forget(`${OF_RUN} and exists (
       select 1 from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m where not (${KEPT}))`),
     prepare(`update extractions set is_cancelled = 1 where ${OF_RUN} and is_cancelled = 0 and ?4 > 0`),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { doc } from '#doc'
 import { JobState, SyncJobQuery } from '../../downloads/contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../../platform/http/shapes.ts'
-import { RUN_TRIGGERS } from './tables.ts'
+import { RUN_STATES, RUN_TRIGGERS } from './tables.ts'
 
 export const ExtractorRun = z
   .strictObject({
@@ -47,9 +47,12 @@ const run = {
       ),
     }),
   started_at: Instant.meta({ description: doc('The instant from which the run’s date range and the visibility windows are computed.') }),
-  status: z
-    .enum(['planned', 'dispatched', 'no_connections'])
-    .meta({ description: doc('`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.') }),
+  status: z.enum(RUN_STATES).meta({
+    description: doc(
+      '`planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before ' +
+        'all of it had ended, and covers no further RFCs.',
+    ),
+  }),
   connections: z.int(),
   dispatched: z.int(),
   gap_jobs: z.int().meta({
@@ -63,7 +66,7 @@ const run = {
 export const Run = z.strictObject(run).meta({ id: 'Run' })
 export type Run = z.infer<typeof Run>
 
-export const RUN_OUTCOMES = ['succeeded', 'partly_failed', 'failed', 'nothing'] as const
+export const RUN_OUTCOMES = ['succeeded', 'partly_failed', 'failed', 'cancelled', 'nothing'] as const
 
 const counted = (text: string | undefined) => z.int().meta({ description: text })
 
@@ -96,13 +99,20 @@ export const RunProgress = z
       .enum(RUN_OUTCOMES)
       .nullable()
       .meta({
-        description: doc('How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.'),
+        description: doc(
+          'How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs ' +
+            'that went on, how these ended. `nothing`: the run asked for no job.',
+        ),
       }),
     error_class: z
       .string()
       .nullable()
       .meta({ description: doc('Why most of what failed, or fails now, did; null when nothing does.') }),
-    completed_at: Instant.nullable().meta({ description: doc('When its last job ended; null while jobs are open.') }),
+    completed_at: Instant.nullable().meta({
+      description: doc(
+        'When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.',
+      ),
+    }),
   })
   .meta({ id: 'RunProgress' })
 export type RunProgress = z.infer<typeof RunProgress>

@@ -1,6 +1,6 @@
 import { activeKeys, refuseUnknownKeys } from '../../authority/sources.ts'
 import { withdrawJobs } from '../../downloads/withdrawn/withdraw.ts'
-import { Failure, invalid, notFound } from '../../failures.ts'
+import { Failure, invalid } from '../../failures.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
@@ -9,14 +9,16 @@ import { sourcesOf } from '../../taxpayers/sources.ts'
 import { connectionsOfOrganization, findConnection } from '../../taxpayers/taxpayers.ts'
 import type { CancelledRun, ExtractionDraft, RunProgress } from './contract.ts'
 import { startExtraction } from './dispatch.ts'
-import { getRun } from './progress.ts'
+import { getRun, progressOf, requireRun } from './progress.ts'
 import { EARLIEST } from './scope.ts'
 import { hasLoginFor } from './selection.ts'
-import { findRuns, finishRun } from './store.ts'
+import { cancelStatement, type RunRow } from './store.ts'
 import type { AskedRange } from './tables.ts'
 
 const COOLDOWN_SECONDS = 600
 const MEXICO = 'America/Mexico_City'
+
+const cooldownOf = ({ env }: Ctx, fiscal_entity_id: string) => env.COOLDOWNS.getByName(`extraction:${fiscal_entity_id}`)
 
 /**
  * Downloads a range of one RFC at once. Throws Failure 404 for a connection that is absent or not active, 422 for sources and days that cannot be
@@ -26,7 +28,7 @@ export async function extractRange(ctx: Ctx, draft: ExtractionDraft): Promise<Ru
   const { connection } = ctx
   if (connection?.state !== 'active') throw notActive(ctx, connection)
   const asked = await askedOf(ctx, connection.fiscal_entity_id, draft)
-  const cooldown = ctx.env.COOLDOWNS.getByName(`extraction:${connection.fiscal_entity_id}`)
+  const cooldown = cooldownOf(ctx, connection.fiscal_entity_id)
   const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) {
     const { retry_after_seconds } = acquired
@@ -76,16 +78,24 @@ async function askedOf(ctx: Ctx, fiscal_entity_id: string, { data_source_keys, f
 
 /**
  * Ends a run: what it has not asked for yet is not asked for, and its downloads that have not begun and that nobody else wants are withdrawn.
- * Throws Failure 404 run.not_found.
+ * Lifts the cooldown of a range of which nothing was tried. Throws Failure 404 run.not_found.
  */
 export async function cancelRun(ctx: Ctx, run_id: string): Promise<CancelledRun> {
-  const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
-  if (!row) throw notFound('run')
-  const { connections, dispatched, gap_jobs } = row
-  await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, [
-    finishRun(ctx.db, row, { status: 'dispatched', connections, dispatched, gap_jobs }),
-  ])
+  const row = await requireRun(ctx, run_id)
+  const before = await progressOf(ctx, row)
+  // A run that has ended stays as it is.
+  const statements = before.outcome === null ? [cancelStatement(ctx.db, run_id, new Date())] : []
+  await change(ctx, { action: 'run.cancelled', resource_id: run_id, begins: true }, statements)
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
-  const withdrawn_jobs = await withdrawJobs(ctx, { organization_id: ctx.organization.id, run_id }, rfcs)
-  return { ...(await getRun(ctx, run_id)), withdrawn_jobs }
+  const { withdrawn, tried } = await withdrawJobs(ctx, { organization_id: ctx.organization.id, run_id }, rfcs)
+  const run = await getRun(ctx, run_id)
+  // A repetition does not know what the first request withdrew.
+  const isFirst = row.status !== 'cancelled'
+  if (isFirst && run.outcome === 'cancelled' && withdrawn === before.jobs.total && tried === 0) await liftCooldown(ctx, row)
+  return { ...run, withdrawn_jobs: withdrawn }
+}
+
+async function liftCooldown(ctx: Ctx, { trigger, fiscal_entity_id, created_at }: RunRow): Promise<void> {
+  if (trigger === 'extraction' && fiscal_entity_id !== null)
+    await cooldownOf(ctx, fiscal_entity_id).release(created_at.getTime() + COOLDOWN_SECONDS * 1_000)
 }

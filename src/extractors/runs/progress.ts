@@ -17,29 +17,38 @@ function view(row: RunRow, groups: readonly RunGroup[]): RunProgress {
   const total = queued + running + waiting + succeeded + failed
   const isOpen = row.status === 'planned' || queued + running + waiting > 0
   const failing = groups.filter(({ error_class }) => error_class !== null).toSorted((a, b) => b.n - a.n)[0]
-  const last = Math.max(0, ...groups.map(({ ended_at }) => ended_at ?? 0))
+  const isWithdrawn = !isOpen && total === 0 && row.status === 'cancelled'
+  const last = isWithdrawn ? row.moved_at.getTime() : Math.max(0, ...groups.map(({ ended_at }) => ended_at ?? 0))
   return {
     ...viewRun(row),
     ...(row.asked ?? { data_source_keys: null, from: null, to: null }),
     jobs: { queued, running, waiting, succeeded, failed, total },
-    outcome: isOpen ? null : total === 0 ? 'nothing' : failed === 0 ? 'succeeded' : succeeded === 0 ? 'failed' : 'partly_failed',
+    outcome: isOpen ? null : isWithdrawn ? 'cancelled' : outcomeOf(succeeded, failed),
     error_class: failing?.error_class ?? null,
     completed_at: isOpen || last === 0 ? null : new Date(last).toISOString(),
   }
 }
 
-async function requireRun(ctx: Ctx, run_id: string): Promise<RunRow> {
+const outcomeOf = (succeeded: number, failed: number) => {
+  if (failed > 0) return succeeded === 0 ? 'failed' : 'partly_failed'
+  return succeeded > 0 ? 'succeeded' : 'nothing'
+}
+
+/** Finds a run of the organization. Throws Failure 404 run.not_found. */
+export async function requireRun(ctx: Ctx, run_id: string): Promise<RunRow> {
   const [row] = await findRuns(ctx.db, ctx.organization.id, [run_id])
   if (!row) throw notFound('run')
   return row
 }
 
 /** Returns a run of the organization with the jobs of all RFCs that it covers. Throws Failure 404 run.not_found. */
-export async function getRun(ctx: Ctx, run_id: string): Promise<RunProgress> {
-  const row = await requireRun(ctx, run_id)
+export const getRun = async (ctx: Ctx, run_id: string): Promise<RunProgress> => progressOf(ctx, await requireRun(ctx, run_id))
+
+/** Returns a run as `getRun` does. */
+export async function progressOf(ctx: Ctx, row: RunRow): Promise<RunProgress> {
   const rfcs = await connectionsOfOrganization(ctx.db, ctx.organization.id, row.fiscal_entity_id)
   const asked = rfcs.map(({ entity, shard, state }) => ({ entity, shard, isActive: state === 'active' }))
-  return view(row, await readRunGroups(ctx.settings.ledgers, ctx.organization.id, asked, [run_id]))
+  return view(row, await readRunGroups(ctx.settings.ledgers, ctx.organization.id, asked, [row.run_id]))
 }
 
 /** Returns a page of the jobs of a run, of all RFCs that it covers. Throws Failure 404 run.not_found. */

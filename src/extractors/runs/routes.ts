@@ -138,7 +138,8 @@ export const entityRunRoutes = new Hono<App>()
       doc('Download a range of one RFC now'),
       doc(
         'Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the ' +
-          'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC. It is no cadence: ' +
+          'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is ' +
+          'cancelled whole before anything of it was tried does not count. It is no cadence: ' +
           'extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.',
       ),
     ),

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNull, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNull, lt, ne, or } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
 import { extractors } from '../tables.ts'
 import { runs } from './tables.ts'
@@ -53,6 +53,13 @@ export const keepPlace = (db: Database, run: RunRow, place: Pick<RunRow, 'after'
 /** Records the outcome of a planned run. The first outcome is kept. */
 export const finishRun = (db: Database, run: RunRow, outcome: Pick<RunRow, 'status' | 'connections' | 'dispatched' | 'gap_jobs'>) =>
   db.update(runs).set(outcome).where(isAtPlace(run))
+
+/** Records that a run was cancelled, and when: the first time is kept. */
+export const cancelStatement = (db: Database, run_id: string, now: Date) =>
+  db
+    .update(runs)
+    .set({ status: 'cancelled', moved_at: now })
+    .where(and(eq(runs.run_id, run_id), ne(runs.status, 'cancelled')))
 
 /** Sets the extractor's `last_run_at` to the run's instant, unless a later run has set it. */
 export const markRun = (db: Database, { extractor_id, instant }: RunRow) =>

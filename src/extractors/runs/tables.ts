@@ -5,6 +5,8 @@ import { instant } from '../../platform/db/columns.ts'
 
 export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule', 'extraction'] as const
 
+export const RUN_STATES = ['planned', 'dispatched', 'no_connections', 'cancelled'] as const
+
 /** What is downloaded of an RFC at once: sources, and the days from which and up to which. */
 export interface AskedRange {
   data_source_keys: DataSourceKey[]
@@ -27,14 +29,14 @@ export const runs = sqliteTable(
     fiscal_entity_id: text('fiscal_entity_id'),
     /** Determines ranges and windows, and which finished jobs are recent enough to be joined. */
     instant: instant('instant').notNull(),
-    status: text('status', { enum: ['planned', 'dispatched', 'no_connections'] }).notNull(),
+    status: text('status', { enum: RUN_STATES }).notNull(),
     connections: integer('connections').notNull(),
     dispatched: integer('dispatched').notNull(),
     gap_jobs: integer('gap_jobs').notNull().default(0),
     /** The last connection that has been dispatched; empty before the first. The counts are those up to it. */
     after: text('after').notNull().default(''),
     created_at: instant('created_at').notNull(),
-    /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that. */
+    /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that; when it was cancelled. */
     moved_at: instant('moved_at').notNull().default(new Date(0)),
     /** Of a run of no extractor: what was asked for. */
     asked: text('asked', { mode: 'json' }).$type<AskedRange>(),

@@ -7,7 +7,7 @@ import { SAMPLES } from './samples.ts'
 export const DESCRIPTIONS: Record<EventKey, string> = {
   'cfdi.cancelled':
     'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC. What happens while the ' +
-    'connection is not active is sent when it is active again.',
+    'connection is not active is sent when it is active again. A document that only you imported sends none.',
   'cfdi.cancelled_after_payment':
     'A cancelled CFDI had payments applied to it, or was an issued income CFDI that already counted as income. Sent in addition to ' +
     'cfdi.cancelled.',

@@ -129,9 +129,13 @@ const extraction = {
   readable_count: z.int().meta({
     description:
       'Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever ' +
-      'downloaded them, and those that came late to what it showed before.',
+      'downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.',
   }),
-  document_count: z.int().meta({ description: 'Number of documents other than CFDIs that are new to you.' }),
+  document_count: z.int().meta({
+    description:
+      'Number of documents other than CFDIs that became readable for you: those that the run got for you, and those of earlier runs that its ' +
+      'lower floor newly shows.',
+  }),
   updated_count: z.int().meta({ description: 'Number of CFDIs that you could read before and that have got their XML since then.' }),
   cancelled_count: z
     .int()

@@ -2,7 +2,7 @@ import { type AskedDocuments, readDocumentNews, TOLD_SOURCES } from '../../docum
 import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
 import { EXTRACTION_ENDED, type ExtractionBody, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
 import { boundsAt, parseReaches } from '../../visibility/reaches.ts'
-import { hullOf, NOTHING, windowsOf } from '../../visibility/window.ts'
+import { hullOf, windowsOf } from '../../visibility/window.ts'
 import type { FailedEvent } from './aside.ts'
 import { isDocumentRead, wasReadable, windowsAt } from './feed-events.ts'
 import type { Brought, SyncBody } from './payloads.ts'
@@ -42,7 +42,7 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
       asked.map(({ event, row }) => ({
         ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
         withdrawn_at: event.created_at,
-        windowsOf: (instant) => windowsAround(event, row, instant),
+        windowsOf: (instant) => windowsAround(row, instant),
       })),
     )
     for (const [n, { event }] of asked.entries()) counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended: ends[n]! }])
@@ -51,9 +51,11 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
   }
 }
 
-/** The windows of a recipient before a run and since then. */
-function windowsAround(event: RelayEvent, row: RecipientRow, instant: number) {
-  if (!wasReadable(row, event.created_at)) return [NOTHING, NOTHING] as const
+/**
+ * The windows of a recipient before a run and since then, also when its connection is not active: no later run counts what this one made
+ * readable once it is.
+ */
+function windowsAround(row: RecipientRow, instant: number) {
   const [issued, received] = [parseReaches(row.issued_reaches), parseReaches(row.received_reaches)]
   const at = (when: number) => windowsOf(row.extractor_count, boundsAt(issued, received, when))
   return [at(instant - 1), at(instant)] as const

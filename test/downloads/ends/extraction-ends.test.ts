@@ -258,7 +258,7 @@ describe('a range of one RFC', () => {
     const free = freshRfc()
     const alone = { ...(await subscriber(free, ISSUED)), rfc: free }
     const { run_id: whole } = await alone.run()
-    expect((await alone.ask('POST', `/v1/runs/${whole}/cancel`)).body).toMatchObject({ withdrawn_jobs: 3, outcome: 'nothing' })
+    expect((await alone.ask('POST', `/v1/runs/${whole}/cancel`)).body).toMatchObject({ withdrawn_jobs: 3, outcome: 'cancelled' })
     expect(await alone.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
     // Whoever waits for the end of the run is told of it, once.
     await relay(alone.rfc)
@@ -291,7 +291,7 @@ describe('a range of one RFC', () => {
     }
     const withdrawn = async (n: number) => (await several.ask('POST', `/v1/runs/${runs[n]}/cancel`)).body.withdrawn_jobs
     expect([await withdrawn(0), await withdrawn(2), await withdrawn(0), await withdrawn(1)]).toEqual([0, 0, 0, 3])
-    for (const run of runs) expect(await runOf(several, run)).toMatchObject({ outcome: 'nothing', jobs: { total: 0 } })
+    for (const run of runs) expect(await runOf(several, run)).toMatchObject({ outcome: 'cancelled', jobs: { total: 0 } })
     expect(await several.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
     await relay(shared)
     expect((await ended(several)).map((it) => it.run_id).sort()).toEqual([...runs].sort())

@@ -1271,7 +1271,7 @@ ExtractorRunStatus: TypeAlias = Literal['dispatched', 'no_connections']
 RunTrigger: TypeAlias = Literal['manual', 'connection_created', 'connection_reactivated', 'schedule', 'extraction']
 
 
-RunStatus: TypeAlias = Literal['planned', 'dispatched', 'no_connections']
+RunStatus: TypeAlias = Literal['planned', 'dispatched', 'no_connections', 'cancelled']
 
 
 DataSourceKind: TypeAlias = Literal['cfdi', 'document']
@@ -1321,7 +1321,7 @@ class BatchResultRefusal(TypedDict):
     open_deadline: NotRequired[str]
 
 
-CancelledRunOutcome: TypeAlias = Literal['succeeded', 'partly_failed', 'failed', 'nothing']
+CancelledRunOutcome: TypeAlias = Literal['succeeded', 'partly_failed', 'failed', 'cancelled', 'nothing']
 
 
 RunJobStatus: TypeAlias = Literal['queued', 'running', 'waiting', 'succeeded', 'failed']

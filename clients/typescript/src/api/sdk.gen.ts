@@ -659,7 +659,7 @@ export class Operations extends HeyApiClient {
     /**
      * Download a range of one RFC now
      *
-     * Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC. It is no cadence: extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.
+     * Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is cancelled whole before anything of it was tried does not count. It is no cadence: extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.
      *
      * Needs the role owner or admin.
      */

@@ -2836,7 +2836,7 @@ export type Export = {
      */
     documents_without_xml: number;
     /**
-     * Documents are written newest first: those issued after this instant are written. Null before the first.
+     * Documents are written newest first: those issued after this instant are written. Null before the first, and once all are written.
      */
     scanned_through: string | null;
     /**
@@ -4286,11 +4286,11 @@ export type ExtractionCompletedEvent = {
      */
     failed_jobs: number;
     /**
-     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before.
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.
      */
     readable_count: number;
     /**
-     * Number of documents other than CFDIs that are new to you.
+     * Number of documents other than CFDIs that became readable for you: those that the run got for you, and those of earlier runs that its lower floor newly shows.
      */
     document_count: number;
     /**
@@ -4345,11 +4345,11 @@ export type ExtractionFailedEvent = {
      */
     failed_jobs: number;
     /**
-     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before.
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.
      */
     readable_count: number;
     /**
-     * Number of documents other than CFDIs that are new to you.
+     * Number of documents other than CFDIs that became readable for you: those that the run got for you, and those of earlier runs that its lower floor newly shows.
      */
     document_count: number;
     /**
@@ -5491,7 +5491,7 @@ export type Run = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5756,7 +5756,7 @@ export type CancelledRun = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5788,7 +5788,7 @@ export type CancelledRun = {
      */
     jobs: RunJobCounts;
     /**
-     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     * How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs that went on, how these ended. `nothing`: the run asked for no job.
      */
     outcome: CancelledRunOutcome | null;
     /**
@@ -5796,7 +5796,7 @@ export type CancelledRun = {
      */
     error_class: string | null;
     /**
-     * When its last job ended; null while jobs are open.
+     * When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.
      */
     completed_at: string | null;
     /**
@@ -5861,7 +5861,7 @@ export type RunProgress = {
      */
     started_at: string;
     /**
-     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far.
+     * `planned` until the run has covered all RFCs; the numbers are then those of the RFCs covered so far. `cancelled`: it was cancelled before all of it had ended, and covers no further RFCs.
      */
     status: RunStatus;
     /**
@@ -5893,7 +5893,7 @@ export type RunProgress = {
      */
     jobs: RunJobCounts;
     /**
-     * How it ended; null while jobs are open. `nothing`: the run asked for no job, or its jobs were withdrawn.
+     * How it ended; null while jobs are open. `cancelled`: it was cancelled, and all of its jobs were withdrawn; of a cancelled run with jobs that went on, how these ended. `nothing`: the run asked for no job.
      */
     outcome: CancelledRunOutcome | null;
     /**
@@ -5901,7 +5901,7 @@ export type RunProgress = {
      */
     error_class: string | null;
     /**
-     * When its last job ended; null while jobs are open.
+     * When its last job ended, or it was cancelled, if all of its jobs were withdrawn; null while jobs are open, and when it asked for none.
      */
     completed_at: string | null;
 };
@@ -9563,7 +9563,7 @@ export type ExtractorRunStatus = 'dispatched' | 'no_connections';
 
 export type RunTrigger = 'manual' | 'connection_created' | 'connection_reactivated' | 'schedule' | 'extraction';
 
-export type RunStatus = 'planned' | 'dispatched' | 'no_connections';
+export type RunStatus = 'planned' | 'dispatched' | 'no_connections' | 'cancelled';
 
 export type DataSourceKind = 'cfdi' | 'document';
 
@@ -9668,7 +9668,7 @@ export type BatchResultRefusal = {
     open_deadline?: string;
 };
 
-export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'nothing';
+export type CancelledRunOutcome = 'succeeded' | 'partly_failed' | 'failed' | 'cancelled' | 'nothing';
 
 export type RunJobStatus = 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed';
 

@@ -17,7 +17,7 @@ import { Head } from './actions.tsx'
 import { Editor } from './editor.tsx'
 import { words } from './words.ts'
 
-const TONES = { planned: 'going', dispatched: 'good', no_connections: 'idle' } as const
+const TONES = { planned: 'going', dispatched: 'good', no_connections: 'idle', cancelled: 'idle' } as const
 
 export default function OneExtractor({ extractor_id = '' }: { extractor_id?: string }) {
   const t = useWords(words)

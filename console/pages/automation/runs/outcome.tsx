@@ -5,7 +5,7 @@ import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { words } from './words.ts'
 
-const TONES = { succeeded: 'good', partly_failed: 'wait', failed: 'bad', nothing: 'idle' } as const
+const TONES = { succeeded: 'good', partly_failed: 'wait', failed: 'bad', cancelled: 'idle', nothing: 'idle' } as const
 
 /** How a run ended, or that it has not. */
 export function Outcome({ run: { outcome } }: { run: RunProgress }) {
