@@ -17518,6 +17518,10 @@ export type ReportRepseSuppliersData = {
          * Maximum number of suppliers to list. Counts and amounts cover all suppliers.
          */
         limit?: number;
+        /**
+         * Only suppliers that are now on one of these lists or in one of these situations, as in `GET /v1/cfdi`: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas. Counts and amounts are of these too.
+         */
+        blacklist?: string;
     };
     url: '/v1/cfdi/repse-suppliers';
 };
