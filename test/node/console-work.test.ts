@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { words as codes } from '../../console/codes/words.ts'
 import { chromiumPath, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
 import { makeEfirma } from '../stand-in/certificates.ts'
@@ -210,6 +211,11 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     expect([xml.name, xml.content.equals(Buffer.from(await told.arrayBuffer()))]).toEqual([`${uuid}.xml`, true])
 
     await page.emulateMedia({ media: 'print' })
+    const coded = await ask<Record<'forma_pago' | 'metodo_pago' | 'uso_cfdi', string>>(`${path}?${query}`)
+    for (const name of ['forma_pago', 'metodo_pago', 'uso_cfdi'] as const)
+      expect(await page.locator('main').innerText()).toContain(
+        `${coded[name]} – ${(codes.es[name] as Record<string, string>)[coded[name]]}`,
+      )
     expect(await page.locator('#menu').isVisible()).toBe(false)
     expect(await page.getByRole('button', { name: 'Imprimir o guardar PDF' }).isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Relaciones' }).isVisible()).toBe(false)
