@@ -31,8 +31,9 @@ const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = {
 const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
 const PERIODS = ['1', '3', '6', '12', '24']
 const MOST = 200
-/** What a search of CFDIs offers of the same filter. */
-const LISTS = cfdi.es.values['blacklist']!
+/** Every public list, and what a search of CFDIs offers of the same filter. */
+const ANY = Object.keys(cfdi.es.lists).join()
+const LISTS = [ANY, ...Object.keys(cfdi.es.values['blacklist']!)]
 
 type Item = BlacklistBatch['data'][number]
 
@@ -261,9 +262,9 @@ export default function Suppliers() {
         <EntityPicker entities={entities} entity={entity} choose={choose} />
         <select aria-label={t.lists} value={blacklist} onChange={({ currentTarget }) => change('blacklist', currentTarget.value)}>
           <option value="">{t.everyone}</option>
-          {[...new Set([...Object.keys(LISTS), ...(blacklist ? [blacklist] : [])])].map((one) => (
+          {[...new Set([...LISTS, ...(blacklist ? [blacklist] : [])])].map((one) => (
             <option key={one} value={one}>
-              {textOf('blacklist', one).value}
+              {one === ANY ? t.anyList : textOf('blacklist', one).value}
             </option>
           ))}
         </select>
