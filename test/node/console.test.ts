@@ -238,7 +238,7 @@ describe.skipIf(isMissing)(name, () => {
     await page.clock.install()
     /** A page may ask one thing after the other, and each of them several times. */
     const retriesUntil = async (place: Locator) => {
-      for (let n = 0; n < 20 && !(await place.first().isVisible()); n++) {
+      for (let n = 0; n < 60 && !(await place.first().isVisible()); n++) {
         await page.clock.runFor(2_000)
         await page.waitForTimeout(40)
       }
