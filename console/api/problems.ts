@@ -22,10 +22,6 @@ export function faultOf(error: Error | null, path: string): string | undefined {
   return (code === 'request.invalid' ? spanishFault(message) : spanishOf(code)) ?? message
 }
 
-/** The members or parameters of a request that the API refused, by their paths. */
-export const faultsOf = (error: Error | null): string[] =>
-  error instanceof Refused && error.problem?.code === 'request.invalid' ? (error.problem.errors ?? []).map(({ path }) => path) : []
-
 export const requestIdOf = (error: Error): string | null => (error instanceof Refused ? (error.problem?.request_id ?? null) : null)
 
 /** Where what the request needs can be bought (402). */

@@ -64,7 +64,7 @@ export async function everyPage<T>(
   return all
 }
 
-export const readEntities = (): Promise<FiscalEntity[]> =>
+const readEntities = (): Promise<FiscalEntity[]> =>
   everyPage(
     (query) =>
       answer(api.GET('/v1/fiscal-entities', { params: { query } })) as Promise<{ data: FiscalEntity[]; next_cursor: string | null }>,

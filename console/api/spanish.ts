@@ -157,6 +157,13 @@ export const FAULTS: Record<string, string> = {
   'Is required.': 'Falta.',
   'Must be in the future.': 'Debe ser en el futuro.',
   'Must be in a year from 2000 to 2199.': 'El año debe estar entre 2000 y 2199.',
+  'Must be a month, YYYY-MM, from 2000-01 to 2199-12.': 'Debe ser un mes, AAAA-MM, de los años 2000 a 2199.',
+  'Must be a month, YYYY-MM, or a day, YYYY-MM-DD, in a year from 2000 to 2199.':
+    'Debe ser un mes, AAAA-MM, o un día, AAAA-MM-DD, de los años 2000 a 2199.',
+  'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset, in a year from 2000 to 2199.':
+    'Debe ser un día, AAAA-MM-DD, de los años 2000 a 2199.',
+  'Must be given only once.': 'Está dos veces.',
+  'Unknown query parameter.': 'Este filtro no existe.',
   'Must be an RFC: 12 or 13 characters with a valid date.': 'No es un RFC: son 12 o 13 caracteres con una fecha válida.',
   'Must be an RFC.': 'No es un RFC.',
   'Must contain a visible character.': 'Falta.',

@@ -36,7 +36,7 @@ export function Bars({ label, bars }: { label: string; bars: readonly Bar[] }) {
   // Where each bar is named, a name that would reach into the next one stands on two lines.
   const linesOf = (text: string) => (every === 1 && text.length * 2 * HALF_CHARACTER > step - 6 ? text.split(' ') : [text])
   const bottom = Math.max(1, ...bars.map(({ label: text }) => linesOf(text).length)) * LINE + BOTTOM - LINE
-  const ticks = ticksOf(Math.max(0, ...sizes), Math.min(0, ...sizes))
+  const ticks = ticksOf(Math.max(0, ...sizes), Math.min(0, ...sizes), sizes.every(Number.isInteger))
   const [low, high] = [ticks[0]!, ticks.at(-1) || 1]
   const y = (value: number) => TOP + (HEIGHT - bottom - TOP) * (1 - (value - low) / (high - low || 1))
   const most = Math.max(1, ...bars.map(({ parts }) => parts.length))

@@ -8,6 +8,7 @@ import { Button, ButtonLink } from './button.tsx'
 import css from './states.module.css'
 import { NotActive } from './unreadable.tsx'
 import { words } from './words.ts'
+import { useWrong, Wrong } from './wrong.tsx'
 
 const SLOW_MS = 4_000
 
@@ -60,13 +61,18 @@ interface FailedProps {
   isPage?: boolean
 }
 
-/** What stands where something could not be loaded. To try again does not help an RFC whose connection is not active. */
-export const Failed = (props: FailedProps) =>
-  props.error instanceof Refused && props.error.problem?.code === 'fiscal_entity.not_active' ? (
-    <NotActive isPage={props.isPage ?? false} otherwise={<Sorry {...props} />} />
-  ) : (
-    <Sorry {...props} />
-  )
+/**
+ * What stands where something could not be loaded. To try again helps neither an RFC whose connection is not active nor an address with a
+ * wrong filter.
+ */
+export function Failed(props: FailedProps) {
+  const { error, isPage = false } = props
+  const wrong = useWrong(error)
+  if (wrong.length > 0) return <Wrong error={error} names={wrong} isPage={isPage} />
+  const sorry = <Sorry {...props} />
+  const isShut = error instanceof Refused && error.problem?.code === 'fiscal_entity.not_active'
+  return isShut ? <NotActive isPage={isPage} otherwise={sorry} /> : sorry
+}
 
 /** Why it could not, the id of the request, and a way to try again. */
 function Sorry({ error, retry, isPage = false }: FailedProps) {

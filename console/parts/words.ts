@@ -33,6 +33,8 @@ const es = {
   apply: 'Aplicar',
   clearFilters: 'Quitar todos',
   removeFilter: (name: string) => `Quitar el filtro ${name}`,
+  wrong: 'Un filtro de la dirección no vale',
+  wrongLead: 'La dirección de esta página trae un valor que el filtro no admite. Quítelo para ver la página.',
 }
 const en: typeof es = {
   failed: 'Could not load',
@@ -69,5 +71,7 @@ const en: typeof es = {
   apply: 'Apply',
   clearFilters: 'Remove all',
   removeFilter: (name) => `Remove the filter ${name}`,
+  wrong: 'A filter of the address is not valid',
+  wrongLead: 'The address of this page has a value that the filter does not take. Remove it to see the page.',
 }
 export const words = { es, en }

@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/preact-query'
 import { Link, useLocation } from 'wouter-preact'
+import { openAlertsQuery } from '../api/alerts.ts'
 import { useWords } from '../language.ts'
 import { GROUPS, PAGES } from '../pages.ts'
 import { PageName } from './page-name.tsx'
@@ -14,6 +16,21 @@ function currentOf(path: string): string | undefined {
   if (path === '/' || path.startsWith('/rfcs/')) return '/'
   const above = SHOWN.map((page) => page.path).filter((one) => path === one || (one !== '/' && path.startsWith(`${one}/`)))
   return above.sort((one, other) => other.length - one.length)[0]
+}
+
+const ALERTS = '/alerts'
+
+/** How many alerts wait for somebody, beside the page of the menu that has them; nothing when none does. */
+function Waiting() {
+  const t = useWords(words)
+  const { data } = useQuery(openAlertsQuery)
+  if (!data) return null
+  return (
+    <b class={css.waiting}>
+      {data}
+      <span>{t.waiting(data)}</span>
+    </b>
+  )
 }
 
 /** Beside the page; on a phone it is a popover that the button at the top opens. */
@@ -36,6 +53,7 @@ export function Menu() {
                     <Link href={href} aria-current={href === current ? 'page' : undefined} onClick={close}>
                       {Icon && <Icon size={17} aria-hidden="true" />}
                       <PageName name={name} />
+                      {href === ALERTS && <Waiting />}
                     </Link>
                   </li>
                 ))}

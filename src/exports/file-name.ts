@@ -19,10 +19,17 @@ export function periodOf({ issued_from, issued_to, last_day }: Start['filters'],
   return from === to ? from : `${from}_${to}`
 }
 
-const UNTIL = { api: 'until', es: 'hasta' } as const
+/** What a name says in the language of its headings. */
+const WORDS = {
+  api: { until: 'until', issued: 'issued', received: 'received' },
+  es: { until: 'hasta', issued: 'emitidos', received: 'recibidos' },
+} as const
 
 /** The name under which the content of an export of an RFC is downloaded. */
 export function nameOf(rfc: string, { kind, format, headings, start, created_at }: ExportRow): string {
+  const { filters } = JSON.parse(start) as Start
+  const words = WORDS[headings]
   const today = centralDayOf(created_at)
-  return `${rfc}-${kind}-${periodOf((JSON.parse(start) as Start).filters, today, UNTIL[headings]) ?? today}.${format}`
+  const direction = filters.direction && words[filters.direction]
+  return `${[rfc, kind, ...(direction ? [direction] : []), periodOf(filters, today, words.until) ?? today].join('-')}.${format}`
 }

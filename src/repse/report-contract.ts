@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { doc } from '#doc'
 import { DataQuality } from '../cfdi/quality/data-quality.ts'
+import { blacklisted } from '../cfdi/search/contract.ts'
 import { Instant, integerParameter } from '../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
@@ -15,6 +16,12 @@ export const SupplierReportQuery = z
     limit: integerParameter(1, 200, 50).meta({
       description: doc('Maximum number of suppliers to list. Counts and amounts cover all suppliers.'),
     }),
+    blacklist: blacklisted(
+      doc(
+        'Only suppliers that are now on one of these lists or in one of these situations, as in `GET /v1/cfdi`: `sat_69b`, `custom:<slug>`, ' +
+          '`definitivo`, …, separated by commas. Counts and amounts are of these too.',
+      ),
+    ),
   })
   .superRefine(requireFiscalEntity)
 export type SupplierReportQuery = z.infer<typeof SupplierReportQuery>

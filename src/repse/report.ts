@@ -1,6 +1,9 @@
+import { refuseUnknownLists } from '../blacklists/custom/known.ts'
+import { listedOf } from '../blacklists/listed/counterparties.ts'
+import { nowListedAs } from '../blacklists/listed/listed.ts'
 import { decimal } from '../cfdi/money.ts'
 import { incompleteMonths } from '../cfdi/quality/data-quality.ts'
-import type { SupplierTotals } from '../cfdi/supplier-totals.ts'
+import type { Suppliers, SupplierTotals } from '../cfdi/supplier-totals.ts'
 import { issuerNames, lastMonths, sumSuppliers } from '../cfdi/suppliers/suppliers.ts'
 import type { Ctx } from '../platform/context.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
@@ -46,18 +49,27 @@ function assess(rfc: string, totals: SupplierTotals, row: SupplierStatusRow | un
 const byAmount = (a: AssessedSupplier, b: AssessedSupplier): number =>
   a.totals.amount === b.totals.amount ? (a.rfc < b.rfc ? -1 : 1) : a.totals.amount > b.totals.amount ? -1 : 1
 
+/** Keeps those of the suppliers that are on one of the lists. The listed counterparties are kept with the connection that was read. */
+async function onlyListed(ctx: Ctx, suppliers: Suppliers, blacklist: readonly string[]): Promise<void> {
+  const listed = new Set(nowListedAs(await listedOf(ctx), blacklist))
+  for (const rfc of suppliers.keys()) if (!listed.has(rfc)) suppliers.delete(rfc)
+}
+
 /**
- * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, and lists those with the largest amounts. Requests
- * look-ups of up to 500 suppliers whose answer is missing or older than a day. Throws Failure 404 fiscal_entity.not_found.
+ * Compares the RFC's suppliers with the registry. Counts and sums all suppliers, or those on some lists, and lists those with the largest
+ * amounts. Requests look-ups of up to 500 suppliers whose answer is missing or older than a day. Throws Failure 404
+ * fiscal_entity.not_found and 422 blacklist.unknown.
  */
-export async function reportSuppliers(ctx: Ctx, { months, limit }: SupplierReportQuery): Promise<SupplierReport> {
+export async function reportSuppliers(ctx: Ctx, { months, limit, blacklist }: SupplierReportQuery): Promise<SupplierReport> {
   const { db, now, organization } = ctx
   const ledger = openLedger(ctx)
+  await refuseUnknownLists(ctx, 'blacklist', blacklist)
   const span = lastMonths(now, months)
   const [latest, { suppliers, statuses }] = await Promise.all([
     latestCeilings(db, [ledger.entity]),
     sumSuppliers(ledger, span, now.getTime()),
   ])
+  if (blacklist) await onlyListed(ctx, suppliers, blacklist)
   const rows = await findSupplierRows(db, [...suppliers.keys()])
   const today = localDayOf(now, organization.timezone)
   const all = [...suppliers].map(([rfc, one]) => assess(rfc, one, rows.get(rfc), today)).sort(byAmount)

@@ -19,6 +19,19 @@ export const SyncStatus = z
   .strictObject({
     fiscal_entity_id: Id('fe'),
     rfc: z.string().meta({ description: doc('The RFC of the fiscal entity.') }),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: doc('What the organization calls the connection, as the fiscal entity has it; null without a name.') }),
+    taxpayer_name: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'What the taxpayer is called on the newest CFDI that you are shown: of those that it issued, else of those that it received. Null before ' +
+            'the first, and while its CFDIs cannot be read.',
+        ),
+      }),
     connection_status: ConnectionStatus.meta({ description: doc('The status of the connection.') }),
     state: SyncState,
     status: z.enum(['idle', 'running']).meta({

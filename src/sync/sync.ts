@@ -1,5 +1,5 @@
 import { takesCiecs } from '../authority/port/login.ts'
-import { latestChanges } from '../cfdi/changes/latest.ts'
+import { type Latest, latestChanges } from '../cfdi/changes/latest.ts'
 import { partialMonths } from '../downloads/completeness/coverage.ts'
 import { type JobStates, readJobStates } from '../downloads/states/states.ts'
 import type { Extractor } from '../extractors/contract.ts'
@@ -105,12 +105,13 @@ async function viewsOf(ctx: Ctx, rows: readonly ConnectionRow[]): Promise<SyncSt
       row.state === 'active'
         ? partialMonths(openLedger({ ...ctx, connection: connections.get(row.connection)! }), known.coverage, ctx.now.getTime())
         : 0
-    return view(ctx, row, known, extractors, latest.get(row.connection) ?? null, partial)
+    return view(ctx, row, known, extractors, latest.get(row.connection) ?? NOTHING_YET, partial)
   })
 }
 
 const time = (date: Date | null): number | null => date?.getTime() ?? null
 
+const NOTHING_YET: Latest = { at: null, name: null }
 const NO_REACHES: StoredReaches = { issued_reaches: '[]', received_reaches: '[]', asked_ranges: '[]' }
 
 const connectionOf = (row: ConnectionRow, reaches = NO_REACHES): Connection => ({
@@ -129,7 +130,7 @@ function view(
   row: ConnectionRow,
   jobs: JobStates,
   extractors: readonly Extractor[],
-  latest_change_at: number | null,
+  latest: Latest,
   partial_months: number,
 ): SyncStatus {
   const isActive = row.state === 'active'
@@ -166,7 +167,8 @@ function view(
   }
   const [summary, message_es] = inWords(judged, around)
   return {
-    ...{ fiscal_entity_id: row.fiscal_entity_id, rfc: row.rfc, connection_status: row.state as SyncStatus['connection_status'] },
+    ...{ fiscal_entity_id: row.fiscal_entity_id, rfc: row.rfc, name: row.name, taxpayer_name: latest.name },
+    ...{ connection_status: row.state as SyncStatus['connection_status'] },
     state: judged.state,
     status: queued + running + waiting > 0 ? 'running' : 'idle',
     error_class: judged.error_class,
@@ -177,7 +179,7 @@ function view(
     jobs: { queued, running, waiting, succeeded, failed, total },
     partial_months,
     percent: total === 0 ? 100 : Math.floor((100 * (succeeded + failed)) / total),
-    latest_change_at: iso(latest_change_at),
+    latest_change_at: iso(latest.at),
     last_success_at: succeeded > 0 ? iso(lastOf('succeeded')) : null,
     last_failure_at: failed > 0 ? iso(lastOf('failed')) : null,
     downloaded_to: iso(jobs.downloaded_to),

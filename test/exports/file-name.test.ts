@@ -21,14 +21,18 @@ it.each([
   expect(periodOf(filters, '2026-11-24', 'hasta')).toBe(period)
 })
 
-it('the name of a file has the RFC, the kind and the period, and the day of the export without a period', () => {
-  const row = (filters: object) =>
+it('the name of a file has the RFC, the kind, the direction and the period, and the day of the export without a period', () => {
+  const row = (filters: object, headings: 'api' | 'es' = 'api') =>
     ({
-      ...{ kind: 'cfdi', format: 'xlsx', headings: 'api', start: JSON.stringify({ filters }) },
+      ...{ kind: 'cfdi', format: 'xlsx', headings, start: JSON.stringify({ filters }) },
       // Still the day before in central Mexico.
       created_at: Date.parse('2026-11-25T03:00:00Z'),
     }) as ExportRow
   expect(nameOf('DEM1906012G7', row({ issued_from: '2026-10-01', issued_to: '2026-10-31' }))).toBe('DEM1906012G7-cfdi-2026-10.xlsx')
   expect(nameOf('DEM1906012G7', row({}))).toBe('DEM1906012G7-cfdi-2026-11-24.xlsx')
   expect(nameOf('DEM1906012G7', row({ issued_to: '2026-03-31' }))).toBe('DEM1906012G7-cfdi-until-2026-03-31.xlsx')
+  const october = { issued_from: '2026-10-01', issued_to: '2026-10-31' }
+  expect(nameOf('DEM1906012G7', row({ ...october, direction: 'issued' }))).toBe('DEM1906012G7-cfdi-issued-2026-10.xlsx')
+  expect(nameOf('DEM1906012G7', row({ ...october, direction: 'issued' }, 'es'))).toBe('DEM1906012G7-cfdi-emitidos-2026-10.xlsx')
+  expect(nameOf('DEM1906012G7', row({ direction: 'received' }, 'es'))).toBe('DEM1906012G7-cfdi-recibidos-2026-11-24.xlsx')
 })

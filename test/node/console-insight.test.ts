@@ -190,6 +190,26 @@ describe.skipIf(isMissing)(name, () => {
     await context.close()
   }, 60_000)
 
+  it('an address with wrong filters names each of them and takes it out, with figures and with their documents', async () => {
+    const { context, page } = await open('/cfdi/concentration?direction=sideways&from=ayer')
+    await page.getByRole('heading', { name: 'Un filtro de la dirección no vale' }).waitFor()
+    await page.getByText('Debe ser un mes, AAAA-MM').waitFor()
+    expect(await page.getByRole('button', { name: 'Reintentar' }).count()).toBe(0)
+    await page.getByRole('alert').getByRole('button', { name: 'Quitar el filtro Desde' }).click()
+    await page.getByText('Debe ser un mes, AAAA-MM').waitFor({ state: 'detached' })
+    await page.getByRole('alert').getByRole('button', { name: 'Quitar el filtro Sentido' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ fiscal_entity_id: entity })
+
+    // Months that contradict each other, and a parameter that the entries do not have.
+    await page.goto(`${world.addressOf('/analytics/vat-position')}&from=2026-05&to=2026-01`)
+    await page.getByText('el final no puede ser anterior al principio').waitFor()
+    await page.goto(`${world.addressOf('/analytics/vat-position/entries')}&figure=cobrado.iva_16&hola=3`)
+    await page.getByRole('button', { name: 'Quitar el filtro hola' }).click()
+    await page.locator('tbody tr').first().waitFor()
+    await context.close()
+  }, 60_000)
+
   it('withholdings and deductions: totals are the API’s texts, and lead to what they sum', async () => {
     type Totals = { totals: (Links & { drilldown: Links })[] }
     const { totals } = await ask<Totals>(`/v1/cfdi/withholdings?fiscal_entity_id=${entity}`)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { words as codes } from '../../console/codes/words.ts'
 import { chromiumPath, followLink, listen, openBrowser, settle } from '../../scripts/browser.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
 import { makeEfirma } from '../stand-in/certificates.ts'
@@ -210,6 +211,11 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     expect([xml.name, xml.content.equals(Buffer.from(await told.arrayBuffer()))]).toEqual([`${uuid}.xml`, true])
 
     await page.emulateMedia({ media: 'print' })
+    const coded = await ask<Record<'forma_pago' | 'metodo_pago' | 'uso_cfdi', string>>(`${path}?${query}`)
+    for (const name of ['forma_pago', 'metodo_pago', 'uso_cfdi'] as const)
+      expect(await page.locator('main').innerText()).toContain(
+        `${coded[name]} – ${(codes.es[name] as Record<string, string>)[coded[name]]}`,
+      )
     expect(await page.locator('#menu').isVisible()).toBe(false)
     expect(await page.getByRole('button', { name: 'Imprimir o guardar PDF' }).isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Relaciones' }).isVisible()).toBe(false)
@@ -291,6 +297,42 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     expect(complaints).toEqual([])
     await leave()
   }, 120_000)
+
+  it('suppliers: a list leaves those who are on it, as the API has them; one that nobody has is taken out', async () => {
+    const { page, complaints, leave } = await enter(world.customer)
+    type Suppliers = { suppliers: { rfc: string }[] }
+    const suppliers = async (more = '') =>
+      (await ask<Suppliers>(`/v1/cfdi/repse-suppliers?fiscal_entity_id=${entity}&limit=200${more}`)).suppliers.map(({ rfc }) => rfc)
+    const all = await suppliers()
+    const rfc = all.at(-1)!
+    await world.customer.ask('POST', '/v1/blacklists/custom', { slug: 'vetados', label: 'Vetados' })
+    await world.customer.ask('PUT', '/v1/blacklists/custom/vetados', { entries: [{ rfc }] })
+    await expect.poll(() => suppliers('&blacklist=custom:vetados'), { timeout: 30_000 }).toEqual([rfc])
+    const shown = () => rowsOf(page, 'Lista de proveedores').locator('td:first-child small').allTextContents()
+    await page.goto(`${at('/cfdi/repse-suppliers')}?fiscal_entity_id=${entity}`)
+    await expect.poll(shown).toEqual(all)
+    await page.getByLabel('Listas').selectOption('sat_69b')
+    await page.waitForURL('**blacklist=sat_69b')
+    const listed = await suppliers('&blacklist=sat_69b')
+    if (listed.length > 0) await expect.poll(shown).toEqual(listed)
+    else await page.getByText('Ningún proveedor de este periodo está en esa lista').waitFor()
+    await page.getByLabel('Listas').selectOption({ label: 'En cualquier lista del SAT' })
+    await page.waitForURL(/blacklist=sat_69b%2Csat_69b_bis/)
+    const some = await suppliers(`&blacklist=${new URL(page.url()).searchParams.get('blacklist')}`)
+    if (some.length > 0) await expect.poll(shown).toEqual(some)
+    await page.goto(`${at('/cfdi/repse-suppliers')}?fiscal_entity_id=${entity}&blacklist=custom:vetados`)
+    await expect.poll(shown).toEqual([rfc])
+    await page.goto(`${at('/cfdi/repse-suppliers')}?fiscal_entity_id=${entity}&blacklist=custom:nadie`)
+    await page.getByRole('button', { name: 'Quitar el filtro Listas' }).click()
+    await expect.poll(shown).toEqual(all)
+    await world.customer.ask('POST', '/v1/blacklists/custom', { slug: 'vacia', label: 'Vacía' })
+    await page.goto(`${at('/cfdi/repse-suppliers')}?fiscal_entity_id=${entity}&blacklist=custom:vacia`)
+    await page.getByText('Ningún proveedor de este periodo está en esa lista').waitFor()
+    await page.getByRole('button', { name: 'Todos los proveedores' }).click()
+    await expect.poll(shown).toEqual(all)
+    expect(complaints).toEqual([])
+    await leave()
+  }, 60_000)
 
   it('a CIEC that the authority refuses is renewed from the first page; another RFC is connected with its e.firma', async () => {
     const customer = await Customer.signUp(world.service.url, 'Despacho Reconecta')

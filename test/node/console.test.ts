@@ -238,7 +238,7 @@ describe.skipIf(isMissing)(name, () => {
     await page.clock.install()
     /** A page may ask one thing after the other, and each of them several times. */
     const retriesUntil = async (place: Locator) => {
-      for (let n = 0; n < 20 && !(await place.first().isVisible()); n++) {
+      for (let n = 0; n < 60 && !(await place.first().isVisible()); n++) {
         await page.clock.runFor(2_000)
         await page.waitForTimeout(40)
       }
@@ -322,19 +322,50 @@ describe.skipIf(isMissing)(name, () => {
     await context.close()
   }, 120_000)
 
-  it('the overview of 200 RFCs costs four calls, and of 1,000 at most 20 a minute; what needs a person comes first, and / seeks', async () => {
+  it('the menu says how many alerts wait, to whoever hears it too, and nothing when none does; one that is read leaves the number', async () => {
+    const { context, page } = await world.enter(browser, LOOKS.phone)
+    const alert = { alert_id: 'alr_1', kind: 'connection.failing', severity: 'critical', resource_id: 'fe_1', message: 'Failing.' }
+    const at = '2026-05-20T09:00:00.000Z'
+    const raised = { ...alert, message_es: 'Falla.', created_at: at, resolved_at: null as string | null, read_at: null }
+    let all = [raised, { ...raised, alert_id: 'alr_2' }, { ...raised, alert_id: 'alr_3', resolved_at: at }]
+    let has_more = false
+    await page.route('**/v1/alerts?*', (route) => route.fulfill({ json: { data: all, has_more, next_cursor: has_more ? 'more' : null } }))
+    await page.route('**/v1/alerts/alr_1/read', (route) => {
+      all = all.slice(1)
+      return route.fulfill({ json: { ...raised, read_at: at } })
+    })
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    await page.goto(world.addressOf('/alerts'))
+    await page.getByRole('button', { name: 'Menú' }).click()
+    await link('Alertas 2 pendientes').waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Marcar como leída' }).first().click()
+    await page.getByRole('button', { name: 'Menú' }).click()
+    await link('Alertas 1 pendiente').waitFor()
+    has_more = true
+    await page.reload()
+    await page.getByRole('button', { name: 'Menú' }).click()
+    await link('Alertas 1+ pendientes').waitFor()
+    all = []
+    has_more = false
+    await page.reload()
+    await page.getByRole('button', { name: 'Menú' }).click()
+    await link('Alertas').waitFor()
+    await context.close()
+  }, 60_000)
+
+  it('the overview of 200 RFCs costs three calls, and of 1,000 at most 20 a minute; what needs a person comes first, and / seeks', async () => {
     const { context, page } = await world.enter(browser)
-    const { data } = await world.customer.ask<{ data: { fiscal_entity_id: string }[] }>('GET', '/v1/fiscal-entities')
     let count = 200
-    const all = Array.from({ length: 1_000 }, (_, n) => ({
-      ...data[0],
-      fiscal_entity_id: `fe_${n}`,
-      rfc: `TST${String(n).padStart(6, '0')}AB1`,
-    }))
     const jobs = { queued: 0, running: 0, waiting: 0, succeeded: 79, failed: 0, total: 79 }
     const sync = (n: number) => ({
       ...{
         fiscal_entity_id: `fe_${n}`,
+        rfc: `TST${String(n).padStart(6, '0')}AB1`,
+        name: n === 43 ? 'Cliente Norte' : null,
+        taxpayer_name: n < 2 ? null : `EMPRESA ${n}`,
+        connection_status: 'active',
         state: n === 150 ? 'blocked' : 'idle',
         jobs,
         percent: 100,
@@ -348,20 +379,22 @@ describe.skipIf(isMissing)(name, () => {
       const isLast = from + 100 >= count
       return { data: rows.slice(from, from + 100), has_more: !isLast, next_cursor: isLast ? null : String(from + 100) }
     }
-    const [entities, syncs] = [paged(all), paged(all.map((_, n) => sync(n)))]
-    await page.route('**/v1/fiscal-entities?*', (route) => route.fulfill({ json: entities(route.request().url()) }))
+    const syncs = paged(Array.from({ length: 1_000 }, (_, n) => sync(n)))
     await page.route('**/v1/sync?*', (route) => route.fulfill({ json: syncs(route.request().url()) }))
     // What the page before asked is not counted.
     await page.goto('about:blank')
     const calls = callsOf(page)
     await page.goto(`${world.service.url}/console/`)
     await page.locator('[data-rfc]').nth(199).waitFor()
-    const pagesOf = (path: string) => [`${path}?limit=100`, `${path}?limit=100&cursor=100`]
-    expect(calls.sort()).toEqual([...pagesOf('/v1/fiscal-entities'), ...pagesOf('/v1/sync')].sort())
+    expect(calls.sort()).toEqual(['/v1/alerts?is_read=false&limit=20', '/v1/sync?limit=100', '/v1/sync?limit=100&cursor=100'])
+    // An RFC has the name that the organization gave it, else that of its documents.
+    const nameOf = (n: number) => page.locator(`[data-rfc=TST${String(n).padStart(6, '0')}AB1] h2 + p`)
+    expect(await Promise.all([nameOf(42), nameOf(43)].map((one) => one.textContent()))).toEqual(['EMPRESA 42', 'Cliente Norte'])
+    expect(await nameOf(1).count()).toBe(0)
     // What needs a person comes first, and / goes to the search.
     expect(await page.locator('[data-rfc]').first().textContent()).toContain('El SAT rechaza la CIEC.')
     await page.keyboard.press('/')
-    await page.keyboard.insertText('tst000042')
+    await page.keyboard.insertText('empresa 42')
     await page.locator('[data-rfc]').nth(1).waitFor({ state: 'detached' })
     expect(await page.locator('[data-rfc]').count()).toBe(1)
 

@@ -227,6 +227,30 @@ describe('the list', () => {
     expect([suppliers.length, truncated]).toEqual([whole.suppliers.length, false])
   })
 
+  it('has those alone that are on a list, and counts and sums these', async () => {
+    const [, ctx] = WINDOWS[0]!
+    const whole = await report(ctx, { limit: '200' })
+    const [first, second, third] = whole.suppliers.map(({ rfc }) => rfc)
+    const listed = { 'sat_69b|definitivo': [first, 'ZZZ010101AAA'], 'sat_69b|desvirtuado': [second], 'sat_69_firmes|': [third] }
+    const reading = { ...ctx, connection: { ...ctx.connection!, listed: JSON.stringify(listed) } }
+    const found = async (blacklist: string, limit = '200') => {
+      const told = await report(reading, { limit, blacklist })
+      expect(told.supplier_count).toBe(told.registered_count + told.not_registered_count + told.expired_count + told.unknown_count)
+      return [told.suppliers.map(({ rfc }) => rfc), told.monto_total]
+    }
+    const amountsOf = (...rfcs: (string | undefined)[]) =>
+      text(
+        whole.suppliers.filter(({ rfc }) => rfcs.includes(rfc)).reduce((sum, one) => sum + Math.round(Number(one.total_amount) * 1e6), 0),
+      )
+    expect(await found('sat_69b')).toEqual([[first], amountsOf(first)])
+    expect(await found('sat_69b,sat_69_firmes')).toEqual([[first, third], amountsOf(first, third)])
+    expect(await found('sat_69b,sat_69_firmes', '1')).toEqual([[first], amountsOf(first, third)])
+    expect(await found('desvirtuado')).toEqual([[second], amountsOf(second)])
+    expect(await found('sat_69b_bis')).toEqual([[], '0.00'])
+    await expect(report(reading, { blacklist: 'custom:nada' })).rejects.toMatchObject({ code: 'blacklist.unknown' })
+    expect(SupplierReportQuery.safeParse({ fiscalEntityId: FISCAL_ENTITY, blacklist: 'nada' }).success).toBe(false)
+  })
+
   it('has 50 of the last 12 months when nothing is said, and takes no more than 200 of 24', () => {
     expect(SupplierReportQuery.parse({ fiscalEntityId: FISCAL_ENTITY })).toMatchObject({ months: 12, limit: 50 })
     for (const wrong of [{ months: '25' }, { months: '0' }, { limit: '201' }, { limit: '0' }, { months: '1.5' }, { month: '3' }])

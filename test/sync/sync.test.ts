@@ -177,6 +177,34 @@ describe('where the downloads of an RFC are', () => {
     expect((await narrow.sync()).latest_change_at).toBe(instant(0))
   })
 
+  it('has the name that the newest document which its windows show gives the RFC, its own ones first, and the name of the connection', async () => {
+    const rfc = freshRfc()
+    const [one, other] = [await subscriber(rfc, cfdiOf(2)), await subscriber(rfc, cfdiOf(1))]
+    expect(await one.sync()).toMatchObject({ name: null, taxpayer_name: null })
+    await one.run()
+    await work(rfc)
+    const named = async (who: typeof one, direction: 'issued' | 'received') =>
+      (await who.ask('GET', `/v1/cfdi?fiscal_entity_id=${who.fiscal_entity_id}&direction=${direction}&limit=1`)).body.data[0]
+    const { emisor_nombre } = await named(one, 'issued')
+    expect(emisor_nombre).toEqual(expect.any(String))
+    // What others spell otherwise is of no importance while there is a document of its own, however old.
+    const ledger = await ledgerOf(rfc)
+    await ledger.prepare(`update cfdi set receptor_nombre = 'OTRO NOMBRE' where direction = 1`).run()
+    expect((await one.sync()).taxpayer_name).toBe(emisor_nombre)
+    // Who has downloaded nothing is shown nothing of it.
+    expect((await other.sync()).taxpayer_name).toBeNull()
+    await ledger.prepare(`update cfdi set emisor_nombre = null where direction = 0`).run()
+    expect((await one.sync()).taxpayer_name).toBe('OTRO NOMBRE')
+    await one.ask('PATCH', `/v1/fiscal-entities/${one.fiscal_entity_id}`, { name: 'Cliente Norte' })
+    expect(await one.sync()).toMatchObject({ name: 'Cliente Norte', taxpayer_name: 'OTRO NOMBRE' })
+    // Without an extractor everything is visible.
+    await one.ask('DELETE', `/v1/extractors/${one.extractor_id}`)
+    expect((await one.sync()).taxpayer_name).toBe('OTRO NOMBRE')
+    // What a paused connection has is not read.
+    await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active: false })
+    expect(await one.sync()).toMatchObject({ name: 'Cliente Norte', taxpayer_name: null })
+  })
+
   it('has the time at which a run was dispatched, when that was long after its instant: who read the changes meanwhile reads them again', async () => {
     const rfc = freshRfc()
     const [first, second] = [await subscriber(rfc, cfdiOf(1)), await subscriber(rfc, cfdiOf(1))]

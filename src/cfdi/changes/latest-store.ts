@@ -75,8 +75,8 @@ export interface WidenedRange extends ShownRange {
   at: number
 }
 
-/** The newest document of a range, vigente or cancelled. */
-export type NewestDocument = Pick<ShownRange, 'n' | 'direction'> & { fecha: string; issued_at: number }
+/** The newest document of a range, vigente or cancelled, with what it calls the RFC. */
+export type NewestDocument = Pick<ShownRange, 'n' | 'direction'> & { fecha: string; issued_at: number; name: string | null }
 
 const IN_RANGE = `c.entity = j.value->>'entity' and c.direction = j.value->>'direction'
   and c.issued_at between j.value->>'since' and j.value->>'until' and c.fecha >= j.value->>'floor'`
@@ -93,7 +93,7 @@ export async function readReached(
   const looked = jsonChunks(shown).map((json) =>
     d1
       .prepare(
-        `select j.value->>'n' as n, d.direction, d.fecha, d.issued_at from json_each(?1) j cross join json_each('[0, 1]') k
+        `select j.value->>'n' as n, d.direction, d.fecha, d.issued_at, iif(d.direction = 0, d.emisor_nombre, d.receptor_nombre) as name from json_each(?1) j cross join json_each('[0, 1]') k
          cross join cfdi d on d.entity = j.value->>'entity' and d.uuid = (
            select c.uuid from cfdi c indexed by cfdi_dirc where ${IN_RANGE} and c.cancelled = k.value order by c.issued_at desc limit 1)`,
       )

@@ -1,9 +1,8 @@
 import type { Ctx } from '../../platform/context.ts'
 import type { Connection } from '../../platform/tenant.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import type { Reach } from '../../visibility/reaches.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, latestOf, shows } from '../../visibility/window.ts'
+import { earliestOf, latestOf, shows, type Window } from '../../visibility/window.ts'
 import { readTouched } from '../commits/touched.ts'
 import {
   commitsBefore,
@@ -40,18 +39,26 @@ export interface Followed {
   widened: readonly (number | null)[]
 }
 
+/** What is newest of an RFC. */
+export interface Latest {
+  /** When something last changed that the organization is shown, in milliseconds; null before. */
+  at: number | null
+  /** What the newest document that the RFC issued calls it, else the newest that it received; null without one. */
+  name: string | null
+}
+
 /**
- * Returns when something last changed that the organization is shown of RFCs, in milliseconds, by the number of the connection. What only others
+ * Returns what is newest of RFCs, as far as the organization is shown it, by the number of the connection. What only others
  * are shown is gone through and not told, back to a bound behind which nothing is looked for. Three calls for each ledger, and two more in each of
  * the rounds in which some RFC is not done.
  */
-export async function latestChanges(ctx: Ctx, followed: readonly Followed[]): Promise<Map<number, number>> {
-  const latest = new Map<number, number>()
+export async function latestChanges(ctx: Ctx, followed: readonly Followed[]): Promise<Map<number, Latest>> {
+  const latest = new Map<number, Latest>()
   const readable = followed.filter(({ connection }) => isReadable(connection))
   await Promise.all(
     [...Map.groupBy(readable, ({ connection }) => connection.shard)].map(async ([shard, own]) => {
       const ledgers = own.map((one) => ({ ...one, ledger: openLedger({ ...ctx, connection: one.connection }) }))
-      for (const [connection, at] of await latestIn(ctx.settings.ledgers[shard]!, ledgers)) latest.set(connection, at)
+      for (const [connection, one] of await latestIn(ctx.settings.ledgers[shard]!, ledgers)) latest.set(connection, one)
     }),
   )
   return latest
@@ -61,16 +68,17 @@ interface Opened extends Followed {
   ledger: ScopedLedger
 }
 
-async function latestIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<number, number>> {
+async function latestIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<number, Latest>> {
   const walks = opened.flatMap(({ ledger }, n) => [
     ...(ledger.window.isEmpty ? [] : [new Walk(n, ledger, ledger.entity)]),
     ...(ledger.importPartition === null ? [] : [new Walk(n, ledger, ledger.importPartition)]),
   ])
   const [, reached] = await Promise.all([walkAll(d1, walks), reachedIn(d1, opened)])
   return new Map(
-    opened.flatMap(({ connection }, n) => {
-      const instants = [...walks.flatMap((walk) => (walk.n === n ? (walk.found ?? []) : [])), ...(reached.get(n) ?? [])]
-      return instants.length === 0 ? [] : [[connection.connection, Math.max(...instants)] as const]
+    opened.map(({ connection }, n) => {
+      const { instants, name } = reached[n]!
+      const all = [...walks.flatMap((walk) => (walk.n === n ? (walk.found ?? []) : [])), ...instants]
+      return [connection.connection, { at: all.length === 0 ? null : Math.max(...all), name }] as const
     }),
   )
 }
@@ -165,25 +173,34 @@ function showsRow({ windows }: ScopedLedger, row: NamedDocument | undefined, fro
   return shows(window, row) && (from === null || window.ceiling === null || from * 1_000 <= window.ceiling)
 }
 
-/** When runs last made something visible that was stored before, by the number of the ledger. One call. */
-async function reachedIn(d1: D1Database, opened: readonly Opened[]): Promise<Map<number, number[]>> {
+/** What the newest documents of an RFC say. */
+interface Reached {
+  /** When runs last made something visible that was stored before. */
+  instants: number[]
+  name: string | null
+}
+
+/** Reads it of all that are opened, in their order. One call. */
+async function reachedIn(d1: D1Database, opened: readonly Opened[]): Promise<Reached[]> {
   const ranges = opened.flatMap(({ ledger }, n) => rangesOf(ledger, n))
-  const { newest, widened } = await readReached(
+  const read = await readReached(
     d1,
     ranges.map(({ shown }) => shown),
     ranges.flatMap((range) => range.widened),
   )
-  const instants = [
-    ...newest.map((document) => ({ n: document.n, at: shownSince(opened[document.n]!.ledger.reachesOf(document.direction), document) })),
-    ...widened,
-  ]
-  return new Map(
-    [...Map.groupBy(instants, ({ n }) => n)].map(([n, list]) => [
-      n,
-      list.flatMap(({ at }) => (at === undefined ? [] : widenedAt(opened[n]!, at))),
-    ]),
-  )
+  const newest = Map.groupBy(read.newest, ({ n }) => n)
+  const widened = Map.groupBy(read.widened, ({ n }) => n)
+  return opened.map((one, n) => {
+    const documents = newest.get(n) ?? []
+    const since = documents.flatMap((document) => shownSince(one.ledger, document) ?? [])
+    const at = [...since, ...(widened.get(n) ?? []).map((run) => run.at)]
+    return { instants: at.map((instant) => widenedAt(one, instant)), name: nameIn(documents) }
+  })
 }
+
+/** An RFC writes its own name on what it issues; what it receives may have it misspelt. */
+const nameIn = (documents: readonly NewestDocument[]): string | null =>
+  documents.filter(({ name }) => name !== null).sort((a, b) => a.direction - b.direction || b.issued_at - a.issued_at)[0]?.name ?? null
 
 /** When the run of an instant widened the windows, as far as that is kept. It can be dispatched hours later, such as after an outage. */
 function widenedAt({ ledger, widened }: Opened, at: number): number {
@@ -197,30 +214,39 @@ function widenedAt({ ledger, widened }: Opened, at: number): number {
   return Math.max(at, widened[place] ?? 0)
 }
 
-/** Since which run a document is shown, in milliseconds. No later one newly reached anything with its ceiling, if it is the newest document. */
-function shownSince(reaches: readonly Reach[], { fecha, issued_at }: NewestDocument): number | undefined {
+/**
+ * Since which run a document is shown, in milliseconds. No later one newly reached anything with its ceiling, if it is the newest document. Where
+ * everything is shown, no run says.
+ */
+function shownSince(ledger: ScopedLedger, { direction, fecha, issued_at }: NewestDocument): number | undefined {
+  if (!isBounded(windowOf(ledger, direction))) return undefined
   let floor: string | null = null
-  for (const reach of reaches) {
+  for (const reach of ledger.reachesOf(direction)) {
     if (floor === null || reach.floor < floor) floor = reach.floor
     if (reach.at >= issued_at * 1_000 && floor <= fecha) return reach.at
   }
   return undefined
 }
 
+const windowOf = ({ windows }: ScopedLedger, direction: 0 | 1): Window => (direction === 0 ? windows.issued : windows.received)
+const isBounded = ({ floor, ceiling }: Window): boolean => floor !== null && ceiling !== null
+
 /** What the windows of an RFC show, and what runs newly showed that reached further back than those before. */
 function rangesOf(ledger: ScopedLedger, n: number): { shown: ShownRange; widened: WidenedRange[] }[] {
   return ([0, 1] as const).flatMap((direction) => {
-    const { isEmpty, floor, ceiling } = direction === 0 ? ledger.windows.issued : ledger.windows.received
-    if (isEmpty || ceiling === null || floor === null) return []
+    const window = windowOf(ledger, direction)
+    const { floor, ceiling } = window
+    if (window.isEmpty) return []
     const of = { n, entity: ledger.entity, direction }
+    const until = ceiling === null ? Number.MAX_SAFE_INTEGER : Math.floor(ceiling / 1_000)
+    const shown = { ...of, floor: floor ?? '', since: floor === null ? 0 : earliestOf(floor), until }
     const widened: WidenedRange[] = []
     let before: string | null = null
-    for (const reach of ledger.reachesOf(direction)) {
+    for (const reach of isBounded(window) ? ledger.reachesOf(direction) : []) {
       if (before !== null && reach.floor < before)
         widened.push({ ...of, floor: reach.floor, before, since: earliestOf(reach.floor), until: latestOf(before), at: reach.at })
       if (before === null || reach.floor < before) before = reach.floor
     }
-    const shown = { ...of, floor, since: earliestOf(floor), until: Math.floor(ceiling / 1_000) }
     return [{ shown, widened: widened.slice(-WIDENINGS) }]
   })
 }

@@ -21,6 +21,12 @@ const list = <T extends z.ZodType<string, string>>(item: T, max: number, json: R
     .optional()
     .meta({ documented: { type: 'string', ...json } })
 
+/** Lists and situations, separated by commas, such as `sat_69b,definitivo`. */
+export const blacklisted = (description: Doc) =>
+  list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
+    description,
+  })
+
 const pattern = (regex: RegExp, message: string, description?: Doc) =>
   z
     .string(message)
@@ -131,13 +137,13 @@ export const CfdiSearch = z
     total_max: money(GREATEST_TOTAL),
     balance_min: money(LEAST_BALANCE),
     as_of: AsOf,
-    blacklist: list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
-      description: doc(
+    blacklist: blacklisted(
+      doc(
         'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
           'separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in ' +
           '`POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.',
       ),
-    }),
+    ),
     tipo_relacion: list(z.string().regex(/^\d{2}$/, 'Must be two digits.'), 9, {
       description: doc('One or more relations to other documents, such as 01, separated by commas.'),
     }),

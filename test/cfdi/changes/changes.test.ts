@@ -159,7 +159,7 @@ describe('what is told of a document', () => {
     await one.list([invoice], false)
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'appeared' })
     const latest = async (of: Changing) =>
-      (await latestChanges(of.ctx, [{ connection: of.ctx.connection!, widened: of.widened }])).get(of.ctx.connection!.connection)
+      (await latestChanges(of.ctx, [{ connection: of.ctx.connection!, widened: of.widened }])).get(of.ctx.connection!.connection)!.at
     at('2026-03-01T13:00:00Z')
     await one.download([invoice])
     expect(told(await one.follow())).toEqual({ [invoice.uuid]: 'removed' })
@@ -170,7 +170,7 @@ describe('what is told of a document', () => {
     const other = reader('2026-02-05T16:30:00Z')
     await other.page()
     await other.download([issued(EARLY, { lugar: '22000' })])
-    expect([await other.follow(), await latest(other)]).toEqual([[], undefined])
+    expect([await other.follow(), await latest(other)]).toEqual([[], null])
   })
 })
 

@@ -51,7 +51,7 @@ export class LatestWatch {
     if (this.#changed === now) this.#ran = instant === null ? null : { instant, since: 0 }
     this.#before = rows
     const connection = ctx.connection!
-    const latest = (await latestChanges(ctx, [{ connection, widened: this.#one.widened }])).get(connection.connection) ?? 0
+    const latest = (await latestChanges(ctx, [{ connection, widened: this.#one.widened }])).get(connection.connection)?.at ?? 0
     const said = `${instantOf(latest)} after ${instantOf(this.#changed)}, and no later than ${instantOf(this.#told)}`
     expect([said, latest >= this.#changed, latest <= this.#told]).toEqual([said, true, true])
     return isChanged && latest === now

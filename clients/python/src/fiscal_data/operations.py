@@ -530,9 +530,9 @@ class Operations(Transport):
         """Get an event."""
         return cast(types.Event, self._request('GET', f'/v1/events/{_quoted(event_id)}', {}).json())
 
-    def report_repse_suppliers(self, *, fiscal_entity_id: str | None = None, months: int | None = None, limit: int | None = None) -> types.RepseSupplierReport:
+    def report_repse_suppliers(self, *, fiscal_entity_id: str | None = None, months: int | None = None, limit: int | None = None, blacklist: str | None = None) -> types.RepseSupplierReport:
         """Compare suppliers with REPSE."""
-        return cast(types.RepseSupplierReport, self._request('GET', '/v1/cfdi/repse-suppliers', {'fiscal_entity_id': fiscal_entity_id, 'months': months, 'limit': limit}).json())
+        return cast(types.RepseSupplierReport, self._request('GET', '/v1/cfdi/repse-suppliers', {'fiscal_entity_id': fiscal_entity_id, 'months': months, 'limit': limit, 'blacklist': blacklist}).json())
 
     def get_repse(self, *, fiscal_entity_id: str) -> types.RepseStatus:
         """Get the REPSE status of an RFC."""

@@ -2765,6 +2765,8 @@ class RunJob(TypedDict):
 class SyncStatus(TypedDict):
     fiscal_entity_id: str
     rfc: str
+    name: str | None
+    taxpayer_name: str | None
     connection_status: ConnectionStatus
     state: SyncState
     status: SyncStatusStatus

@@ -1741,7 +1741,7 @@ export class Operations extends HeyApiClient {
     /**
      * Compare suppliers with REPSE
      *
-     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
+     * Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers, with `blacklist` all that are on a list; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else does: the flags of fiscal insight about specialized services rest on these answers.
      */
     public reportRepseSuppliers<ThrowOnError extends boolean = true>(options?: Options<ReportRepseSuppliersData, ThrowOnError>): RequestResult<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'> {
         return (options?.client ?? this.client).get<ReportRepseSuppliersResponses, ReportRepseSuppliersErrors, ThrowOnError, 'data'>({

@@ -5990,6 +5990,14 @@ export type SyncStatus = {
      */
     rfc: string;
     /**
+     * What the organization calls the connection, as the fiscal entity has it; null without a name.
+     */
+    name: string | null;
+    /**
+     * What the taxpayer is called on the newest CFDI that you are shown: of those that it issued, else of those that it received. Null before the first, and while its CFDIs cannot be read.
+     */
+    taxpayer_name: string | null;
+    /**
      * The status of the connection.
      */
     connection_status: ConnectionStatus;
@@ -17526,6 +17534,10 @@ export type ReportRepseSuppliersData = {
          * Maximum number of suppliers to list. Counts and amounts cover all suppliers.
          */
         limit?: number;
+        /**
+         * Only suppliers that are now on one of these lists or in one of these situations, as in `GET /v1/cfdi`: `sat_69b`, `custom:<slug>`, `definitivo`, …, separated by commas. Counts and amounts are of these too.
+         */
+        blacklist?: string;
     };
     url: '/v1/cfdi/repse-suppliers';
 };

@@ -14,6 +14,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import { useMayWrite, useZone } from '../../../session.ts'
 import css from '../account.module.css'
 import { dayIn, endOfDay, startOfDay } from '../days.ts'
@@ -254,7 +255,9 @@ export default function Audit() {
       {mayRead ? (
         <>
           <AuditFilters filters={filters} set={set} clear={() => go({})} />
-          <Events filters={filters} />
+          <FilterWords.Provider value={(name, value) => ({ label: t.names[name] ?? name, value })}>
+            <Events filters={filters} />
+          </FilterWords.Provider>
         </>
       ) : (
         <Empty title={t.membersRead} lead={t.membersReadLead} />

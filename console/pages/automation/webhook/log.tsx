@@ -11,6 +11,7 @@ import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import css from '../parts/automation.module.css'
 import { catalogQuery } from './catalog.ts'
 import { Delivery } from './delivery.tsx'
@@ -79,20 +80,22 @@ export function Log({ webhook_id }: { webhook_id: string }) {
           ))}
         </Select>
       </div>
-      <Loaded query={list} rows={3}>
-        {({ pages }) => {
-          const rows = pages.flatMap(({ data }) => data)
-          return rows.length === 0 ? (
-            <Empty title={t.noDeliveries} lead={t.noDeliveriesLead} />
-          ) : (
-            <ul>
-              {rows.map((one) => (
-                <Delivery key={`${one.event_id} ${one.redelivery}`} webhook_id={webhook_id} delivery={one} />
-              ))}
-            </ul>
-          )
-        }}
-      </Loaded>
+      <FilterWords.Provider value={(name, value) => ({ label: name === 'status' ? t.status : t.testEvent, value })}>
+        <Loaded query={list} rows={3}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data)
+            return rows.length === 0 ? (
+              <Empty title={t.noDeliveries} lead={t.noDeliveriesLead} />
+            ) : (
+              <ul>
+                {rows.map((one) => (
+                  <Delivery key={`${one.event_id} ${one.redelivery}`} webhook_id={webhook_id} delivery={one} />
+                ))}
+              </ul>
+            )
+          }}
+        </Loaded>
+      </FilterWords.Provider>
       {list.hasNextPage && (
         <div class={css.lines}>
           <More list={list} />

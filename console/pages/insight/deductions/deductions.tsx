@@ -1,8 +1,7 @@
-import { Link } from 'wouter-preact'
 import type { DeductionRow, Deductions, DeductionTotals } from '../../../api/routes.d.ts'
 import { sizeOf } from '../../../charts/scale.ts'
 import { useCodes } from '../../../codes/codes.ts'
-import { day, money, NOTHING, rate } from '../../../format.ts'
+import { money, NOTHING, rate } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
@@ -12,11 +11,10 @@ import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { Basis } from '../figures/basis.tsx'
-import { documentName, useDocuments } from '../figures/documents.ts'
+import { useDocumentColumns } from '../figures/documented.tsx'
 import { Drill } from '../figures/drill.tsx'
 import css from '../figures/figures.module.css'
-import { type Own, PAGE, usePages } from '../figures/read.ts'
-import { Named } from '../figures/share.tsx'
+import { type Own, usePages } from '../figures/read.ts'
 import { State } from '../figures/state.tsx'
 import { type Asked, Surface } from '../figures/surface.tsx'
 import { words } from './words.ts'
@@ -67,11 +65,7 @@ function Totals({ rows }: { rows: readonly DeductionTotals[] }) {
 function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fiscal_entity_id: string }) {
   const t = useWords(words)
   const { said } = useCodes()
-  const documents = useDocuments(
-    fiscal_entity_id,
-    rows.map(({ uuid }) => uuid),
-    PAGE,
-  )
+  const columns = useDocumentColumns({ fiscal_entity_id, rows, words: t, dayOf: ({ issued_at }) => issued_at })
   return (
     <Panel flush title={t.rows}>
       <Table<DeductionRow>
@@ -79,27 +73,7 @@ function Rows({ rows, fiscal_entity_id }: { rows: readonly DeductionRow[]; fisca
         rows={rows}
         keyOf={({ uuid }) => uuid}
         columns={[
-          {
-            name: t.date,
-            cell: ({ uuid, issued_at, counterparty_rfc }) => (
-              <span class={css.two}>
-                <Link
-                  href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
-                  aria-label={t.open(counterparty_rfc, day(issued_at))}
-                  class={css.nowrap}
-                >
-                  {day(issued_at)}
-                </Link>
-                <small class={css.nowrap} title={uuid}>
-                  {documentName(uuid, documents.get(uuid))}
-                </small>
-              </span>
-            ),
-          },
-          {
-            name: t.party,
-            cell: ({ uuid, counterparty_rfc }) => <Named name={documents.get(uuid)?.counterparty.nombre ?? null} code={counterparty_rfc} />,
-          },
+          ...columns,
           {
             name: t.category,
             cell: ({ category, uso_cfdi }) => (

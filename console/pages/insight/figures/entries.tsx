@@ -10,6 +10,7 @@ import { Call, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import { dayIn } from '../../account/days.ts'
 import { useSentence } from '../sentences/sentences.ts'
 import { documentName, useDocuments } from './documents.ts'
@@ -183,7 +184,9 @@ export default function Entries({ names = {}, about, isExplained = false }: Prop
         <ButtonLink href={`${surface}?${new URLSearchParams(surfaceOf(surface, own))}`}>{t.back}</ButtonLink>
       </Title>
       <Whole path={surface} own={own} isExplained={isExplained} />
-      <List path={`/v1${path}`} own={own} />
+      <FilterWords.Provider value={(one, value) => ({ label: t.names[one] ?? one, value })}>
+        <List path={`/v1${path}`} own={own} />
+      </FilterWords.Provider>
     </>
   )
 }

@@ -5,6 +5,7 @@ import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Call, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import css from './figures.module.css'
 import type { Own } from './read.ts'
 import { words } from './words.ts'
@@ -100,10 +101,10 @@ export function Surface({ title, lead, path, names = [], otherwise = {}, control
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <>
+        <FilterWords.Provider value={(name, value) => ({ label: t.names[name] ?? name, value })}>
           {children({ ...asked, entity })}
           {path && <Call call={`GET ${path}?${new URLSearchParams(own)}`} />}
-        </>
+        </FilterWords.Provider>
       ) : (
         <Empty title={t.unknownRfc} />
       )}

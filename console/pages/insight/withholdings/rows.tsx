@@ -1,14 +1,11 @@
-import { Link } from 'wouter-preact'
 import type { Withholding } from '../../../api/routes.d.ts'
 import { day, money, NOTHING, rate as rateText } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Panel } from '../../../parts/page.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { documentName, useDocuments } from '../figures/documents.ts'
+import { useDocumentColumns } from '../figures/documented.tsx'
 import css from '../figures/figures.module.css'
-import { PAGE } from '../figures/read.ts'
-import { Named } from '../figures/share.tsx'
 import { words } from './words.ts'
 
 /** An amount with the rate that it is of the base. */
@@ -27,11 +24,10 @@ function State({ row: { missing, expected_amount } }: { row: Withholding }) {
 
 export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[]; fiscal_entity_id: string }) {
   const t = useWords(words)
-  const documents = useDocuments(
-    fiscal_entity_id,
-    rows.map(({ uuid }) => uuid),
-    PAGE,
-  )
+  const columns = useDocumentColumns({
+    ...{ fiscal_entity_id, rows, words: t, dayOf: ({ date }: Withholding) => date },
+    about: ({ role }) => <small>{t.role[role]}</small>,
+  })
   return (
     <Panel flush title={t.rows} lead={t.rowsLead}>
       <Table<Withholding>
@@ -39,31 +35,7 @@ export function Rows({ rows, fiscal_entity_id }: { rows: readonly Withholding[];
         rows={rows}
         keyOf={({ uuid, applies_to, impuesto, role, concept_class }) => [uuid, applies_to, impuesto, role, concept_class].join()}
         columns={[
-          {
-            name: t.date,
-            cell: ({ uuid, date, counterparty_rfc }) => (
-              <span class={css.two}>
-                <Link
-                  href={`/cfdi/${uuid}?fiscal_entity_id=${fiscal_entity_id}`}
-                  aria-label={t.open(counterparty_rfc, day(date))}
-                  class={css.nowrap}
-                >
-                  {day(date)}
-                </Link>
-                <small class={css.nowrap} title={uuid}>
-                  {documentName(uuid, documents.get(uuid))}
-                </small>
-              </span>
-            ),
-          },
-          {
-            name: t.party,
-            cell: ({ uuid, counterparty_rfc, role }) => (
-              <Named name={documents.get(uuid)?.counterparty.nombre ?? null} code={counterparty_rfc}>
-                <small>{t.role[role]}</small>
-              </Named>
-            ),
-          },
+          ...columns,
           {
             name: t.concept_class,
             cell: ({ concept_class, source }) => (

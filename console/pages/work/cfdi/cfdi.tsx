@@ -1,7 +1,6 @@
 import { Download } from 'lucide-preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { faultOf, faultsOf } from '../../../api/problems.ts'
 import type { Cfdi } from '../../../api/routes.d.ts'
 import { count, day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -13,6 +12,7 @@ import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import { Blacklist, Estatus, Payment } from './badges.tsx'
 import css from './cfdi.module.css'
 import { EndOfList } from './endless.tsx'
@@ -91,63 +91,22 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
   )
 }
 
-/** Such a fault lists values of the API, which say nothing to whoever reads the page. */
-const ONE_OF = 'Must be one of'
-
-/** What of an address the API refused, each part by its name and with a way to take it out: the page has no field that shows it. */
-function Wrong({
-  error,
-  names,
-  asked,
-  remove,
-}: {
-  error: Error | null
-  names: readonly string[]
-  asked: Filters
-  remove: (name: string) => void
-}) {
-  const t = useWords(words)
-  const textOf = useFilterText()
-  return (
-    <div role="alert">
-      <Empty title={t.wrong} lead={t.wrongLead}>
-        {names.map((name) => {
-          const { label, value } = textOf(name, asked[name]!)
-          const fault = faultOf(error, name)
-          return (
-            <p key={name} class={css.note}>
-              {label}: <b>{value}</b>
-              {fault && !fault.startsWith(ONE_OF) && <small>{fault}</small>}
-              <Button small onClick={() => remove(name)}>
-                {t.remove(label)}
-              </Button>
-            </p>
-          )
-        })}
-      </Empty>
-    </div>
-  )
-}
-
 interface ListProps {
   fiscal_entity_id: string
   filters: Filters
   sort: string
-  remove: (name: string) => void
   clear: () => void
   exportAll: () => void
 }
 
 const askedOf = (filters: Filters, sort: string): Filters => ({ ...filters, ...(sort && { sort }) })
 
-function List({ fiscal_entity_id, filters, sort, remove, clear, exportAll }: ListProps) {
+function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) {
   const t = useWords(words)
   const asked = askedOf(filters, sort)
   const list = useCfdiList(fiscal_entity_id, asked)
-  const wrong = faultsOf(list.error).filter((name) => asked[name])
-  if (wrong.length > 0) return <Wrong error={list.error} names={wrong} asked={asked} remove={remove} />
   return (
-    <>
+    <FilterWords.Provider value={useFilterText()}>
       <Loaded query={list} rows={8}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data) as Cfdi[]
@@ -180,7 +139,7 @@ function List({ fiscal_entity_id, filters, sort, remove, clear, exportAll }: Lis
         }}
       </Loaded>
       <Call call={`GET /v1/cfdi?${new URLSearchParams({ fiscal_entity_id, ...asked })}`} />
-    </>
+    </FilterWords.Provider>
   )
 }
 
@@ -247,12 +206,7 @@ export default function CfdiList() {
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <List
-          {...{ filters, sort, clear }}
-          remove={(name) => change(name, '')}
-          fiscal_entity_id={entity.fiscal_entity_id}
-          exportAll={() => set({ ...own, export: '1' })}
-        />
+        <List {...{ filters, sort, clear }} fiscal_entity_id={entity.fiscal_entity_id} exportAll={() => set({ ...own, export: '1' })} />
       ) : (
         <Empty title={t.unknownRfc} />
       )}

@@ -98,6 +98,14 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
               </span>
             ),
           },
+          {
+            name: t.exports,
+            cell: ({ month, direction }) => (
+              <Link href={monthExportOf(fiscal_entity_id, month, direction)} aria-label={t.exportOf(monthName(month), t[direction])}>
+                {t.exports}
+              </Link>
+            ),
+          },
           amount('net', t.net),
           amount('total', t.total),
           counted('count', t.count),
@@ -110,14 +118,6 @@ function Figures({ summary, fiscal_entity_id }: { summary: CfdiMonthlySummary; f
           amount('isr_retenido', t.isr),
           amount('pue_total', t.pue),
           amount('ppd_total', t.ppd),
-          {
-            name: t.exports,
-            cell: ({ month, direction }) => (
-              <Link href={monthExportOf(fiscal_entity_id, month, direction)} aria-label={t.exportOf(monthName(month), t[direction])}>
-                {t.exports}
-              </Link>
-            ),
-          },
         ]}
       />
     </Panel>

@@ -35,20 +35,20 @@ export function Head({ entity }: { entity: FiscalEntity }) {
   const t = useWords(words)
   const zone = useZone()
   const { data } = useQuery(standingsQuery)
-  const standing = data?.find((one) => one.entity.fiscal_entity_id === entity.fiscal_entity_id)
+  const standing = data?.find((one) => one.fiscal_entity_id === entity.fiscal_entity_id)
   const { credential_kind: kind, efirma } = entity
   return (
     <Panel>
       {standing && (
         <div class={css.head} role="status">
-          <StandingBadge entity={entity} sync={standing.sync} />
+          <StandingBadge {...standing} connection_status={entity.status} />
           <p>{sayOf(standing)}</p>
-          {standing.sync.jobs.total > 0 && (
+          {standing.jobs.total > 0 && (
             <div class={css.progress}>
-              <Progress jobs={standing.sync.jobs} label={`${standing.sync.percent} %`} />
+              <Progress jobs={standing.jobs} label={`${standing.percent} %`} />
               <small>
-                {isMoving(standing) && `${count(standing.sync.percent)} % · `}
-                {t.progress(count(standing.sync.jobs.succeeded), count(standing.sync.jobs.total))}
+                {isMoving(standing) && `${count(standing.percent)} % · `}
+                {t.progress(count(standing.jobs.succeeded), count(standing.jobs.total))}
               </small>
             </div>
           )}
@@ -65,7 +65,7 @@ export function Head({ entity }: { entity: FiscalEntity }) {
         facts={[
           [t.access, kind ? t.logins[kind] : t.noLogin],
           ...(efirma ? [['e.firma', t.until(efirma.certificate_number, day(efirma.valid_to))] as const] : []),
-          ...(standing ? [[t.last, instant(standing.sync.last_success_at, zone)] as const] : []),
+          ...(standing ? [[t.last, instant(standing.last_success_at, zone)] as const] : []),
           ...(entity.status === 'active' ? [[t.repse, <Repse key="repse" fiscal_entity_id={entity.fiscal_entity_id} />] as const] : []),
         ]}
       />

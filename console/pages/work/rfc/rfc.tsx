@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query'
+import { useEffect, useRef } from 'preact/hooks'
 import { answer, api } from '../../../api/client.ts'
 import { billingQuery } from '../../../api/queries.ts'
 import { standingsQuery } from '../../../api/standings.ts'
@@ -17,29 +18,43 @@ import { Profile, profileQuery } from './profile.tsx'
 import { Windows } from './windows.tsx'
 import { words } from './words.ts'
 
+/** Reads an RFC again when its downloads moved its windows, or it lost its login, while somebody looks. */
+function useMoved(fiscal_entity_id: string, refetch: () => unknown): void {
+  const { data } = useQuery(standingsQuery)
+  const now = data?.find((one) => one.fiscal_entity_id === fiscal_entity_id)
+  const stands = now && [now.connection_status, now.state, now.jobs.succeeded, now.downloaded_to].join()
+  const before = useRef(stands)
+  useEffect(() => {
+    if (before.current !== undefined && before.current !== stands) void refetch()
+    before.current = stands
+  }, [stands])
+}
+
 export default function Rfc({ fiscal_entity_id = '' }: { fiscal_entity_id?: string }) {
   const t = useWords(words)
-  const { data, error, refetch, isFetchedAfterMount, dataUpdatedAt } = useQuery({
+  const {
+    data: entity,
+    error,
+    refetch,
+    isFetchedAfterMount,
+  } = useQuery({
     queryKey: ['fiscal-entity', fiscal_entity_id],
     // What was known before may be active still, and all that it has would be refused.
     staleTime: 0,
     queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path: { fiscal_entity_id } } })),
   })
-  useRemembered(data?.fiscal_entity_id)
-  const { data: standings, dataUpdatedAt: standingsAt } = useQuery(standingsQuery)
+  useRemembered(entity?.fiscal_entity_id)
+  useMoved(fiscal_entity_id, refetch)
   const { data: billing } = useQuery(billingQuery)
-  const isActive = data?.status === 'active'
+  const isActive = entity?.status === 'active'
   const { data: profile } = useQuery({ ...profileQuery(fiscal_entity_id), enabled: isActive && isFetchedAfterMount })
-  if (error && !data) return <Failed isPage error={error} retry={refetch} />
-  if (!data) return <Skeleton rows={6} />
-  // It can lose its login while somebody looks.
-  const now = standings?.find(({ entity }) => entity.fiscal_entity_id === fiscal_entity_id)?.entity
-  const entity = now && standingsAt > dataUpdatedAt ? now : data
+  if (error && !entity) return <Failed isPage error={error} retry={refetch} />
+  if (!entity) return <Skeleton rows={6} />
   const isPausedForDebt = entity.status === 'paused' && billing?.state === 'suspended'
   const isReadable = entity.status === 'active' || isPausedForDebt
   return (
     <>
-      <Title text={data.rfc} lead={[profile?.tax_status?.fields.name, data.name].filter(Boolean).join(' · ')}>
+      <Title text={entity.rfc} lead={[profile?.tax_status?.fields.name, entity.name].filter(Boolean).join(' · ')}>
         {isReadable && (
           <ButtonLink href={`/cfdi?fiscal_entity_id=${fiscal_entity_id}`} kind="primary">
             {t.cfdi}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { coverageQuery } from '../../../api/coverage.ts'
-import { isMoving, type Standing, sayOf } from '../../../api/standings.ts'
+import { isMoving, nameOf, type Standing, sayOf } from '../../../api/standings.ts'
 import { Matrix, MatrixKeys } from '../../../charts/matrix.tsx'
 import { Progress } from '../../../charts/progress.tsx'
 import { count, instant } from '../../../format.ts'
@@ -35,18 +35,18 @@ export function Card({ standing, isOpen }: { standing: Standing; isOpen: boolean
   const t = useWords(words)
   const zone = useZone()
   const [shown, show] = useState<boolean | null>(null)
-  const { entity, sync } = standing
-  const { jobs } = sync
-  const remedy = remedyOf(entity)
-  const hasMonths = entity.status === 'active' && jobs.total > 0
+  const { fiscal_entity_id, rfc, jobs, percent, last_success_at } = standing
+  const name = nameOf(standing)
+  const remedy = remedyOf(standing)
+  const hasMonths = standing.connection_status === 'active' && jobs.total > 0
   const showsMonths = hasMonths && (shown ?? isOpen)
   return (
-    <li class={css.card} data-rfc={entity.rfc}>
+    <li class={css.card} data-rfc={rfc}>
       <div class={css.name}>
         <h2>
-          <Link href={`/rfcs/${entity.fiscal_entity_id}`}>{entity.rfc}</Link>
+          <Link href={`/rfcs/${fiscal_entity_id}`}>{rfc}</Link>
         </h2>
-        {entity.name && <p>{entity.name}</p>}
+        {name && <p>{name}</p>}
       </div>
       <div class={css.standing}>
         <StandingBadge {...standing} />
@@ -59,14 +59,14 @@ export function Card({ standing, isOpen }: { standing: Standing; isOpen: boolean
       </div>
       {jobs.total > 0 && (
         <div class={css.progress}>
-          <Progress jobs={jobs} label={`${entity.rfc}: ${sync.percent} %`} />
+          <Progress jobs={jobs} label={`${rfc}: ${percent} %`} />
           <p>
-            {isMoving(standing) && <b>{count(sync.percent)} %</b>}
+            {isMoving(standing) && <b>{count(percent)} %</b>}
             <span>{t.done(count(jobs.succeeded), count(jobs.total))}</span>
             {jobs.waiting > 0 && <span>{t.waiting(count(jobs.waiting))}</span>}
             {jobs.failed > 0 && <span>{t.failed(count(jobs.failed))}</span>}
           </p>
-          {sync.last_success_at && !isMoving(standing) && <p>{t.last(instant(sync.last_success_at, zone))}</p>}
+          {last_success_at && !isMoving(standing) && <p>{t.last(instant(last_success_at, zone))}</p>}
           {hasMonths && (
             <Button kind="quiet" small aria-expanded={showsMonths} onClick={() => show(!showsMonths)}>
               {showsMonths ? t.hide : t.months}
@@ -74,7 +74,7 @@ export function Card({ standing, isOpen }: { standing: Standing; isOpen: boolean
           )}
         </div>
       )}
-      {showsMonths && <Months fiscal_entity_id={entity.fiscal_entity_id} />}
+      {showsMonths && <Months fiscal_entity_id={fiscal_entity_id} />}
     </li>
   )
 }

@@ -12,11 +12,12 @@ import css from './rfcs.module.css'
 import { words } from './words.ts'
 
 /** What needs a person comes first. */
-const ORDER: Record<Standing['sync']['state'], number> = { blocked: 0, waiting: 1, running: 2, idle: 3 }
+const ORDER: Record<Standing['state'], number> = { blocked: 0, waiting: 1, running: 2, idle: 3 }
 
 const plain = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
-const matches = ({ entity }: Standing, sought: string): boolean => plain(`${entity.rfc} ${entity.name ?? ''}`).includes(plain(sought))
+const matches = ({ rfc, name, taxpayer_name }: Standing, sought: string): boolean =>
+  plain(`${rfc} ${name ?? ''} ${taxpayer_name ?? ''}`).includes(plain(sought))
 
 /** The months of so few RFCs are shown by themselves. */
 const FEW = 2
@@ -28,11 +29,11 @@ export default function Rfcs() {
   const [sought, seek] = useState('')
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
-  const shown = data.filter((one) => matches(one, sought)).sort((a, b) => ORDER[a.sync.state] - ORDER[b.sync.state])
-  const blocked = data.filter(({ sync }) => sync.state === 'blocked').length
+  const shown = data.filter((one) => matches(one, sought)).sort((a, b) => ORDER[a.state] - ORDER[b.state])
+  const blocked = data.filter(({ state }) => state === 'blocked').length
   const figures = [
     { name: t.all, value: count(data.length) },
-    { name: t.active, value: count(data.filter(({ entity }) => entity.status === 'active').length) },
+    { name: t.active, value: count(data.filter((one) => one.connection_status === 'active').length) },
     { name: t.attention, value: count(blocked) },
   ]
   return (
@@ -61,7 +62,7 @@ export default function Rfcs() {
           {shown.length === 0 && <Empty title={t.nobody} lead={t.nobodyLead} />}
           <ul class={css.cards}>
             {shown.map((standing) => (
-              <Card key={standing.entity.fiscal_entity_id} standing={standing} isOpen={data.length <= FEW} />
+              <Card key={standing.fiscal_entity_id} standing={standing} isOpen={data.length <= FEW} />
             ))}
           </ul>
         </>

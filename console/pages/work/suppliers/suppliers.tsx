@@ -6,14 +6,18 @@ import { type Bar, Bars } from '../../../charts/bars.tsx'
 import { count, day, instant, money, month as monthName, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
+import { Button } from '../../../parts/button.tsx'
 import { EntityPicker, useEntity } from '../../../parts/entity.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Call, Facts, Figures, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
+import { FilterWords } from '../../../parts/wrong.tsx'
 import { useZone } from '../../../session.ts'
 import { Blacklist, useListed } from '../cfdi/badges.tsx'
+import { useFilterText } from '../cfdi/filters.tsx'
+import { words as cfdi } from '../cfdi/words.ts'
 import css from './suppliers.module.css'
 import { words } from './words.ts'
 
@@ -27,6 +31,9 @@ const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = {
 const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
 const PERIODS = ['1', '3', '6', '12', '24']
 const MOST = 200
+/** Every public list, and what a search of CFDIs offers of the same filter. */
+const ANY = Object.keys(cfdi.es.lists).join()
+const LISTS = [ANY, ...Object.keys(cfdi.es.values['blacklist']!)]
 
 type Item = BlacklistBatch['data'][number]
 
@@ -186,17 +193,32 @@ function Rows({ report }: { report: RepseSupplierReport }) {
   )
 }
 
-function Report({ fiscal_entity_id, months }: { fiscal_entity_id: string; months: number }) {
+interface Asked {
+  fiscal_entity_id: string
+  months: number
+  /** The lists, or situations on them, of which all suppliers are on one; empty for everybody. */
+  blacklist: string
+  everybody: () => void
+}
+
+function Report({ fiscal_entity_id, months, blacklist, everybody }: Asked) {
   const t = useWords(words)
+  const asked = { fiscal_entity_id, months, ...(blacklist && { blacklist }) }
   const report = useQuery({
-    queryKey: ['suppliers', fiscal_entity_id, months],
-    queryFn: () => answer(api.GET('/v1/cfdi/repse-suppliers', { params: { query: { fiscal_entity_id, months, limit: MOST } } })),
+    queryKey: ['suppliers', asked],
+    queryFn: () => answer(api.GET('/v1/cfdi/repse-suppliers', { params: { query: { ...asked, limit: MOST } } })),
   })
   return (
-    <>
+    <FilterWords.Provider value={useFilterText()}>
       <Loaded query={report} rows={6}>
         {(read) =>
-          read.supplier_count === 0 ? (
+          read.supplier_count === 0 && blacklist ? (
+            <Empty title={t.noneListed} lead={t.noneListedLead}>
+              <Button kind="primary" onClick={everybody}>
+                {t.everyone}
+              </Button>
+            </Empty>
+          ) : read.supplier_count === 0 ? (
             <Empty title={t.none} lead={t.noneLead} />
           ) : (
             <>
@@ -212,13 +234,14 @@ function Report({ fiscal_entity_id, months }: { fiscal_entity_id: string; months
           )
         }
       </Loaded>
-      <Call call={`GET /v1/cfdi/repse-suppliers?fiscal_entity_id=${fiscal_entity_id}&months=${months}`} />
-    </>
+      <Call call={`GET /v1/cfdi/repse-suppliers?${new URLSearchParams({ ...asked, months: String(months) })}`} />
+    </FilterWords.Provider>
   )
 }
 
 export default function Suppliers() {
   const t = useWords(words)
+  const textOf = useFilterText()
   const { entity, entities, error, refetch, choose, params, set } = useEntity()
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
   if (!entities) return <Skeleton rows={6} />
@@ -226,20 +249,26 @@ export default function Suppliers() {
     return <Empty isPage title={t.connectTitle} lead={t.connectLead} action={{ label: t.connect, href: '/connect' }} />
   const asked = params.get('months') ?? ''
   const months = PERIODS.includes(asked) ? asked : '12'
+  const blacklist = params.get('blacklist') ?? ''
+  const change = (name: string, value: string) =>
+    set((old) => {
+      if (value) old.set(name, value)
+      else old.delete(name)
+      return old
+    })
   return (
     <>
       <Title text={t.title} lead={t.lead}>
         <EntityPicker entities={entities} entity={entity} choose={choose} />
-        <select
-          aria-label={t.period}
-          value={months}
-          onChange={({ currentTarget: { value } }) =>
-            set((old) => {
-              old.set('months', value)
-              return old
-            })
-          }
-        >
+        <select aria-label={t.lists} value={blacklist} onChange={({ currentTarget }) => change('blacklist', currentTarget.value)}>
+          <option value="">{t.everyone}</option>
+          {[...new Set([...LISTS, ...(blacklist ? [blacklist] : [])])].map((one) => (
+            <option key={one} value={one}>
+              {one === ANY ? t.anyList : textOf('blacklist', one).value}
+            </option>
+          ))}
+        </select>
+        <select aria-label={t.period} value={months} onChange={({ currentTarget }) => change('months', currentTarget.value)}>
           {PERIODS.map((one) => (
             <option key={one} value={one}>
               {one === '1' ? t.month : t.months(one)}
@@ -250,7 +279,12 @@ export default function Suppliers() {
       {entity && isUnreadable(entity) ? (
         <Unreadable entity={entity} />
       ) : entity ? (
-        <Report fiscal_entity_id={entity.fiscal_entity_id} months={Number(months)} />
+        <Report
+          fiscal_entity_id={entity.fiscal_entity_id}
+          months={Number(months)}
+          blacklist={blacklist}
+          everybody={() => change('blacklist', '')}
+        />
       ) : (
         <Empty title={t.unknownRfc} />
       )}

@@ -5,6 +5,6 @@ export const page: Page = {
   path: '/alerts',
   name: { es: 'Alertas', en: 'Alerts' },
   icon: Bell,
-  order: 50,
+  order: 15,
   load: () => import('./alerts.tsx'),
 }

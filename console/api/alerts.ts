@@ -1,0 +1,21 @@
+import { queryOptions } from '@tanstack/preact-query'
+import { count } from '../format.ts'
+import { answer, api } from './client.ts'
+
+/** So many are counted. */
+const MOST = 20
+const EVERY_MS = 60_000
+
+/**
+ * How many alerts are unread and their cause lasts, as the menu says it: `3`, `20+` when there may be more, empty without any. It is asked for
+ * again when one is marked as read, and once a minute.
+ */
+export const openAlertsQuery = queryOptions({
+  queryKey: ['alerts', 'open'],
+  refetchInterval: EVERY_MS,
+  queryFn: async () => {
+    const { data, has_more } = await answer(api.GET('/v1/alerts', { params: { query: { is_read: false, limit: MOST } } }))
+    const open = data.filter(({ resolved_at }) => resolved_at === null).length
+    return open === 0 ? '' : `${count(open)}${has_more ? '+' : ''}`
+  },
+})
