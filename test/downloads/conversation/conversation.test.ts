@@ -220,6 +220,17 @@ describe('what the authority says instead', () => {
     expect(world.authority.log.violations).toEqual([])
   })
 
+  it('nothing to a login: the same period is asked for later, because it was not used', async () => {
+    const closed: Step = { operation: 'Autentica', times: 4, answer: { closed: true } }
+    const { world, one } = await asked({ months: 1, from: '2026-04' }, {}, [closed], cfdiOf(1))
+    await world.work(20_000)
+    expect(await one.sync()).toMatchObject({ state: 'waiting', error_class: 'sat_unavailable' })
+    await world.work()
+    await expectWhole(world)
+    expect((await world.requests()).filter(({ state }) => state === 'replaced')).toEqual([])
+    expect(world.asked()['Autentica']).toBe(6)
+  })
+
   it('for seven days only "not yet": the jobs fail, and the next run asks anew', async () => {
     const { world, one } = await asked({ months: 1, from: '2026-04' }, { checks: 1_000 }, [], ISSUED)
     await world.work(9 * 86_400_000)

@@ -73,11 +73,15 @@ export async function ask(exchange: Exchange, months: readonly WantedMonth[]): P
     })
     await settle({ ...exchange, requests }, asked, outcomeOfRequest(answer, attempts), answer)
   } catch (error) {
+    const later = held.now + waitAfter(attempts, held.factor)
     // It was not sent.
-    if (error instanceof Unavailable)
-      return held.commit([held.update(request, { state: 'planned', asked_at: held.now + waitAfter(attempts, held.factor) })])
+    if (error instanceof Unavailable) return held.commit([held.update(request, { state: 'planned', asked_at: later })])
     if (error instanceof Unanswered) {
-      await held.record(asked, requests, again(attempts), { code: error.code, message: error.message })
+      const said = { code: error.code, message: error.message }
+      const outcome = again(attempts)
+      if (error.isOfLogin && outcome?.state === 'replaced')
+        await held.commit([held.update(request, { state: 'planned', asked_at: later, ...said })])
+      else await held.record(asked, requests, outcome, said)
       held.failures++
       return
     }
