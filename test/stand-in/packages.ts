@@ -12,7 +12,10 @@ export type Quirk =
   | 'names'
   /** Metadata begins with a byte order mark and ends without an end of line. */
   | 'bom'
-  /** The columns of metadata are reversed, and one is there that nobody knows. */
+  /**
+   * The columns of metadata are reversed, and those of third parties and one that nobody knows are there; of retenciones the one for the type of
+   * a CFDI is not.
+   */
   | 'columns'
   /** Beside the metadata lie a file without content and one that is something else. */
   | 'beside'
@@ -38,7 +41,11 @@ function metadataFiles(id: string, documents: readonly TruthDocument[], at: stri
   const dated = (document: TruthDocument) => ({ ...document, fecha: misdated.get(document.uuid) ?? document.fecha })
   const rows = documents.map((document) => (garbled.has(document.uuid) ? '?~?' : rowOf(dated(document), at)))
   const lines = [COLUMNS, ...rows]
-  const reversed = lines.map((line, n) => [...line.split('~'), n === 0 ? 'Nueva' : '?'].reverse().join('~'))
+  const left = documents.every(({ family }) => family === 'retenciones') ? COLUMNS.split('~').indexOf('EfectoComprobante') : -1
+  const added = ['RfcACuentaTerceros', 'NombreACuentaTerceros', 'Nueva']
+  const reversed = lines.map((line, n) =>
+    [...line.split('~').filter((_, i) => i !== left), ...(n === 0 ? added : ['', '', '?'])].reverse().join('~'),
+  )
   const text = (quirks.includes('columns') ? reversed : lines).join('\r\n')
   const beside = quirks.includes('beside') ? ['vacio.txt', 'other.txt'] : []
   const odd = quirks.includes('bom')

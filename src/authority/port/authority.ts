@@ -52,6 +52,8 @@ export interface SharedPackage {
   is_last: boolean
   /** Whether a `Fecha`, or only its month, is of what was asked for: of its period, or of one of its months. */
   isAsked(time: string): boolean
+  /** What all of its documents are; its metadata need not say so. */
+  family: 'cfdi' | 'retenciones'
 }
 
 /** The authority is not done. It is asked again then, unless the job is woken earlier. */

@@ -6,8 +6,10 @@ import { Unanswered, unexpected } from './unanswered.ts'
 
 /** The opening tag of the element that contains the package; without a package it is empty. */
 const OPENING = /<(?:[\w.-]+:)?Paquete(?:\s[^<>]*)?>/
-/** What ends the package. */
-const LESS_THAN = 0x3c
+/** What a package may be wrapped in. */
+const CDATA = '<![CDATA['
+/** What ends the package: the next tag, or the end of that. */
+const [LESS_THAN, BRACKET] = [0x3c, 0x5d] as const
 /** In characters: the most that stands around a package. */
 const MAX_AROUND = 65_536
 /** In bytes: the largest answer, which has a package of about 1.1 GB. Nothing else would end one that goes on and on. */
@@ -28,6 +30,8 @@ export async function readPackage(
   let place: 'before' | 'inside' | 'after' = 'before'
   let around = ''
   let isEmpty = true
+  let isOpened = false
+  let isWrapped = false
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
@@ -35,17 +39,23 @@ export async function readPackage(
     let rest = chunk
     if (place === 'before') {
       const text = utf8.decode(rest, { stream: true })
-      const opening = text.includes('>') ? OPENING.exec(around + text) : null
+      const opening = isOpened || text.includes('>') ? OPENING.exec(around + text) : null
       around += text
       if (opening) {
-        const end = opening.index + opening[0].length
+        isOpened = true
+        const begin = opening.index + opening[0].length
+        const next = around.slice(begin).trimStart()
+        isWrapped = next.startsWith(CDATA)
+        // It begins like one, and more has to come before that is known.
+        if (next.length < CDATA.length && CDATA.startsWith(next)) continue
+        const end = isWrapped ? around.indexOf(CDATA, begin) + CDATA.length : begin
         rest = new TextEncoder().encode(around.slice(end) + utf8.decode())
         around = around.slice(0, end)
         place = opening[0].endsWith('/>') ? 'after' : 'inside'
       }
     }
     if (place === 'inside') {
-      const end = rest.indexOf(LESS_THAN)
+      const end = rest.indexOf(isWrapped ? BRACKET : LESS_THAN)
       for (const bytes of base64.decode(end < 0 ? rest : rest.subarray(0, end))) {
         isEmpty = false
         await write(bytes)

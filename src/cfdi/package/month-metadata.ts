@@ -1,6 +1,6 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './directory.ts'
-import type { ListedRow } from './metadata.ts'
+import type { ListedRow, MetadataRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
 import { isXml, kindOf, shownName, startOf } from './package.ts'
 import { type Rejection, Rejections } from './rejections.ts'
@@ -11,6 +11,14 @@ interface SharedMetadata {
   month: string
   is_last: boolean
   isAsked(time: string): boolean
+  family: MetadataRow['kind']
+}
+
+/** A file, and what the rows of a month in it are taken for: all of them, and as their columns say, without it. */
+interface ReadFile {
+  file: MetadataFile
+  month: string | null
+  family: MetadataRow['kind'] | null
 }
 
 /**
@@ -21,7 +29,7 @@ export class MonthMetadata {
   readonly statuses = new ReportedStatuses()
   /** The lines that could not be read, and the files that are no metadata. */
   readonly rejected = new Rejections()
-  readonly #files: { file: MetadataFile; month: string | null }[] = []
+  readonly #files: ReadFile[] = []
 
   /**
    * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, also of those
@@ -41,7 +49,7 @@ export class MonthMetadata {
       },
     }
     for (const one of await metadataIn(file, rejected)) {
-      const read = { file: one, month: shared?.month ?? null }
+      const read = { file: one, month: shared?.month ?? null, family: shared?.family ?? null }
       this.#files.push(read)
       const others = shared?.is_last
         ? (row: ListedRow) => {
@@ -70,17 +78,17 @@ interface UnreadRows {
 }
 
 /** The rows of a month, or all of them. `others` is told of each of another month. */
-async function* rowsOfMonth(
-  { file, month }: { file: MetadataFile; month: string | null },
-  rejected?: UnreadRows,
-  others?: (row: ListedRow) => void,
-) {
+async function* rowsOfMonth({ file, month, family }: ReadFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
   const isOwn = (row: ListedRow): boolean => {
     const own = month === null || monthOf(row) === month
     if (!own) others?.(row)
     return own
   }
-  for await (const rows of rowsOf(file, rejected)) yield rows.filter(isOwn)
+  for await (const rows of rowsOf(file, rejected)) {
+    const own = rows.filter(isOwn)
+    if (family !== null && family !== 'cfdi') for (const row of own) row.kind = family
+    yield own
+  }
 }
 
 const outside = ({ file, line, uuid }: ListedRow): Rejection => ({ name: file, line, code: 'metadata.outside_period', uuid })

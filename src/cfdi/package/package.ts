@@ -98,7 +98,8 @@ export const kindOf = (name: string, content: Uint8Array): EntryKind => {
     .exec(start.toLowerCase())![0]
     .split('~')
     .map((name) => name.trim())
-  if (columns.length > 1 && columns.includes('uuid')) return columns.includes('rfcacuentaterceros') ? 'terceros' : 'metadata'
+  if (columns.length > 1 && columns.includes('uuid'))
+    return columns.includes('rfcacuentaterceros') && !columns.includes('rfcemisor') ? 'terceros' : 'metadata'
   return start.startsWith('<') || isXml(name) ? 'xml' : 'junk'
 }
 

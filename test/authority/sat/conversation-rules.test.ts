@@ -336,6 +336,21 @@ describe('what becomes of a request', () => {
     expect(verified('token_refused')).toBeNull()
     expect(verified('failed', { state: '4' })).toEqual({ state: 'replaced', how: 'later' })
     expect(verified('request_gone')).toEqual({ state: 'replaced', how: 'moved' })
+    expect(verified('waiting', { state: '1' })).toBeNull()
+  })
+
+  it.each<[Meaning, string]>([
+    ['duplicate', 'moved'],
+    ['parameters_used_up', 'moved'],
+    ['too_many', 'halved'],
+    ...(['unknown', 'failed', 'accepted', 'daily_limit', 'document_cancelled', 'token_refused'] as const).map(
+      (meaning): [Meaning, string] => [meaning, 'later'],
+    ),
+  ])('by a check: a rejected request (%s) is never done, and others take its place', (meaning, how) => {
+    expect(verified(meaning, { state: '5' })).toEqual({ state: 'replaced', how })
+  })
+
+  it('by a check: packages, or none', () => {
     expect(verified('finished', { announced: 2, packages: ['a'] })).toEqual({ state: 'ready', announced: 2, packages: ['a'] })
     expect(verified('finished', { announced: 0 })).toEqual({ state: 'empty' })
     expect(verified('finished', { announced: 2 })).toEqual({ state: 'replaced', how: 'later' })

@@ -40,14 +40,16 @@ describe('a package', () => {
         fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 4 }),
         white,
         fc.integer({ min: 1, max: 20 }),
-        async (bytes, sizes, space, every) => {
+        fc.boolean(),
+        async (bytes, sizes, space, every, isWrapped) => {
+          const wrapped = (text: string) => (isWrapped ? `${space}<![CDATA[${text}]]>${space}` : text)
           const text = base64(bytes).replace(new RegExp(`.{${every}}`, 'g'), `$&${space}`)
           const {
             meaning,
             code,
             message,
             bytes: got,
-          } = await read(inParts(packageAnswer(`${space}${text}${space}`, '5000', 'Aceptación'), sizes))
+          } = await read(inParts(packageAnswer(wrapped(`${space}${text}${space}`), '5000', 'Aceptación'), sizes))
           expect({ meaning, code, message }).toEqual({ meaning: 'accepted', code: '5000', message: 'Aceptación' })
           expect(Buffer.compare(got, bytes)).toBe(0)
         },

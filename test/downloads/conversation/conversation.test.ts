@@ -145,6 +145,11 @@ const SAID: readonly (readonly [what: string, steps: readonly Step[]])[] = [
   ],
   ['state 4, that a request has failed', [{ operation: VERIFICA, times: 3, answer: { code: '5000', state: '4', stateCode: '5000' } }]],
   ['state 5 with 5003', [{ operation: VERIFICA, times: 2, answer: { code: '5000', state: '5', stateCode: '5003' } }]],
+  [
+    'state 5 with 5005 and 5002',
+    ['5005', '5002'].map((stateCode) => ({ operation: VERIFICA, answer: { code: '5000', state: '5', stateCode } })),
+  ],
+  ['state 5 without a reason', [{ operation: VERIFICA, times: 2, answer: { code: '5000', state: '5', stateCode: '5000' } }]],
   ['state 6, that a request is too old', [{ operation: VERIFICA, times: 2, answer: { code: '5000', state: '6', stateCode: '5000' } }]],
   ['that it does not know a request', [{ operation: VERIFICA, times: 2, answer: { code: '5004', state: '0', stateCode: '' } }]],
   ['5007, that a package is gone', [{ operation: 'Descargar', times: 2, answer: { code: '5007' } }]],

@@ -84,8 +84,9 @@ async function* packagesOf(
   failed: AuthorityRequest | null,
 ): AsyncGenerator<Package, void, undefined> {
   for (const request of requests) {
-    const { n, kind, months, packages } = request
+    const { n, kind, family, months, packages } = request
     const shared = {
+      family,
       is_last: months.at(-1) === month,
       isAsked: (time: string) => months.includes(time.slice(0, 7)) || isWithin(time, request),
     }

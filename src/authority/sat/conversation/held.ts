@@ -10,6 +10,9 @@ import { commitTurn, extendTurn, insertRequests, moveTurn, type Turn, updateRequ
 /** How long a worker holds a conversation; it is extended while a package comes. */
 export const HELD_MS = 60_000
 
+/** A period that should be halved, and cannot be shorter, is tried so often. */
+const MOST_UNDIVIDED = 5
+
 /** What the authority said, in its code and words. */
 export interface Said {
   code: string | null
@@ -111,8 +114,10 @@ export class HeldConversation {
   ): Promise<void> {
     const { kind, attempts } = request
     const periods = how === 'halved' ? halvesOf(request) : [request]
-    // It cannot be shorter.
-    if (periods === null) return this.commit([this.update(request, { state: 'failed', code, message })])
+    if (periods === null) {
+      if (attempts < MOST_UNDIVIDED) return this.replace(request, requests, 'later', { code, message })
+      return this.commit([this.update(request, { state: 'failed', code, message })])
+    }
     const asked_at = this.now + (how === 'later' ? waitAfter(Math.max(1, attempts), this.factor) : 0)
     await this.commit([
       this.update(request, { state: 'replaced', code, message }),

@@ -62,6 +62,8 @@ function weightOf(request: ToldRequest, own: readonly ToldRequest[], all: readon
   if (waiting.some((one) => one.kind === kind)) return 5
   if (waiting.length > 0) return 4
   if (state === 'empty') return 1
+  // What took its place has said what there is.
+  if (state === 'replaced') return 0
   return kind === 'xml' ? 3 : 2
 }
 

@@ -118,10 +118,12 @@ export class SatWorld {
       cancelled: number
       xml_crc: number | null
       direction: number
+      kind: string
     }[]
     const held = new Map(rows.map((row) => [row.uuid, row]))
     const months = [...new Set(this.truth.documents.map(({ fecha }) => fecha.slice(0, 7)))]
     const now = new Date(this.now)
+    const families = new Map(this.truth.documents.map(({ uuid, family }) => [uuid, family]))
     return (['sat_cfdi_issued', 'sat_cfdi_received'] as const).flatMap((source) =>
       months.flatMap((month) => {
         const of = [this.rfc, source, month, now] as const
@@ -131,6 +133,7 @@ export class SatWorld {
           if (!row) return `${source} ${month} ${uuid} is missing.`
           const hasXml = row.xml_crc !== null
           if (obtainable.has(uuid) && !hasXml) return `${source} ${month} ${uuid} has no XML.`
+          if (row.kind !== families.get(uuid)) return `${source} ${month} ${uuid} is of the kind ${row.kind}.`
           return (row.cancelled === 1) === cancelled.has(uuid) ? [] : `${source} ${month} ${uuid} has another state.`
         })
       }),

@@ -62,10 +62,11 @@ export function outcomeOfCheck({ meaning, state, announced, packages }: Verified
     if (packages.length > 0) return { state: 'ready', announced, packages }
     return announced === 0 ? { state: 'empty' } : again(attempts)
   }
-  if (meaning === 'request_gone') return attempts > MOST_MOVES ? again(attempts) : MOVED
-  // The authority failed with the request, and not only with this question.
-  if (meaning === 'failed' && state === '4') return again(attempts)
-  return commonOutcome(meaning, attempts) ?? null
+  // As at the request itself, an equal one that is alive is none of ours.
+  if (meaning === 'request_gone' || meaning === 'duplicate') return attempts > MOST_MOVES ? again(attempts) : MOVED
+  // The authority failed with the request, or rejects it, and not only this question.
+  const isOver = (meaning === 'failed' && state === '4') || state === '5'
+  return commonOutcome(meaning, attempts) ?? (isOver ? again(attempts) : null)
 }
 
 /** By the answer to a request for a package. `downloads` counts those of the package that were begun, with this one. */
