@@ -28,10 +28,12 @@ export interface JobCounts {
   document_ids?: string
 }
 
-const cellOf = (job: string, other: string): string =>
+/** Whether two rows are of the same source and month of an RFC. */
+export const cellOf = (job: string, other: string): string =>
   `${job}.entity = ${other}.entity and ${job}.source = ${other}.source and ${job}.month = ${other}.month`
 
-const names = (job: string): string => `exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
+/** Whether a job names the organization of the span `s`. */
+export const namesAsker = (job: string): string => `exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
 
 /**
  * The jobs of ?1 as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one, and
@@ -46,7 +48,7 @@ const SPANS = `asked as materialized (
     from asked s
     cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
     left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
-      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${names('q')}
+      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${namesAsker('q')}
       order by q.job_id desc limit 1))`
 
 /**
@@ -60,7 +62,7 @@ const COUNT_CFDI = `with ${SPANS},
     cross join sync_jobs k on ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
     cross join json_each(k.brought) b
     cross join json_each(b.value) c
-    where s.month <> '' and (k.job_id = s.job_id or (s.status = 'succeeded' and not (k.status = 'failed' and ${names('k')})))
+    where s.month <> '' and (k.job_id = s.job_id or (s.status = 'succeeded' and not (k.status = 'failed' and ${namesAsker('k')})))
       and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or coalesce(c.value->>5, c.value->>4) <= s.known))
   select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at

@@ -1,5 +1,3 @@
-import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
-
 /** An extraction whose downloads were all withdrawn, by its number in the question. Times are milliseconds. */
 export interface WithdrawnExtraction {
   n: number
@@ -21,10 +19,12 @@ export interface EndedJob {
   ended_at: number
 }
 
-export interface MonthOfSource {
+/** A job of an earlier extraction of the same instant; null of all when it has none left. */
+export interface TogetherJob {
   n: number
-  source: string
-  month: string
+  source: string | null
+  month: string | null
+  job_id: string | null
 }
 
 const JOBS = 'cross join json_each(f.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m'
@@ -33,7 +33,7 @@ const JOBS_OR_NONE = JOBS.replaceAll('cross join', 'left join')
 const named = (name: string): string => `json_each(?1) a cross join extractions ${name}
   on ${name}.organization_id = a.value->>1 and ${name}.entity = a.value->>0 and ${name}.run_id = a.value->>2`
 
-/** Those extractions, and the earlier or the later ones of the same instant, as `together`. */
+/** The jobs of the extractions of the same instant before or after those, with one row for one that has none left. */
 const togetherWith = (direction: 'earlier' | 'later'): string => {
   const [next, beyond] = direction === 'earlier' ? ['max', '<'] : ['min', '>']
   return `with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
@@ -42,7 +42,7 @@ const togetherWith = (direction: 'earlier' | 'later'): string => {
     select p.n, b.organization_id, b.entity, b.run_id, b.instant, b.jobs from together p cross join extractions b
       on b.organization_id = p.organization_id and b.entity = p.entity and b.instant = p.instant and b.run_id = (
         select ${next}(run_id) from extractions where organization_id = p.organization_id and entity = p.entity and run_id ${beyond} p.run_id))
-  select f.n, x.key as source, m.value as month from together f ${JOBS}`
+  select f.n, x.key as source, m.value as month, j.key as job_id from together f ${JOBS_OR_NONE} where f.jobs is not null`
 }
 
 interface NamedExtraction {
@@ -61,7 +61,7 @@ const namesOf = (asked: readonly NamedExtraction[]): string =>
 export async function readEndedExtractions(
   ledger: D1Database,
   asked: readonly NamedExtraction[],
-): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: MonthOfSource[] }> {
+): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: TogetherJob[] }> {
   const json = namesOf(asked)
   const [jobs, earlier] = await ledger.batch([
     ledger
@@ -74,69 +74,44 @@ export async function readEndedExtractions(
       .bind(json),
     ledger.prepare(togetherWith('earlier')).bind(json),
   ])
-  return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as MonthOfSource[] }
+  return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as TogetherJob[] }
 }
 
 /** Reads the months of the extractions of the same instants after these. One statement. */
-export const readLater = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<MonthOfSource[]> =>
-  (await ledger.prepare(togetherWith('later')).bind(namesOf(asked)).all<MonthOfSource>()).results
+export const readLater = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<TogetherJob[]> =>
+  (await ledger.prepare(togetherWith('later')).bind(namesOf(asked)).all<TogetherJob>()).results
 
 /** Earlier extractions that are looked at. One that has an open job in common with a later one is among the last. */
 const JOINED_WITH = 10
 
-/** Reads which of these jobs an earlier extraction of the same connection has too. One statement, none without jobs. */
-export const readCountedBefore = async (
+/** Reads the instants of the last earlier extractions that asked for these jobs too, by the numbers of the jobs. One statement, none without jobs. */
+export const readAskedBefore = async (
   ledger: D1Database,
-  jobs: readonly (NamedExtraction & { n: number; source: string; month: string; job_id: string })[],
-): Promise<MonthOfSource[]> =>
-  jobs.length === 0
-    ? []
-    : (
-        await ledger
+  jobs: readonly (NamedExtraction & { source: string; month: string; job_id: string })[],
+): Promise<Map<number, number>> =>
+  new Map(
+    jobs.length === 0
+      ? []
+      : await ledger
           .prepare(
-            `select a.value->>3 as n, a.value->>4 as source, a.value->>5 as month from json_each(?1) a where exists (
-               select 1 from (
-                 select jobs from extractions where organization_id = a.value->>1 and entity = a.value->>0 and run_id < a.value->>2
-                 order by run_id desc limit ${JOINED_WITH}) e
-               cross join json_each(e.jobs, '$."' || (a.value->>6) || '"."' || (a.value->>4) || '"') m where m.value = a.value->>5)`,
+            `select key, instant from (
+                 select a.key, (
+                   select max(e.instant) from (
+                     select jobs, instant from extractions where organization_id = a.value->>1 and entity = a.value->>0 and run_id < a.value->>2
+                     order by run_id desc limit ${JOINED_WITH}) e
+                   cross join json_each(e.jobs, '$."' || (a.value->>5) || '"."' || (a.value->>3) || '"') m where m.value = a.value->>4) as instant
+                 from json_each(?1) a)
+               where instant is not null`,
           )
           .bind(
             JSON.stringify(
-              jobs.map(({ entity, organization_id, run_id, n, source, month, job_id }) => [
-                ...[entity, organization_id, run_id, n, source, month, job_id],
+              jobs.map(({ entity, organization_id, run_id, source, month, job_id }) => [
+                ...[entity, organization_id, run_id, source, month, job_id],
               ]),
             ),
           )
-          .all<MonthOfSource>()
-      ).results
-
-/** Documents of a month that stretches show, by the number of their question. */
-export interface ShownCount {
-  n: number
-  direction: 0 | 1
-  month: string
-  count: number
-}
-
-/** Counts what stretches show of the authority's documents, by month. One statement, none without stretches. */
-export const countShown = async (
-  ledger: D1Database,
-  stretches: readonly (Stretch & { n: number; entity: number })[],
-): Promise<ShownCount[]> =>
-  stretches.length === 0
-    ? []
-    : (
-        await ledger
-          .prepare(
-            `select t.value->>'n' as n, c.direction, substr(c.fecha, 1, 7) as month, count(*) as count
-             from json_each(?1) t cross join cfdi c indexed by cfdi_dirc on c.entity = t.value->>'entity' and c.direction = t.value->>'direction'
-               and c.cancelled in (0, 1) and c.issued_at between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
-             where (t.value->>'floor' is null or c.fecha >= t.value->>'floor') and (t.value->>'before' is null or c.fecha < t.value->>'before')
-             group by 1, 2, 3`,
-          )
-          .bind(JSON.stringify(stretches))
-          .all<ShownCount>()
-      ).results
+          .raw<[number, number]>(),
+  )
 
 /** What the lower floor of a run newly shows, from a day, null without a bound, to the one before a day. */
 export interface LowerFloor extends NamedExtraction {

@@ -1,17 +1,15 @@
-import { stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
 import { hullOf, type Windows } from '../../visibility/window.ts'
-import { countJobs, NOTHING_COUNTED } from '../counts/counts.ts'
+import { countJobs } from '../counts/counts.ts'
 import {
-  countShown,
   countShownDocuments,
   type EndedJob,
   type LowerFloor,
-  type MonthOfSource,
-  readCountedBefore,
+  readAskedBefore,
   readEndedExtractions,
   readLastRuns,
   readLater,
 } from './extraction-ends-store.ts'
+import { countReadable } from './readable.ts'
 
 /** The kind of the events of extractions that have ended, as lists of ended jobs name them. */
 export const EXTRACTION_ENDED = 'extraction'
@@ -27,6 +25,8 @@ export interface AskedExtraction {
   run_id: string
   /** When the last of its downloads was withdrawn, if none is left, in milliseconds. */
   withdrawn_at: number
+  /** When runs widened the windows, in milliseconds. */
+  instants: readonly number[]
   windowsOf(instant: number): readonly [before: Windows, after: Windows]
 }
 
@@ -48,15 +48,13 @@ export interface ExtractionEnd {
   failing_since: number | null
 }
 
-const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received'] as const
-
-const keyOf = ({ n, source, month }: MonthOfSource): string => `${n}|${source}|${month}`
+const keyOf = ({ n, source }: { n: number; source: string | null }): string => `${n}|${source}`
 
 /**
- * Returns how extractions ended, in the same order; null for one that is forgotten. What became readable is what the windows show since the run
- * and did not show before, whoever downloaded it when, and what came late to what they showed before. What several runs of one instant cover
- * counts for the first of them, as does what none of them covers and a wider window shows; what a job brought that several runs joined counts
- * for the first one. At most four statements, one more where a floor is lower, and two where a run joined earlier jobs or its window shows months that it did not ask for.
+ * Returns how extractions ended, in the same order; null for one that is forgotten. No CFDI counts for two runs (readable.ts). Documents that
+ * several runs of one instant ask for count for the first of them, as do those that none of them asks for and a lower floor shows; what a job
+ * brought that several runs joined counts for the first one. At most five statements, one more where a floor is lower, one where it shows
+ * documents of a source that was not asked for, and two where a run joined earlier jobs.
  */
 export async function readExtractionEnds(ledger: D1Database, asked: readonly AskedExtraction[]): Promise<(ExtractionEnd | null)[]> {
   if (asked.length === 0) return []
@@ -69,71 +67,61 @@ export async function readExtractionEnds(ledger: D1Database, asked: readonly Ask
   const jobsOf = Map.groupBy(jobs, ({ n }) => n)
   const known = new Map(read.map((one) => [one.n, one]))
   const windows = asked.map((one, n) => one.windowsOf(known.get(n)?.instant ?? 0))
-  const own = asked.flatMap(({ entity, organization_id }, n) =>
-    (jobsOf.get(n) ?? []).map(({ source, month, job_id }) => ({
-      extraction: n,
-      entity,
-      source,
-      month,
-      job_id,
-      organization_id,
-      // What only the wider window shows is counted below. Before the first run of CFDIs no floor hides documents.
-      windows: windows[n]![month === '' && hullOf(windows[n]![0]).isEmpty ? 1 : 0],
-    })),
-  )
-  const counts = (await countJobs(ledger, own)).map((count, i) => ({ ...count, of: own[i]! }))
-  const cfdi = await countShown(
+  const [cfdiJobs, documentJobs] = [jobs.filter(({ month }) => month !== ''), jobs.filter(({ month }) => month === '')]
+  const questions = asked.map((one, n) => ({
+    ...one,
+    instant: known.get(n)?.instant ?? 0,
+    jobs: cfdiJobs.filter((job) => job.n === n),
+    together: earlier.filter((job) => job.n === n),
+  }))
+  const readable = await countReadable(ledger, questions)
+  const brought = await countJobs(
     ledger,
-    asked.flatMap(({ entity }, n) => stretchesBetween(...windows[n]!).map((stretch) => ({ n, entity, ...stretch }))),
+    documentJobs.map(({ n, source, month, job_id }) => {
+      const { entity, organization_id } = asked[n]!
+      // What only a lower floor shows is counted below. Before the first run of CFDIs no floor hides documents.
+      return { entity, source, month, job_id, organization_id, windows: windows[n]![hullOf(windows[n]![0]).isEmpty ? 1 : 0] }
+    }),
   )
-  const documents = await countShownDocuments(
+  const shown = await countShownDocuments(
     ledger,
     asked.flatMap((one, n) => lowerFloor(one, n, windows[n]!) ?? []),
   )
-  const shown = [
-    ...cfdi.map(({ direction, ...it }) => ({ ...it, source: SOURCES[direction] as string })),
-    ...documents.map((it) => ({ ...it, month: '' })),
-  ].map((it) => ({ ...it, key: keyOf(it) }))
   const isOther = new Set(earlier.map(keyOf))
   const isEarlier = new Set(earlier.map(({ n }) => n))
-  const isAsked = new Set(jobs.map(keyOf))
-  const between = shown.filter((it) => jobsOf.has(it.n) && !isEarlier.has(it.n) && !isAsked.has(it.key))
-  const isLater = new Set(between.length === 0 ? [] : (await readLater(ledger, asked)).map(keyOf))
-  const joined = jobs.filter(({ as_of, instant }) => as_of !== null && as_of < instant)
-  const isCounted = new Set(
-    (
-      await readCountedBefore(
-        ledger,
-        joined.map((job) => ({ ...job, ...asked[job.n]! })),
-      )
-    ).map(keyOf),
+  const isAsked = new Set(documentJobs.map(keyOf))
+  const isBetween = shown.some((it) => !isEarlier.has(it.n) && !isAsked.has(keyOf(it)))
+  const isLater = new Set(isBetween ? (await readLater(ledger, asked)).map(keyOf) : [])
+  const joined = documentJobs.filter(({ as_of, instant }) => as_of !== null && as_of < instant)
+  const before = await readAskedBefore(
+    ledger,
+    joined.map((job) => ({ ...job, ...asked[job.n]! })),
   )
+  const isCounted = new Set(joined.filter((_, i) => before.has(i)).map(keyOf))
   return asked.map((one, n) => {
     const { run_id } = one
     const found = known.get(n)
     if (found === undefined) return null
     // All of its downloads may be withdrawn. What its windows newly show stays readable.
     const ended = jobsOf.get(n) ?? []
-    const newly = shown.filter(({ key, ...it }) => {
-      const isOwn = ended.length === 0 || isAsked.has(key) || (!isEarlier.has(n) && !isLater.has(key))
-      return it.n === n && isOwn && !isOther.has(key)
+    const newly = shown.filter((it) => {
+      const key = keyOf(it)
+      return it.n === n && !isOther.has(key) && (isAsked.has(key) || (!isEarlier.has(n) && !isLater.has(key)))
     })
-    const brought = counts.filter(({ of }) => {
-      const key = keyOf({ n, ...of })
-      return of.extraction === n && !isCounted.has(key) && !isOther.has(key)
+    const got = documentJobs.flatMap((job, i) => {
+      const key = keyOf(job)
+      return job.n === n && !isCounted.has(key) && !isOther.has(key) ? [brought[i]!.created_count] : []
     })
-    const sum = (isCfdi: boolean) => newly.reduce((all, { month, count }) => all + ((month !== '') === isCfdi ? count : 0), 0)
-    const total = (name: 'created_count' | 'updated_count' | 'cancelled_count', isCfdi: boolean) =>
-      brought.filter(({ of }) => (of.month !== '') === isCfdi).reduce((all, it) => all + (it[name] ?? NOTHING_COUNTED[name]), 0)
+    const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0)
     const failed = ended.filter(({ status }) => status === 'failed')
     return {
       run_id,
       sources: [...new Set(ended.map(({ source }) => source))].sort(),
       ...{ succeeded_jobs: ended.length - failed.length, failed_jobs: failed.length, error_class: mostFrequent(failed) },
-      readable_count: sum(true) + total('created_count', true),
-      document_count: sum(false) + total('created_count', false),
-      updated_count: total('updated_count', true),
-      cancelled_count: total('cancelled_count', true),
+      readable_count: readable[n]!.readable,
+      document_count: sum(got) + sum(newly.map(({ count }) => count)),
+      updated_count: readable[n]!.updated,
+      cancelled_count: readable[n]!.cancelled,
       failing_since: since.get(one) ?? null,
       completed_at: ended.length === 0 ? one.withdrawn_at : Math.max(...ended.map(({ ended_at }) => ended_at)),
     }

@@ -129,7 +129,9 @@ const extraction = {
   readable_count: z.int().meta({
     description:
       'Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever ' +
-      'downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.',
+      'downloaded them, and those that came late to what it showed before. No CFDI counts for two of your runs. One that comes later than the ' +
+      'run, to a month that your window shows, counts for your next run that asks for the month. One that you had imported counts too: it is ' +
+      'the authority’s now.',
   }),
   document_count: z.int().meta({
     description:

@@ -42,7 +42,7 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
       asked.map(({ event, row }) => ({
         ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
         withdrawn_at: event.created_at,
-        windowsOf: (instant) => windowsAround(row, instant),
+        ...windowsThrough(row),
       })),
     )
     for (const [n, { event }] of asked.entries()) counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended: ends[n]! }])
@@ -53,12 +53,15 @@ async function addEnds(ledger: D1Database, portions: readonly Portion[], counts:
 
 /**
  * The windows of a recipient before a run and since then, also when its connection is not active: no later run counts what this one made
- * readable once it is.
+ * readable once it is. With the instants at which its runs widened them.
  */
-function windowsAround(row: RecipientRow, instant: number) {
+function windowsThrough(row: RecipientRow) {
   const [issued, received] = [parseReaches(row.issued_reaches), parseReaches(row.received_reaches)]
   const at = (when: number) => windowsOf(row.extractor_count, boundsAt(issued, received, when))
-  return [at(instant - 1), at(instant)] as const
+  return {
+    instants: [...new Set([...issued, ...received].map((reach) => reach.at))],
+    windowsOf: (instant: number) => [at(instant - 1), at(instant)] as const,
+  }
 }
 
 /** Adds what recipients are told of documents, for all events at once. An event of which that cannot be read fails. */

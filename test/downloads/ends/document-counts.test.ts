@@ -29,6 +29,10 @@ const ended = async (one: Subscriber): Promise<Told[]> =>
   (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 const readable = async (one: Subscriber): Promise<number> => (await pagesOf<Told>(one, `${one.path}/documents?limit=100`)).items.length
 const counted = async (one: Subscriber): Promise<number> => (await ended(one)).reduce((sum, { document_count }) => sum + document_count, 0)
+const cfdis = async (one: Subscriber): Promise<number> =>
+  (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length
+const countedCfdis = async (one: Subscriber): Promise<number> =>
+  (await ended(one)).reduce((sum, { readable_count }) => sum + readable_count, 0)
 const open = (rfc: string, scope_months: number) => subscriber(rfc, cfdiOf(scope_months, { data_source_keys: SOURCES }))
 
 describe('document_count', () => {
@@ -104,6 +108,15 @@ describe('document_count', () => {
       later(seconds + 1_000)
       for (let n = 0; n < 3; n++) for (const name of ['sweep', 'work', 'relay']) await step(name, all[0]!)
       for (const one of all) expect([steps.join(', '), await counted(one)]).toEqual([steps.join(', '), await readable(one)])
+      for (const one of all) expect([steps.join(', '), (await countedCfdis(one)) <= (await cfdis(one))]).toEqual([steps.join(', '), true])
+      // What others brought since then to months that the window shows counts as soon as a run asks for them.
+      later(seconds + 2_000)
+      for (const one of all) {
+        const range = { data_source_keys: ['sat_cfdi_issued'], from: '2021-01-01' }
+        expect((await one.ask('POST', `${one.path}/extractions`, range)).status).toBe(202)
+      }
+      for (const name of ['work', 'relay']) await step(name, all[0]!)
+      for (const one of all) expect([steps.join(', '), await countedCfdis(one)]).toEqual([steps.join(', '), await cfdis(one)])
     },
   )
 })

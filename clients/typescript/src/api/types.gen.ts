@@ -4286,7 +4286,7 @@ export type ExtractionCompletedEvent = {
      */
     failed_jobs: number;
     /**
-     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. No CFDI counts for two of your runs. One that comes later than the run, to a month that your window shows, counts for your next run that asks for the month. One that you had imported counts too: it is the authority’s now.
      */
     readable_count: number;
     /**
@@ -4345,7 +4345,7 @@ export type ExtractionFailedEvent = {
      */
     failed_jobs: number;
     /**
-     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. One that you had imported counts too: it is the authority’s now.
+     * Number of CFDIs that became readable for you: those that your visibility window shows since the run and did not show before, whoever downloaded them, and those that came late to what it showed before. No CFDI counts for two of your runs. One that comes later than the run, to a month that your window shows, counts for your next run that asks for the month. One that you had imported counts too: it is the authority’s now.
      */
     readable_count: number;
     /**

@@ -1,0 +1,107 @@
+import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
+import { jsonChunks } from '../../platform/db/commit.ts'
+import { cellOf, namesAsker } from '../counts/counts-store.ts'
+
+/** A job of CFDIs that an extraction asked for, to count what it brought to its organization. */
+export interface AskedCell {
+  /** Its number in the question. */
+  n: number
+  entity: number
+  source: string
+  month: string
+  job_id: string
+  organization_id: string
+  /** Days and seconds between which the organization may read since the run, and before it; null for nothing. */
+  now: readonly [floor: string | null, until: number | null] | null
+  before: readonly [floor: string | null, until: number | null] | null
+}
+
+/** What jobs brought since the organization's previous one of the month, and when that was created and ended, in milliseconds, if there is one. */
+export interface BroughtSince {
+  n: number
+  /** Empty without one. */
+  previous: string
+  previous_as_of: number | null
+  previous_end: number | null
+  /** When the job itself ended. */
+  ended_at: number
+  created_count: number
+  updated_count: number
+  cancelled_count: number
+}
+
+/** The last job that ended before, whether it succeeded or not, is the previous one: what failed has brought what it stored. */
+const BROUGHT_SINCE = `with asked as materialized (
+    select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
+      value->>6 as floor, value->>7 as until, value->>8 as floor_before, value->>9 as until_before
+    from json_each(?1)),
+  spans as materialized (
+    select s.*, max(j.finished_at, j.as_of) as ended_at, coalesce(p.job_id, '') as previous, p.as_of as previous_as_of,
+      max(p.finished_at, p.as_of) as previous_end,
+      case p.status when 'succeeded' then max(p.finished_at, p.as_of) when 'failed' then (
+        select max(finished_at, as_of) from sync_jobs q
+        where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${namesAsker('q')} order by q.job_id desc limit 1) end / 1000 as known
+    from asked s
+    cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
+    left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
+      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and ${namesAsker('q')} order by q.job_id desc limit 1))
+  select s.n, s.previous, s.previous_as_of, s.previous_end, s.ended_at,
+    sum(iif(c.value->>0 = 'created' and c.value->>1 >= s.floor and c.value->>4 <= s.until, c.value->>2, 0)) as created_count,
+    ${['updated', 'cancelled']
+      .map(
+        (what) => `sum(iif(c.value->>0 = '${what}' and c.value->>1 >= s.floor_before and c.value->>4 <= s.until_before
+          and coalesce(c.value->>5, c.value->>4) <= s.known, c.value->>2, 0)) as ${what}_count`,
+      )
+      .join(', ')}
+  from spans s
+  cross join sync_jobs k on ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
+  left join json_each(k.brought) b
+  left join json_each(b.value) c
+  group by s.n`
+
+const NO_DAY = '~'
+const bounds = (window: AskedCell['now']) => (window === null ? [NO_DAY, 0] : [window[0] ?? '', window[1] ?? 1e12])
+
+/** Reads what jobs brought. One statement for up to 10,000 jobs, none without. A job that is forgotten is not in the answer. */
+export const readBroughtSince = async (ledger: D1Database, asked: readonly AskedCell[]): Promise<BroughtSince[]> => {
+  if (asked.length === 0) return []
+  const rows = asked.map(({ n, entity, source, month, job_id, organization_id, now, before }) => [
+    ...[n, entity, source, month, job_id, organization_id],
+    ...bounds(now),
+    ...bounds(before),
+  ])
+  const results = await ledger.batch<BroughtSince>(jsonChunks(rows).map((json) => ledger.prepare(BROUGHT_SINCE).bind(json)))
+  return results.flatMap((it) => it.results)
+}
+
+/** Documents of a month that a stretch shows and one commit stored, by the number of their question. */
+export interface StoredCount {
+  question: number
+  direction: 0 | 1
+  month: string
+  count: number
+  /** When the commit was, in milliseconds; when the oldest one was that is not forgotten, if that is later. */
+  stored_at: number
+  isForgotten: boolean
+}
+
+/** Counts what stretches show of the authority's documents, by month and commit. One statement, none without stretches. */
+export const countStored = async (ledger: D1Database, stretches: readonly (Stretch & { entity: number })[]): Promise<StoredCount[]> =>
+  stretches.length === 0
+    ? []
+    : (
+        await ledger
+          .prepare(
+            `select question, direction, month, count, coalesce(
+               (select committed_at from cfdi_commits k where k.entity = s.entity and k.sequence = s.stored_by),
+               (select -committed_at from cfdi_commits k where k.entity = s.entity order by sequence limit 1), 0) as stored
+             from (
+               select t.key as question, c.entity, c.direction, substr(c.fecha, 1, 7) as month, c.stored_by, count(*) as count
+               from json_each(?1) t cross join cfdi c indexed by cfdi_dirc on c.entity = t.value->>'entity' and c.direction = t.value->>'direction'
+                 and c.cancelled in (0, 1) and c.issued_at between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
+               where (t.value->>'floor' is null or c.fecha >= t.value->>'floor') and (t.value->>'before' is null or c.fecha < t.value->>'before')
+               group by 1, 2, 3, 4, 5) s`,
+          )
+          .bind(JSON.stringify(stretches))
+          .all<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>()
+      ).results.map(({ stored, ...it }) => ({ ...it, stored_at: Math.abs(stored), isForgotten: stored <= 0 }))

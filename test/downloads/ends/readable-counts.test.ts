@@ -1,0 +1,111 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { systemOf } from '../../../src/platform/context.ts'
+import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { created } from '../../extractors/support/extractors.ts'
+import { runs } from '../../support/fuzz.ts'
+import { randomOf } from '../../support/random.ts'
+import { freshRfc } from '../../support/tenants.ts'
+import { pagesOf } from '../../webhooks/support/feed.ts'
+import { callOf, cfdiOf, later, losingMessages, subscriber, sweep, work } from '../support/downloads.ts'
+
+const DAY = 86_400
+const KEYS = [['sat_cfdi_issued'], ['sat_cfdi_received'], ['sat_cfdi_issued', 'sat_cfdi_received']]
+
+beforeEach(() => {
+  later(0)
+  losingMessages()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
+type Told = any
+
+const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
+
+/** A subscriber with a second extractor, and its runs so far. */
+async function member(rfc: string, months: number, keys: readonly string[]) {
+  const one = await subscriber(rfc, cfdiOf(months, { data_source_keys: keys }))
+  const second = await created(one, cfdiOf(months + 2, { name: 'Otro', data_source_keys: KEYS[1], trigger_kind: 'connection_reactivated' }))
+  const asked: string[] = []
+  const noted = (run: Told): void => void (run.run_id && asked.push(run.run_id))
+  return {
+    ...one,
+    second: second.extractor_id,
+    asked,
+    start: async (id: string) => noted(await one.run(id)),
+    range: async (body: object) => noted((await one.ask('POST', `${one.path}/extractions`, body)).body),
+    readable: async () => (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length,
+    counted: async () => {
+      const { items } = await pagesOf<Told>(one, '/v1/events?limit=100')
+      return items.filter(({ event }) => event.startsWith('extraction.')).reduce((sum, { readable_count }) => sum + readable_count, 0)
+    },
+  }
+}
+type Member = Awaited<ReturnType<typeof member>>
+
+describe('readable_count', () => {
+  it.each(Array.from({ length: runs(4, 100) }, (_, n) => [17 * n + 5]))(
+    'counts no CFDI twice, and each one after a run that asks for all months: history %i',
+    { timeout: 60_000 },
+    async (seed) => {
+      const random = randomOf(seed)
+      const draw = (n: number): number => Math.floor(random() * n)
+      const rfc = freshRfc()
+      const all = [await member(rfc, 1 + draw(3), KEYS[draw(3)]!), await member(rfc, 1 + draw(12), KEYS[draw(3)]!)]
+      const [paused, steps] = [new Set<Member>(), [] as string[]]
+      let seconds = 0
+      const set = async (one: Member, active: boolean) => {
+        expect((await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })).status).toBe(200)
+        if (active) paused.delete(one)
+        else paused.add(one)
+      }
+      const cancel = async (one: Member, run_id = one.asked[one.asked.length - 1 - draw(2)]) => {
+        if (run_id !== undefined) await one.ask('POST', `/v1/runs/${run_id}/cancel`)
+      }
+      const actions: Record<string, (one: Member) => Promise<unknown>> = {
+        run: (one) => one.start(one.extractor_id),
+        other: (one) => one.start(one.second),
+        /** Runs of one instant. */
+        both: async (one) => {
+          for (const id of draw(2) === 0 ? [one.extractor_id, one.second] : [one.second, one.extractor_id]) await one.start(id)
+          if (draw(3) === 0) await cancel(one)
+        },
+        cancel: (one) => cancel(one),
+        work: () => work(rfc),
+        relay: () => relay(rfc),
+        pause: (one) => set(one, paused.has(one)),
+        sweep: () => sweep(),
+        range: (one) =>
+          one.range({
+            data_source_keys: KEYS[draw(3)],
+            from: `${2024 + draw(2)}-0${1 + draw(9)}-${10 + draw(18)}`,
+            ...(random() < 0.5 && { to: '2025-12-31' }),
+          }),
+        recent: (one) => one.range({ data_source_keys: KEYS[draw(3)], from: `2026-0${1 + draw(5)}-${10 + draw(10)}` }),
+        widen: (one) => one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 3 + draw(18) }),
+      }
+      const often = [...['run', 'other', 'both', 'cancel', 'work', 'work', 'relay', 'pause'], ...['range', 'recent', 'widen', 'sweep']]
+      const step = async (name: string, one: Member) => {
+        steps.push(`${name} ${all.indexOf(one)}`)
+        await actions[name]!(one)
+      }
+      for (let n = 0; n < 25; n++) {
+        seconds += [60, 700, DAY, 20 * DAY][draw(4)]!
+        later(seconds)
+        await step(often[draw(often.length)]!, all[draw(2)]!)
+      }
+      for (const one of all) if (paused.has(one)) await set(one, true)
+      later(seconds + 1_000)
+      for (let n = 0; n < 3; n++) for (const name of ['sweep', 'work', 'relay']) await step(name, all[0]!)
+      for (const one of all) expect([steps.join(', '), (await one.counted()) <= (await one.readable())]).toEqual([steps.join(', '), true])
+      later(seconds + 2_000)
+      for (const one of all) await one.range({ data_source_keys: KEYS[2], from: '2021-01-01' })
+      for (const name of ['work', 'relay']) await step(name, all[0]!)
+      for (const one of all) expect([steps.join(', '), await one.counted()]).toEqual([steps.join(', '), await one.readable()])
+    },
+  )
+})
