@@ -48,7 +48,7 @@ export const QUIET_DAY = {
   run: work(3, 2, 7, 12, 4),
   /** Of each RFC: a login for all jobs, what is to be verified, and the recipients of its events. */
   control: work(4, 0, 4, 30, 0),
-  ledger: work(46, 19, 126, 2_140, 36, JOB_BYTES * QUIET_JOBS),
+  ledger: work(47, 19, 126, 2_140, 36, JOB_BYTES * QUIET_JOBS),
   events: work(1, 2, 7, 120, 18, EVENT_BYTES * QUIET_JOBS),
   jobs: QUIET_JOBS,
 }
