@@ -14,10 +14,11 @@ interface SharedMetadata {
   family: MetadataRow['kind']
 }
 
-/** A file, and what the rows of a month in it are taken for: all of them, and as their columns say, without it. */
-interface ReadFile {
+interface MonthFile {
   file: MetadataFile
+  /** The month whose rows count; null when all of them do. */
   month: string | null
+  /** What its documents are; null when its columns say that. */
   family: MetadataRow['kind'] | null
 }
 
@@ -29,7 +30,7 @@ export class MonthMetadata {
   readonly statuses = new ReportedStatuses()
   /** The lines that could not be read, and the files that are no metadata. */
   readonly rejected = new Rejections()
-  readonly #files: ReadFile[] = []
+  readonly #files: MonthFile[] = []
 
   /**
    * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, also of those
@@ -78,7 +79,7 @@ interface UnreadRows {
 }
 
 /** The rows of a month, or all of them. `others` is told of each of another month. */
-async function* rowsOfMonth({ file, month, family }: ReadFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
+async function* rowsOfMonth({ file, month, family }: MonthFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
   const isOwn = (row: ListedRow): boolean => {
     const own = month === null || monthOf(row) === month
     if (!own) others?.(row)
@@ -86,7 +87,7 @@ async function* rowsOfMonth({ file, month, family }: ReadFile, rejected?: Unread
   }
   for await (const rows of rowsOf(file, rejected)) {
     const own = rows.filter(isOwn)
-    if (family !== null && family !== 'cfdi') for (const row of own) row.kind = family
+    if (family === 'retenciones') for (const row of own) row.kind = family
     yield own
   }
 }

@@ -9,10 +9,7 @@ export interface Bytes {
   rest(): void
 }
 
-/**
- * In bytes: smaller buffers are left to the engine. Those of usual documents are not: of a package of 200 MB, 28 MB more of them were in
- * memory at once.
- */
+/** In bytes: smaller buffers are left to the engine. A usual document is larger: left to it, those of a large package take 28 MB more. */
 const LEAST_FREED = 1_024
 
 /** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */

@@ -1,15 +1,11 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import { created } from '../../extractors/support/extractors.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
-import { callOf, cfdiOf, later, losingMessages, subscriber, sweep, work } from '../support/downloads.ts'
+import { cfdiOf, later, losingMessages, subscriber } from '../support/downloads.ts'
+import { countedIn, playHistory, readableCfdis, type Told } from '../support/ends.ts'
 
-const DAY = 86_400
 const KEYS = [['sat_cfdi_issued'], ['sat_cfdi_received'], ['sat_cfdi_issued', 'sat_cfdi_received']]
 
 beforeEach(() => {
@@ -20,11 +16,6 @@ afterEach(() => {
   vi.restoreAllMocks()
   vi.useRealTimers()
 })
-
-// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
-
-const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
 
 /** A subscriber with a second extractor, and its runs so far. */
 async function member(rfc: string, months: number, keys: readonly string[]) {
@@ -38,11 +29,8 @@ async function member(rfc: string, months: number, keys: readonly string[]) {
     asked,
     start: async (id: string) => noted(await one.run(id)),
     range: async (body: object) => noted((await one.ask('POST', `${one.path}/extractions`, body)).body),
-    readable: async () => (await pagesOf<Told>(one, `/v1/cfdi?limit=100&fiscal_entity_id=${one.fiscal_entity_id}`)).items.length,
-    counted: async () => {
-      const { items } = await pagesOf<Told>(one, '/v1/events?limit=100')
-      return items.filter(({ event }) => event.startsWith('extraction.')).reduce((sum, { readable_count }) => sum + readable_count, 0)
-    },
+    readable: () => readableCfdis(one),
+    counted: () => countedIn(one, 'readable_count'),
   }
 }
 type Member = Awaited<ReturnType<typeof member>>
@@ -56,13 +44,6 @@ describe('readable_count', () => {
       const draw = (n: number): number => Math.floor(random() * n)
       const rfc = freshRfc()
       const all = [await member(rfc, 1 + draw(3), KEYS[draw(3)]!), await member(rfc, 1 + draw(12), KEYS[draw(3)]!)]
-      const [paused, steps] = [new Set<Member>(), [] as string[]]
-      let seconds = 0
-      const set = async (one: Member, active: boolean) => {
-        expect((await one.ask('PATCH', `/v1/billing/rfcs/${one.fiscal_entity_id}`, { active })).status).toBe(200)
-        if (active) paused.delete(one)
-        else paused.add(one)
-      }
       const cancel = async (one: Member, run_id = one.asked[one.asked.length - 1 - draw(2)]) => {
         if (run_id !== undefined) await one.ask('POST', `/v1/runs/${run_id}/cancel`)
       }
@@ -75,10 +56,6 @@ describe('readable_count', () => {
           if (draw(3) === 0) await cancel(one)
         },
         cancel: (one) => cancel(one),
-        work: () => work(rfc),
-        relay: () => relay(rfc),
-        pause: (one) => set(one, paused.has(one)),
-        sweep: () => sweep(),
         range: (one) =>
           one.range({
             data_source_keys: KEYS[draw(3)],
@@ -89,28 +66,17 @@ describe('readable_count', () => {
         widen: (one) => one.ask('PATCH', `/v1/extractors/${one.extractor_id}`, { scope_months: 3 + draw(18) }),
       }
       const often = [...['run', 'other', 'both', 'cancel', 'work', 'work', 'relay', 'pause'], ...['range', 'recent', 'widen', 'sweep']]
-      const step = async (name: string, one: Member) => {
-        steps.push(`${name} ${all.indexOf(one)}`)
-        await actions[name]!(one)
-      }
-      for (let n = 0; n < 25; n++) {
-        seconds += [60, 700, DAY, 20 * DAY][draw(4)]!
-        later(seconds)
-        await step(often[draw(often.length)]!, all[draw(2)]!)
-      }
-      for (const one of all) if (paused.has(one)) await set(one, true)
-      later(seconds + 1_000)
-      for (let n = 0; n < 3; n++) for (const name of ['sweep', 'work', 'relay']) await step(name, all[0]!)
-      for (const one of all) expect([steps.join(', '), (await one.counted()) <= (await one.readable())]).toEqual([steps.join(', '), true])
+      const { steps, seconds, step } = await playHistory(draw, rfc, all, actions, often)
+      for (const one of all) expect([steps, (await one.counted()) <= (await one.readable())]).toEqual([steps, true])
       later(seconds + 2_000)
       for (const one of all) {
         const before = one.asked.length
         await one.range({ data_source_keys: KEYS[2], from: '2021-01-01' })
         expect(one.asked.length).toBe(before + 1)
       }
-      for (const name of ['work', 'relay']) await step(name, all[0]!)
+      for (const name of ['work', 'relay']) await step(name)
       for (const one of all) expect(await one.readable()).toBeGreaterThan(100)
-      for (const one of all) expect([steps.join(', '), await one.counted()]).toEqual([steps.join(', '), await one.readable()])
+      for (const one of all) expect([steps, await one.counted()]).toEqual([steps, await one.readable()])
     },
   )
 })

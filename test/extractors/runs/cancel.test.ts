@@ -1,7 +1,4 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
 import {
   breakingAt,
   callOf,
@@ -15,8 +12,8 @@ import {
   subscriber,
   work,
 } from '../../downloads/support/downloads.ts'
+import { extractionEvents, relay, type Subscriber } from '../../downloads/support/ends.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 
 beforeEach(() => {
   later(0)
@@ -27,14 +24,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.
-type Told = any
-type Subscriber = Awaited<ReturnType<typeof subscriber>>
-
 const at = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1_000).toISOString()
-const relay = async (rfc: string) => relayOutbox(systemOf(env, new Date(), 'req_test'), (await callOf(rfc)).shard)
-const ended = async (one: Subscriber): Promise<Told[]> =>
-  (await pagesOf<Told>(one, '/v1/events?limit=100')).items.filter(({ event }) => event.startsWith('extraction.'))
 const runOf = async (one: Subscriber, run_id: string) => (await one.ask('GET', `/v1/runs/${run_id}`)).body
 const cancel = async (one: Subscriber, run_id: string) => (await one.ask('POST', `/v1/runs/${run_id}/cancel`)).body
 const RANGE = { data_source_keys: ['sat_cfdi_issued'], from: '2026-02-10', to: '2026-03-31' }
@@ -83,7 +73,9 @@ describe('a run that is cancelled', () => {
     for (const [n, one] of all.entries()) {
       expect(await runOf(one, runs[n]!)).toMatchObject({ outcome: 'cancelled', jobs: { total: 0 } })
       expect(await one.sync()).toMatchObject({ state: 'idle', jobs: { total: 0 } })
-      expect(await ended(one)).toMatchObject([{ event: 'extraction.completed', run_id: runs[n], succeeded_jobs: 0, data_source_keys: [] }])
+      expect(await extractionEvents(one)).toMatchObject([
+        { event: 'extraction.completed', run_id: runs[n], succeeded_jobs: 0, data_source_keys: [] },
+      ])
     }
   })
 

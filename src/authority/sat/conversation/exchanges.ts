@@ -23,7 +23,7 @@ export interface Exchange {
 /** What is left of an invocation after a package came, in milliseconds: what was waited for does not count. */
 const AFTER_PACKAGE_MS = 20_000
 
-/** How often it is seen to that the conversation is held for long enough while a package is waited for, in milliseconds. */
+/** How often the lease on the conversation is looked after while a package is waited for, in milliseconds. */
 const HOLD_EVERY_MS = 10_000
 
 /** How often the authority delivers a package. */
@@ -138,7 +138,7 @@ export async function download({ held, session, request, requests }: Exchange): 
     return held.record(request, requests, outcomeOfPackage({ meaning: 'package_used_up' }, request.attempts, before), request)
   await note({ id, attempts, deliveries: deliveries + 1 })
   const writer = new ObjectWriter(FILES, key, () => held.hold())
-  // Until the first bytes come, nothing else holds it.
+  // Before the first part is written, nothing else extends the lease.
   const holding = setInterval(() => held.hold().catch(() => {}), HOLD_EVERY_MS)
   try {
     const answer = await session.packageInto(request.family, id, (bytes) => writer.write(bytes))
