@@ -157,6 +157,7 @@ function view(
   const total = queued + running + waiting + succeeded + failed
   const { timezone } = ctx.organization
   const around = {
+    now: Date.now(),
     invalid_reason: isInvalid(row) ? row.invalid_reason : null,
     next_run_at,
     downloaded_to: jobs.downloaded_to,

@@ -17,6 +17,7 @@ const [OTHER_EN, OTHER_ES] = ['the download failed', 'la descarga falló']
 
 /** What the sentences need besides the state. Times are milliseconds. */
 export interface Around {
+  now: number
   /** Whether the organization withdrew the login, or its e.firma expired. */
   invalid_reason: string | null
   next_run_at: number | null
@@ -54,9 +55,9 @@ const REASONS: Readonly<Record<string, readonly [en: string, es: string]>> = {
 /** What is going on, why, when it goes on, and what to do: in English and in Spanish. */
 export function inWords(judged: Judged, around: Around): readonly [summary: string, message_es: string] {
   const { cause, n, attempts, error_class, next_attempt_at: next } = judged
-  const { next_run_at, downloaded_to, timezone, total, partial_months: partial, takesCiec } = around
+  const { now, next_run_at, downloaded_to, timezone, total, partial_months: partial, takesCiec } = around
   const [why, porque] = WHY[error_class ?? ''] ?? [OTHER_EN, OTHER_ES]
-  const [at, cuando] = next === null ? ['soon', 'en breve'] : [`at ${utc(next)}`, local(next, timezone)]
+  const [at, cuando] = next === null || next <= now ? ['soon', 'en breve'] : [`at ${utc(next)}`, local(next, timezone)]
   const [run, corrida] =
     next_run_at === null
       ? [

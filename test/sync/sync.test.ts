@@ -47,6 +47,7 @@ describe('where the downloads of an RFC are', () => {
     const at = Date.parse('2026-05-20T09:00:00Z')
     const judged = { state: 'idle', cause: 'done', error_class: null, attempts: 0, next_attempt_at: null, n: 0 } as const
     const around = {
+      now: at,
       invalid_reason: null,
       next_run_at: at + 86_400_000,
       downloaded_to: at,
@@ -61,6 +62,25 @@ describe('where the downloads of an RFC are', () => {
     expect(inWords({ ...judged, cause: 'nothing' }, { ...around, downloaded_to: null })[1]).toBe(
       'Todavía no se ha solicitado nada. La siguiente ejecución comienza el 21/05/2026 a las 03:00 (America/Mexico_City).',
     )
+  })
+
+  it('says that it goes on soon, not when, once that instant has passed', () => {
+    const at = Date.parse('2026-05-20T09:00:00Z')
+    const judged = { state: 'waiting', cause: 'authority', error_class: null, attempts: 2, next_attempt_at: at, n: 1 } as const
+    const around = {
+      invalid_reason: null,
+      next_run_at: null,
+      downloaded_to: null,
+      timezone: 'UTC',
+      total: 3,
+      partial_months: 0,
+      takesCiec: true,
+    }
+    expect(inWords(judged, { ...around, now: at - 1 })[0]).toContain('asks again at 2026-05-20 09:00 UTC')
+    expect(inWords(judged, { ...around, now: at })).toEqual([
+      'The tax authority is preparing 1 download. The service asks again soon; there is nothing to do.',
+      'El SAT está preparando 1 descarga. El servicio pregunta de nuevo en breve; no hay nada que hacer.',
+    ])
   })
 
   it('says during an outage why it waits, how often it tried, and when it tries again', async () => {

@@ -11,8 +11,13 @@ for (const [n, letter] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 for (const space of ' \t\n\v\f\r') MEANINGS[space.charCodeAt(0)] = SPACE!
 MEANINGS['='.charCodeAt(0)] = PADDING!
 
+/** What begins and ends a character reference of XML, and the longest one, in characters between these. */
+const [AMPERSAND, SEMICOLON] = [0x26, 0x3b] as const
+const MAX_REFERENCE = 8
+
 /**
- * Decodes base64 that comes in parts, as bytes of ASCII with white space anywhere. It makes neither texts nor new buffers of them: of a package
+ * Decodes base64 that comes in parts, as bytes of ASCII with white space anywhere. Some writers of XML write the ends of lines, or `=`, `+` and
+ * `/`, as character references: these are read too. It makes neither texts nor new buffers of them: of a package
  * of hundreds of megabytes the garbage would fill the memory before it is collected.
  */
 export class Base64Decoder {
@@ -22,18 +27,20 @@ export class Base64Decoder {
   #bits = 0
   #count = 0
   #padding = 0
+  /** What has come of a character reference; null outside of one. */
+  #reference: string | null = null
 
   /** Throws Unanswered when characters are missing. */
   end(): void {
-    if (this.#count !== 0) throw notBase64()
+    if (this.#count !== 0 || this.#reference !== null) throw notBase64()
   }
 
   /** Yields the bytes of the next part; what is yielded is good until the next is. Throws Unanswered when it is not base64. */
   *decode(part: Uint8Array): Generator<Uint8Array> {
     for (let at = 0; at < part.length; ) {
-      at = this.#count === 0 && this.#padding === 0 ? this.#decodeGroups(part, at) : at
+      at = this.#count === 0 && this.#padding === 0 && this.#reference === null ? this.#decodeGroups(part, at) : at
       if (this.#used === PIECE) yield this.#taken()
-      else if (at < part.length) this.#add(MEANINGS[part[at++]!]!)
+      else if (at < part.length) this.#read(part[at++]!)
     }
     if (this.#used > 0) yield this.#taken()
   }
@@ -60,6 +67,20 @@ export class Base64Decoder {
     }
     this.#used = used
     return at
+  }
+
+  #read(byte: number): void {
+    if (this.#reference === null) {
+      if (byte === AMPERSAND) this.#reference = ''
+      else this.#add(MEANINGS[byte]!)
+    } else if (byte === SEMICOLON) {
+      const [, hexadecimal, decimal] = /^#(?:x([\da-f]+)|(\d+))$/i.exec(this.#reference) ?? []
+      this.#reference = null
+      this.#add(MEANINGS[hexadecimal === undefined ? Number(decimal) : Number.parseInt(hexadecimal, 16)] ?? OTHER!)
+    } else {
+      this.#reference += String.fromCharCode(byte)
+      if (this.#reference.length > MAX_REFERENCE) throw notBase64()
+    }
   }
 
   #add(meaning: number): void {

@@ -90,6 +90,8 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPla
     const { announced, with_xml, lacking, status, succeeded_at } = ofMonth(month, directionOf(source))
     const { floor, ceiling } = windowOf(ledger, source)
     const job = jobs.find((one) => one.source === source && one.month === month)
+    const rejected_count = job?.open === 0 ? job.rejected_count : 0
+    const progress = progressOf(ctx, job, requests)
     return {
       ...{ source, month, status },
       visible_from: floor !== null && floor > `${month}-01` ? floor : `${month}-01`,
@@ -98,14 +100,24 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPla
       held_count: announced - lacking,
       with_xml_count: with_xml,
       metadata_only_count: announced - with_xml,
-      rejected_count: job?.open === 0 ? job.rejected_count : 0,
-      ...progressOf(ctx, job, requests),
+      rejected_count,
+      ...progress,
+      last_code: status === 'partial' ? whyPartial(progress.last_code, rejected_count, lacking) : progress.last_code,
       last_success_at: iso(succeeded_at),
     }
   })
 }
 
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
+
+/** Says of a month of which something did not come what that is, where the last code says only that the authority did as it was asked. */
+function whyPartial(last_code: string | null, rejected: number, lacking: number): string | null {
+  if (last_code !== null && !last_code.startsWith('5000:')) return last_code
+  if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
+  if (lacking > 0)
+    return 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
+  return last_code
+}
 
 type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'next_check_at'>
 const NO_PROGRESS: Progress = { last_code: null, attempts: 0, next_check_at: null }

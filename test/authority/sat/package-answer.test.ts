@@ -32,8 +32,8 @@ const kind = (body: AsyncIterable<Uint8Array>): Promise<unknown> =>
   )
 
 describe('a package', () => {
-  it('is read whole, wherever its answer is divided, with white space anywhere', async () => {
-    const white = fc.constantFrom('', '', '', '\n', '\r\n  ')
+  it('is read whole, wherever its answer is divided, with white space and character references anywhere', async () => {
+    const white = fc.constantFrom('', '', '', '\n', '\r\n  ', '&#13;&#10;', '&#xD;\n')
     await fc.assert(
       fc.asyncProperty(
         fc.uint8Array({ minLength: 1, maxLength: 60 }),
@@ -41,9 +41,12 @@ describe('a package', () => {
         white,
         fc.integer({ min: 1, max: 20 }),
         fc.boolean(),
-        async (bytes, sizes, space, every, isWrapped) => {
-          const wrapped = (text: string) => (isWrapped ? `${space}<![CDATA[${text}]]>${space}` : text)
-          const text = base64(bytes).replace(new RegExp(`.{${every}}`, 'g'), `$&${space}`)
+        fc.constantFrom(/\s/g, /[+/=]/g, /[\w+/=]/g),
+        async (bytes, sizes, space, every, isWrapped, referred) => {
+          const around = space.startsWith('&') ? '' : space
+          const wrapped = (text: string) => (isWrapped ? `${around}<![CDATA[${text}]]>${around}` : text)
+          const lines = base64(bytes).match(new RegExp(`.{1,${every}}`, 'g')) ?? []
+          const text = lines.map((line) => line.replace(referred, (letter) => `&#${letter.charCodeAt(0)};`)).join(space)
           const {
             meaning,
             code,
@@ -119,7 +122,11 @@ describe('what is no package', () => {
     ['a package after something else', packageAnswer('UEs=').replace('<Paquete>', '<Otro/><Paquete>'), 'malformed'],
     ['two packages', packageAnswer('UEs=</Paquete><Paquete>UEs='), 'malformed'],
     ['a package with elements', packageAnswer('UEs=<a/>'), 'malformed'],
-    ['a package with references', packageAnswer('UEs&#61;'), 'malformed'],
+    ['a package with an entity', packageAnswer('UEs&eq;'), 'malformed'],
+    ['a package with a reference to another character', packageAnswer('UEs&#42;'), 'malformed'],
+    ['a package with a reference beyond all characters', packageAnswer('UEs&#99999999;'), 'malformed'],
+    ['a package with a reference that does not end', packageAnswer('UEs=&#13'), 'malformed'],
+    ['a package with a reference without an end', packageAnswer(`UEs=&${'#'.repeat(20)}`), 'malformed'],
     ['what is not base64', packageAnswer('UE*='), 'malformed'],
     ['padding in the middle', packageAnswer('UEs=UEs='), 'malformed'],
     ['base64 that lacks characters', packageAnswer('UEsDB'), 'malformed'],

@@ -202,6 +202,14 @@ function contextFor({ entity, runs: all, now }: World, organization: string): Ct
 }
 
 /** What is to be said of a month, one document and one run at a time. */
+/** What a month is told to lack when its last download succeeded. */
+const wordsOfPartial = (rejected: number, lacking: number): string | null =>
+  rejected > 0
+    ? 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
+    : lacking > 0
+      ? 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
+      : null
+
 function expectedOf({ rows, runs: all }: World, organization: string, source: Source, month: string, seen: Seen) {
   const direction = sideOf(source)
   const visible = rows.filter(
@@ -242,7 +250,9 @@ function expectedOf({ rows, runs: all }: World, organization: string, source: So
     last_code:
       job?.ended?.outcome === 'failed'
         ? 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.'
-        : null,
+        : status === 'partial'
+          ? wordsOfPartial(job?.ended ? job.rejected.length : 0, lacking)
+          : null,
     attempts: job?.ended ? 1 : 0,
     next_check_at: null,
     last_success_at: success ? new Date(success.at).toISOString() : null,

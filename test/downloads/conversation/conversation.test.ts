@@ -300,12 +300,12 @@ describe('XML that does not come', () => {
     expect(await statusesOf(world)).toEqual(['succeeded'])
     expect(await world.differences()).toContain(`sat_cfdi_issued 2026-04 ${document.uuid} has no XML.`)
     expect(await statusOf()).toBe('downloading')
-    const accepted = '5000: The tax authority accepted the request.'
     const partial = await april()
     expect(partial).toMatchObject({
       status: 'partial',
       metadata_only_count: 1,
-      last_code: accepted,
+      last_code:
+        'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.',
       next_check_at: null,
       last_success_at: null,
     })
