@@ -147,11 +147,8 @@ async function unstoredEntries(target: IngestTarget, directory: Directory, isWan
   return places
 }
 
-function* wantedIn(directory: Directory, isWanted: IsWanted) {
-  for (let n = 0; n < directory.length; n++) {
-    const entry = directory.entryAt(n)
-    if (isWanted(entry)) yield [{ ...entry, uuid: uuidOfName(entry.name) }]
-  }
+async function* wantedIn(directory: Directory, isWanted: IsWanted) {
+  for await (const entry of directory.entries()) if (isWanted(entry)) yield [{ ...entry, uuid: uuidOfName(entry.name) }]
 }
 
 /** The metadata rows that would change something, some at a time. */

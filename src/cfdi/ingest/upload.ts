@@ -68,7 +68,7 @@ async function ingestPackage(target: IngestTarget, file: Bytes, progress: Upload
   const { done, results } = progress
   try {
     const directory = await readDirectory(file)
-    const entries = entriesWithin(file, directory)
+    const entries = await entriesWithin(file, directory)
     const { recognised, opened } = await metadataIn(file, directory, entries)
     const reported = new ReportedStatuses()
     if (opened.length > 0 && opened.length < directory.length) await report(opened, reported)
@@ -104,11 +104,10 @@ type WantedEntries = (isWanted: IsWanted) => AsyncIterable<ZipEntry>
  * Gives the entries of a package that are wanted, of which alone something is read. Those beyond the first 512 MiB are rejected, in the
  * order of the data of all entries, by their declared sizes.
  */
-function entriesWithin(file: Bytes, directory: Directory): WantedEntries {
+async function entriesWithin(file: Bytes, directory: Directory): Promise<WantedEntries> {
   const isBeyond = new Uint8Array(directory.length)
   let left = MAX_UPLOAD_BYTES
-  for (const n of directory.byOffset()) {
-    const { junk, name, size } = directory.entryAt(n)
+  for await (const { n, junk, name, size } of directory.byOffset()) {
     if (junk || (isXml(name) && size > MAX_XML_BYTES)) continue
     left -= Math.min(size, MAX_XML_BYTES)
     if (left < 0) isBeyond[n] = 1
@@ -135,7 +134,7 @@ interface OpenedMetadata {
 async function metadataIn(file: Bytes, directory: Directory, entries: WantedEntries) {
   const recognised = new Uint8Array(directory.length)
   const opened: OpenedMetadata[] = []
-  if (!directory.some((name) => !isXml(name))) return { recognised, opened }
+  if (!(await directory.some((name) => !isXml(name)))) return { recognised, opened }
   let left = MAX_METADATA_BYTES
   for await (const entry of entries(({ junk, name }) => !junk && !isXml(name))) {
     const kind = await orRejection(async () => kindOf(entry.name, await startOf(file, entry)))

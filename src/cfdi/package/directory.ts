@@ -58,8 +58,10 @@ export interface ZipEntry {
 }
 
 const MAX_ENTRIES = 200_000
-/** The directory is in memory as long as its package is read. */
+/** The most of a directory: one that is in another order than its data is in memory as long as its package is read. */
 const MAX_DIRECTORY = 20 * 1024 * 1024
+/** What is read of a larger directory at a time, in bytes: more than any record has. */
+const PART = 1024 * 1024
 
 const END = 0x06054b50
 const END64 = 0x06064b50
@@ -69,45 +71,66 @@ const LOCAL = 0x04034b50
 const U16 = 0xffff
 const U32 = 0xffffffff
 
-/** The directory of a ZIP as it is in the file, with the place of each entry: 200,000 entries as objects would fill the memory. */
+/** Where a directory is in its file, in bytes, and how many entries it declares. */
+interface Found {
+  start: number
+  size: number
+  count: number
+}
+
+/** The order of the data of the entries, as their places in the directory, and where the record of each begins in it. */
+interface DataOrder {
+  places: Uint32Array
+  starts: Uint32Array
+}
+
+/**
+ * The directory of a ZIP. A part of it is in memory while it is read; as a whole it is kept when it is small, or in another order than the data
+ * of its entries. That of 80,000 documents has seven megabytes.
+ */
 export class Directory {
-  readonly #view: DataView
-  readonly #bytes: Uint8Array
-  readonly #starts: Uint32Array
+  readonly #file: Bytes
+  readonly #size: number
+  readonly #whole: Uint8Array | null
+  readonly #order: DataOrder | null
+  /** How many entries it has. */
+  readonly length: number
   /** Where it begins in the file, which is where the data of the entries end. */
   readonly start: number
-  /** Frees its memory. Nothing can be read of it afterwards. */
-  readonly release: () => void
 
-  constructor(file: Bytes, bytes: Uint8Array, starts: Uint32Array, start: number) {
-    this.#bytes = bytes
-    this.#view = viewOf(bytes)
-    this.#starts = starts
+  constructor(file: Bytes, { start, size, count }: Found, whole: Uint8Array | null, order: DataOrder | null) {
+    this.#file = file
+    this.#size = size
+    this.#whole = whole
+    this.#order = order
+    this.length = count
     this.start = start
-    this.release = () => file.release(bytes)
   }
 
-  get length(): number {
-    return this.#starts.length
+  /** Frees its memory. Nothing can be read of it afterwards. */
+  release(): void {
+    if (this.#whole !== null) this.#file.release(this.#whole)
   }
 
-  entryAt(n: number): CentralEntry {
-    return { ...readCentral(this.#bytes, this.#view, this.#starts[n]!), n }
+  /** The entries in the order of the directory. */
+  async *entries(): AsyncGenerator<CentralEntry, void, undefined> {
+    let n = 0
+    for await (const { bytes, view, at } of recordsOf(this.#file, { start: this.start, size: this.#size }, this.#whole))
+      yield { ...readCentral(bytes, view, at), n: n++ }
+  }
+
+  /** The entries in the order of their data. */
+  async *byOffset(): AsyncGenerator<CentralEntry, void, undefined> {
+    if (this.#order === null) return yield* this.entries()
+    const bytes = this.#whole!
+    const view = viewOf(bytes)
+    for (const n of this.#order.places) yield { ...readCentral(bytes, view, this.#order.starts[n]!), n }
   }
 
   /** Whether some entry that is not ignored has such a name. */
-  some(isIt: (name: string) => boolean): boolean {
-    for (let n = 0; n < this.length; n++) {
-      const { name, junk } = this.entryAt(n)
-      if (!junk && isIt(name)) return true
-    }
+  async some(isIt: (name: string) => boolean): Promise<boolean> {
+    for await (const { name, junk } of this.entries()) if (!junk && isIt(name)) return true
     return false
-  }
-
-  /** The places of the entries in the order of their data. */
-  byOffset(): Uint32Array {
-    const locals = Float64Array.from(this.#starts, (at) => placesOf(this.#view, at).local)
-    return Uint32Array.from(this.#starts, (_, n) => n).sort((a, b) => locals[a]! - locals[b]! || a - b)
   }
 }
 
@@ -116,18 +139,65 @@ export class Directory {
  * cannot be read, has more than 20 MiB, or lists more than 200,000 entries.
  */
 export const readDirectory = async (file: Bytes): Promise<Directory> => {
-  const { start, size, count } = await findDirectory(file)
-  if (count > MAX_ENTRIES) throw tooMany()
+  const found = await findDirectory(file)
+  const { start, size } = found
+  if (found.count > MAX_ENTRIES) throw tooMany()
   if (size > MAX_DIRECTORY) throw new PackageRejected('zip.too_many_entries', 'The package lists its entries in more than 20 MiB.')
-  const bytes = await file.read(start, size)
-  const view = viewOf(bytes)
-  const starts: number[] = []
-  for (let at = 0; at < size; at = nextAfter(view, at)) {
-    starts.push(at)
-    if (starts.length > MAX_ENTRIES) throw tooMany()
+  const whole = size > PART ? null : await file.read(start, size)
+  let [count, last, isInOrder] = [0, 0, true]
+  for await (const { view, at } of recordsOf(file, found, whole)) {
+    const { local } = placesOf(view, at)
+    isInOrder &&= local >= last
+    last = local
+    if (++count > MAX_ENTRIES) throw tooMany()
   }
-  if ((starts.length & U16) !== (count & U16)) throw broken('does not list as many entries as it declares')
-  return new Directory(file, bytes, Uint32Array.from(starts), start)
+  if ((count & U16) !== (found.count & U16)) throw broken('does not list as many entries as it declares')
+  if (isInOrder) return new Directory(file, { start, size, count }, whole, null)
+  const bytes = whole ?? (await file.read(start, size))
+  return new Directory(file, { start, size, count }, bytes, orderOf(bytes, count))
+}
+
+/** A record of a directory, at a place in bytes of it. */
+interface CentralRecord {
+  bytes: Uint8Array
+  view: DataView
+  at: number
+}
+
+/** The records of a directory that is in memory as a whole, or of one of which a part is at a time. Throws PackageRejected. */
+async function* recordsOf(
+  file: Bytes,
+  { start, size }: Omit<Found, 'count'>,
+  whole: Uint8Array | null,
+): AsyncGenerator<CentralRecord, void, undefined> {
+  let bytes = whole ?? new Uint8Array()
+  let view = viewOf(bytes)
+  let from = 0
+  try {
+    for (let at = 0; at < size; ) {
+      if (whole === null && !hasRecord(view, at - from)) {
+        file.release(bytes)
+        from = Math.min(at, size - PART)
+        bytes = await file.read(start + from, PART)
+        view = viewOf(bytes)
+      }
+      const next = nextAfter(view, at - from)
+      yield { bytes, view, at: at - from }
+      at = from + next
+    }
+  } finally {
+    if (whole === null) file.release(bytes)
+  }
+}
+
+function orderOf(bytes: Uint8Array, count: number): DataOrder {
+  const view = viewOf(bytes)
+  const [starts, locals] = [new Uint32Array(count), new Float64Array(count)]
+  for (let n = 0, at = 0; n < count; n++, at = nextAfter(view, at)) {
+    starts[n] = at
+    locals[n] = placesOf(view, at).local
+  }
+  return { starts, places: starts.map((_, n) => n).sort((a, b) => locals[a]! - locals[b]! || a - b) }
 }
 
 /** An entry that has not been located. */
@@ -135,12 +205,6 @@ export interface CentralEntry extends Omit<ZipEntry, 'offset' | 'rejected'> {
   readonly flags: number
   /** Where its local header is. */
   readonly local: number
-}
-
-interface Found {
-  start: number
-  size: number
-  count: number
 }
 
 const findDirectory = async (file: Bytes): Promise<Found> => {
@@ -173,11 +237,17 @@ const findDirectory64 = async (file: Bytes, at: bigint, locator: number): Promis
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+/** Where a record ends that begins at a place; nowhere when its lengths are not there. */
+const endOfRecord = (view: DataView, at: number): number =>
+  at + 46 > view.byteLength
+    ? Number.POSITIVE_INFINITY
+    : at + 46 + view.getUint16(at + 28, true) + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
+
+const hasRecord = (view: DataView, at: number): boolean => endOfRecord(view, at) <= view.byteLength
+
 const nextAfter = (view: DataView, at: number): number => {
-  if (at + 46 > view.byteLength || view.getUint32(at, true) !== CENTRAL) throw broken('is truncated or damaged')
-  const next = at + 46 + view.getUint16(at + 28, true) + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
-  if (next > view.byteLength) throw broken('is truncated or damaged')
-  return next
+  if (!hasRecord(view, at) || view.getUint32(at, true) !== CENTRAL) throw broken('is truncated or damaged')
+  return endOfRecord(view, at)
 }
 
 const readCentral = (bytes: Uint8Array, view: DataView, at: number): Omit<CentralEntry, 'n'> => {
@@ -242,8 +312,7 @@ export async function* entriesOf(
   isWanted: IsWanted = () => true,
 ): AsyncGenerator<ZipEntry, void, undefined> {
   let reached = 0
-  for (const n of directory.byOffset()) {
-    const central = directory.entryAt(n)
+  for await (const central of directory.byOffset()) {
     if (!isWanted(central)) continue
     const { local, flags, ...entry } = central
     const header = local + 30 > directory.start ? null : viewOf(await file.read(local, 30))

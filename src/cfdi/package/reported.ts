@@ -1,3 +1,4 @@
+import { free } from '../../platform/bytes/bytes.ts'
 import type { MetadataRow } from './metadata.ts'
 
 /** The status that metadata gives a document. */
@@ -9,7 +10,7 @@ export interface StatusLookup {
 }
 
 /** The status of a valid document. */
-export const VALID: ReportedStatus = { cancelled: false, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
+const VALID: ReportedStatus = { cancelled: false, cancelled_at: null, cancellation_reason: null, folio_sustitucion: null }
 const WORDS = 4
 const FIRST_SLOTS = 1_024
 /** What a slot says: nothing, a valid document, a valid document whose XML was delivered, or from here on the place of a cancellation. */
@@ -40,6 +41,16 @@ export class ReportedStatuses implements StatusLookup {
     }
     if (value === DELIVERED) this.#delivered--
     this.#values[slot] = row.cancelled ? CANCELLED! + this.#cancellations.add(row) : LISTED!
+  }
+
+  /** The place of a document among `places`, as long as no other one is added; null when no metadata lists it. */
+  placeOf(uuid: string): number | null {
+    const slot = this.#slotOf(wordsOf(uuid))
+    return this.#values[slot] === EMPTY ? null : slot
+  }
+
+  get places(): number {
+    return this.#values.length
   }
 
   get(uuid: string): ReportedStatus | undefined {
@@ -94,6 +105,8 @@ export class ReportedStatuses implements StatusLookup {
       this.#keys.set(key, slot * WORDS)
       this.#values[slot] = value
     })
+    free(keys)
+    free(values)
   }
 }
 

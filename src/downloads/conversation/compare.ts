@@ -6,7 +6,7 @@ import { PackageRejected, readDirectory } from '../../cfdi/package/directory.ts'
 import type { ListedRow } from '../../cfdi/package/metadata.ts'
 import { metadataIn, monthOf, rowsOf } from '../../cfdi/package/month-metadata.ts'
 import { uuidOfName } from '../../cfdi/package/package.ts'
-import { ReportedStatuses, VALID } from '../../cfdi/package/reported.ts'
+import { ReportedStatuses } from '../../cfdi/package/reported.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 
 /** Where packages are read, and what is compared with them. */
@@ -134,11 +134,11 @@ export function readXml(
     }
     for await (const rows of rowsWithin()) for (const row of rows) announced.add(row)
     const unannounced: number[][] = []
-    const named = new ReportedStatuses()
+    const named = new Uint8Array(announced.places)
     for (const k of request.packages.keys()) unannounced.push(await unannouncedIn(bytesOf(place, request, k), announced, named))
     const counts = new DayCounter()
     const compare = comparing(place, request, counts)
-    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => named.get(uuid) === undefined))
+    for await (const rows of rowsWithin()) await compare.add(rows.filter(({ uuid }) => named[announced.placeOf(uuid)!] !== 1))
     await compare.end()
     const left = Object.entries(counts.days).filter(([, [, missing]]) => missing > 0)
     const missing = left.reduce((sum, [, [, count]]) => sum + count, 0)
@@ -148,16 +148,19 @@ export function readXml(
   })
 }
 
-/** The places of the entries of a package whose names no metadata announces. Adds to `named` what the others are named after. */
-async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: ReportedStatuses): Promise<number[]> {
+/**
+ * The places of the entries of a package whose names no metadata announces. Puts a 1 into `named` at the places of the documents that the others
+ * are named after.
+ */
+async function unannouncedIn(file: Bytes, announced: ReportedStatuses, named: Uint8Array): Promise<number[]> {
   const directory = await readDirectory(file)
   const unannounced: number[] = []
-  for (let n = 0; n < directory.length; n++) {
-    const { name, junk, size } = directory.entryAt(n)
-    const uuid = uuidOfName(name)
+  for await (const { n, name, junk, size } of directory.entries()) {
     if (junk || size === 0) continue
-    if (uuid !== null && announced.get(uuid) !== undefined) named.add({ uuid, ...VALID })
-    else unannounced.push(n)
+    const uuid = uuidOfName(name)
+    const place = uuid === null ? null : announced.placeOf(uuid)
+    if (place === null) unannounced.push(n)
+    else named[place] = 1
   }
   directory.release()
   return unannounced

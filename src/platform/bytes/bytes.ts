@@ -13,7 +13,7 @@ export interface Bytes {
 const LEAST_FREED = 1_024
 
 /** Frees the memory of a buffer at once. The engine would let many megabytes of them pile up before it collects them. */
-export function free({ buffer }: Uint8Array): void {
+export function free({ buffer }: ArrayBufferView): void {
   if (buffer.byteLength >= LEAST_FREED) (buffer as ArrayBuffer).transfer(0)
 }
 

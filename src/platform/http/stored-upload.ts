@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { Failure, invalid } from '../../failures.ts'
+import { free } from '../bytes/bytes.ts'
 import type { App, StoredUpload } from '../context.ts'
 import { log } from '../log.ts'
 import { countedParts, refuseMediaType } from './body.ts'
@@ -24,6 +25,7 @@ export async function storeUpload(
       size += part.length
       await hashing.write(part)
       yield part
+      free(part)
     }
   }
   const refusal = refuseMediaType(request, contentTypes)
