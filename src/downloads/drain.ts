@@ -280,7 +280,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
       ]
     },
   }
-  const metadata = new MonthMetadata()
+  const metadata = new MonthMetadata({ rfc: login.rfc, direction, month })
   const ingest = async (outcomes: Outcomes, isXml: boolean) => {
     for await (const { entries } of outcomes) {
       isBegun = true
@@ -299,7 +299,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
     isShared ||= shared !== undefined
     await worker.extend()
     try {
-      if (kind === 'metadata') await metadata.add(bytes, shared && { month, ...shared })
+      if (kind === 'metadata') await metadata.add(bytes, shared)
       else await ingest(ingestXmlPackage(target, bytes, metadata.statuses, shared && { month, ...shared }), true)
     } catch (error) {
       if (!(error instanceof PackageRejected)) throw error

@@ -23,12 +23,18 @@ export interface MetadataRow {
   folio_sustitucion: string | null
 }
 
-/** A row that cannot be read, with the line on which it begins (line 1 is the header). */
+/** A row that cannot be read, or a header without what the rows must have, with the line on which it begins (line 1 is the header). */
 export interface MetadataRejected {
   line: number
   /** Of its Fecha, `YYYY-MM`; null when it cannot be read either. */
   month: string | null
-  code: 'metadata.invalid_uuid' | 'metadata.invalid_rfc' | 'metadata.invalid_amount' | 'metadata.invalid_status' | 'metadata.too_long'
+  code:
+    | 'metadata.missing_column'
+    | 'metadata.invalid_uuid'
+    | 'metadata.invalid_rfc'
+    | 'metadata.invalid_amount'
+    | 'metadata.invalid_status'
+    | 'metadata.too_long'
 }
 
 /** A line of a metadata file: either a row, with the line on which it begins, or a rejection. */
@@ -40,15 +46,15 @@ export interface ListedRow extends MetadataRow {
   line: number
 }
 
-/** The columns that a list of CFDIs must have. A file of third parties has only the first. */
-const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor'] as const
+/** The columns that a list of CFDIs must have: without one of them a document would be stored as what it is not. */
+const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor', 'fechaemision', 'monto', 'estatus'] as const
 /** The limit of a row in characters: what has no end of line is not gathered without end. */
 const MAX_RECORD = 8 * 1024 * 1024
 const MAX_HEADER = 64 * 1024
 
-/** What the column Estatus says. A file without it lists valid documents. */
+/** What the column Estatus says. */
 const STATUSES: ReadonlyMap<string | undefined, 'vigente' | 'cancelado'> = new Map([
-  ...([undefined, '1', 'vigente'] as const).map((name) => [name, 'vigente'] as const),
+  ...(['1', 'vigente'] as const).map((name) => [name, 'vigente'] as const),
   ...(['0', 'cancelado'] as const).map((name) => [name, 'cancelado'] as const),
 ])
 
@@ -56,8 +62,8 @@ type Columns = ReadonlyMap<string, number>
 
 /**
  * Reads a metadata TXT that comes part by part. The columns are found by the names in the header, in any order; missing columns are null,
- * and unknown ones are ignored. Line feeds inside a name are removed. A file of third parties (`_tercero.txt`) or of something else has no
- * rows. Source: sat.md 1.7.
+ * and unknown ones are ignored. A header that lacks a column which a list must have is the one line that is told. Line feeds inside a name are
+ * removed. A file of third parties (`_tercero.txt`) or of something else has no rows. Source: sat.md 1.7.
  */
 export class MetadataReader {
   /** What has come and is not read yet. */
@@ -83,8 +89,8 @@ export class MetadataReader {
   }
 
   #read(isEnd: boolean): MetadataLine[] {
-    if (this.#separator === null && !this.#readHeader(isEnd)) return []
     const lines: MetadataLine[] = []
+    if (this.#separator === null && !this.#readHeader(isEnd, lines)) return []
     let at = 0
     for (let end = this.#endOf(at); end >= 0; end = this.#endOf(at)) {
       this.#take(this.#text.slice(at, end), lines)
@@ -99,13 +105,16 @@ export class MetadataReader {
   #endOf = (at: number): number => this.#text.indexOf(this.#separator!, Math.max(at, this.#searched))
 
   /** When the header ends with CR LF, only CR LF ends a record: then a lone line feed is part of a name and cannot forge another row. */
-  #readHeader(isEnd: boolean): boolean {
+  #readHeader(isEnd: boolean, lines: MetadataLine[]): boolean {
     const first = this.#text.search(/\S/)
     const feed = first < 0 ? -1 : this.#text.indexOf('\n', first)
     if (feed < 0 && !isEnd && this.#text.length < MAX_HEADER) return false
     this.#separator = feed > 0 && this.#text[feed - 1] === '\r' ? '\r\n' : '\n'
     const end = feed < 0 ? this.#text.length : feed
-    this.#columns = columnsOf(this.#text.slice(Math.max(first, 0), end))
+    const columns = columnsOf(this.#text.slice(Math.max(first, 0), end))
+    if (REQUIRED.every((name) => columns.has(name))) this.#columns = columns
+    else if (columns.has('uuid') && !isOfThirdParties(columns))
+      lines.push({ rejected: { line: this.#line + lineFeeds(this.#text.slice(0, first)), month: null, code: 'metadata.missing_column' } })
     this.#line += lineFeeds(this.#text.slice(0, end)) + 1
     this.#text = this.#text.slice(end + 1)
     return true
@@ -131,13 +140,17 @@ export class MetadataReader {
   }
 }
 
-const columnsOf = (header: string): Columns | null => {
+/** Whether these are the columns of the list that names whom the documents of another list are on account of. */
+export const isOfThirdParties = (columns: { has(name: string): boolean }): boolean =>
+  columns.has('rfcacuentaterceros') && !columns.has('rfcemisor')
+
+const columnsOf = (header: string): Columns => {
   const columns = new Map<string, number>()
   header.split('~').forEach((name, i) => {
     const key = name.trim().toLowerCase()
     if (!columns.has(key)) columns.set(key, i)
   })
-  return REQUIRED.every((name) => columns.has(name)) ? columns : null
+  return columns
 }
 
 const lineFeeds = (text: string): number => {

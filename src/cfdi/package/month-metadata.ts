@@ -6,9 +6,15 @@ import { isXml, kindOf, shownName, startOf } from './package.ts'
 import { type Rejection, Rejections } from './rejections.ts'
 import { ReportedStatuses } from './reported.ts'
 
-/** Of a package with documents of other months: the month, whether it answers for what is of none, and what was asked for. */
-interface SharedMetadata {
+/** What is downloaded: the month of a source of a taxpayer. */
+interface WantedMetadata {
+  rfc: string
+  direction: 0 | 1
   month: string
+}
+
+/** Of a package with documents of other months: whether the month answers for what is of none, and what was asked for. */
+interface SharedMetadata {
   is_last: boolean
   isAsked(time: string): boolean
   family: MetadataRow['kind']
@@ -16,8 +22,8 @@ interface SharedMetadata {
 
 interface MonthFile {
   file: MetadataFile
-  /** The month whose rows count; null when all of them do. */
-  month: string | null
+  /** Whether a row counts. */
+  isOwn(row: ListedRow): boolean
   /** What its documents are; null when its columns say that. */
   family: MetadataRow['kind'] | null
 }
@@ -31,34 +37,49 @@ export class MonthMetadata {
   /** The lines that could not be read, and the files that are no metadata. */
   readonly rejected = new Rejections()
   readonly #files: MonthFile[] = []
+  readonly #wanted: WantedMetadata
+
+  constructor(wanted: WantedMetadata) {
+    this.#wanted = wanted
+  }
 
   /**
-   * Adds a downloaded package; XML entries are not opened. Of one with rows of other months only those of `shared.month` count, also of those
-   * that cannot be read. For the last month it rejects what nobody can date, and what is of no time that was asked for: nobody else would tell
-   * of these. Throws PackageRejected, also when a metadata file is damaged or they are too large together, because a month without some of its
-   * metadata would pass for complete.
+   * Adds a downloaded package; XML entries are not opened. Only rows of the month and the source count. Of a package with rows of other months,
+   * each month tells of its own lines that cannot be read, and the last one of what nobody can date, and of what is of no time that was asked
+   * for: nobody else would. Of a package of the month alone, everything else is rejected. Throws PackageRejected, also when a metadata file is
+   * damaged or they are too large together, because a month without some of its metadata would pass for complete.
    */
   async add(file: Bytes, shared?: SharedMetadata): Promise<void> {
-    const rejected = shared?.is_last === false ? undefined : this.rejected
-    const isOwn = (month: string | null): boolean => {
-      if (!shared || month === shared.month) return true
-      return shared.is_last && (month === null || !shared.isAsked(month))
+    const { month } = this.#wanted
+    const isAnsweredFor = (time: string | null): boolean => {
+      if (!shared || time?.startsWith(month)) return true
+      return shared.is_last && (time === null || !shared.isAsked(time))
     }
+    const isOfMonth = (row: ListedRow): boolean => (shared || row.fecha !== null ? monthOf(row) === month : true)
+    const isOwn = (row: ListedRow): boolean => isOfMonth(row) && this.#isOfSource(row)
     const unread: UnreadRows = {
       add: (one, month) => {
-        if (isOwn(month)) this.rejected.add(one)
+        if (isAnsweredFor(month)) this.rejected.add(one)
       },
     }
-    for (const one of await metadataIn(file, rejected)) {
-      const read = { file: one, month: shared?.month ?? null, family: shared?.family ?? null }
+    const others = (row: ListedRow): void => {
+      if (isOfMonth(row)) this.rejected.add(stray(row, 'metadata.other_source'))
+      else if (row.fecha !== null && isAnsweredFor(row.fecha)) this.rejected.add(stray(row, 'metadata.outside_period'))
+    }
+    const rejected = shared?.is_last === false ? undefined : this.rejected
+    // How many documents a shared package has, the authority says: what else is in it is no loss.
+    for (const one of await metadataIn(file, rejected, shared === undefined)) {
+      const read = { file: one, isOwn, family: shared?.family ?? null }
       this.#files.push(read)
-      const others = shared?.is_last
-        ? (row: ListedRow) => {
-            if (row.fecha !== null && !shared.isAsked(row.fecha)) this.rejected.add(outside(row))
-          }
-        : undefined
       for await (const rows of rowsOfMonth(read, unread, others)) for (const row of rows) this.statuses.add(row)
     }
+  }
+
+  /** What is of neither party is rejected where rows are stored. */
+  #isOfSource({ emisor_rfc, receptor_rfc }: ListedRow): boolean {
+    const { rfc, direction } = this.#wanted
+    const [own, other] = direction === 0 ? [emisor_rfc, receptor_rfc] : [receptor_rfc, emisor_rfc]
+    return own === rfc || other !== rfc
   }
 
   /** Notes which documents have been delivered with their XML: the entries of a slice that were not rejected. */
@@ -78,21 +99,20 @@ interface UnreadRows {
   add(rejection: Rejection, month: string | null): void
 }
 
-/** The rows of a month, or all of them. `others` is told of each of another month. */
-async function* rowsOfMonth({ file, month, family }: MonthFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
-  const isOwn = (row: ListedRow): boolean => {
-    const own = month === null || monthOf(row) === month
-    if (!own) others?.(row)
-    return own
-  }
+/** The rows that count. `others` is told of each other one. */
+async function* rowsOfMonth({ file, isOwn, family }: MonthFile, rejected?: UnreadRows, others?: (row: ListedRow) => void) {
   for await (const rows of rowsOf(file, rejected)) {
-    const own = rows.filter(isOwn)
+    const own = rows.filter((row) => {
+      const is = isOwn(row)
+      if (!is) others?.(row)
+      return is
+    })
     if (family === 'retenciones') for (const row of own) row.kind = family
     yield own
   }
 }
 
-const outside = ({ file, line, uuid }: ListedRow): Rejection => ({ name: file, line, code: 'metadata.outside_period', uuid })
+const stray = ({ file, line, uuid }: ListedRow, code: string): Rejection => ({ name: file, line, code, uuid })
 
 /** The month of a row; empty when it has no date. */
 export const monthOf = ({ fecha, certified_at }: Pick<ListedRow, 'fecha' | 'certified_at'>): string =>
@@ -110,11 +130,15 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
     })
 }
 
-/** The metadata files of a package. One without any is rejected by what it has in their place. Throws PackageRejected. */
-export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<MetadataFile[]> {
+/**
+ * The metadata files of a package. One without any is rejected by what it has in their place; with `every`, whatever else it has is rejected
+ * that is not empty. Throws PackageRejected.
+ */
+export async function metadataIn(file: Bytes, rejected?: Rejections, every = false): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
-  /** What is no list of CFDIs. Beside one it is no loss; alone it stands where one should be. */
+  /** What is no list of CFDIs. Alone it stands where one should be. */
   const odd: string[] = []
+  const lost: string[] = []
   let left = MAX_METADATA_BYTES
   const directory = await readDirectory(file)
   for await (const entry of entriesOf(file, directory)) {
@@ -125,13 +149,16 @@ export async function metadataIn(file: Bytes, rejected?: Rejections): Promise<Me
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) odd.push(name)
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) {
+        odd.push(name)
+        if (every && entry.size > 0) lost.push(name)
+      }
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
   directory.release()
-  if (files.length === 0)
-    for (const name of odd.length > 0 ? odd : ['package.zip']) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+  const told = files.length > 0 ? lost : odd.length > 0 ? odd : ['package.zip']
+  for (const name of told) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { EntryRejected, type ZipEntry } from './directory.ts'
+import { isOfThirdParties } from './metadata.ts'
 
 /**
  * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at twice
@@ -94,12 +95,9 @@ const LONGEST_HEADER = 1_024
 /** Recognises an entry by its first line, because names can be wrong. A file named `.xml` counts as XML, so that faults are reported. */
 export const kindOf = (name: string, content: Uint8Array): EntryKind => {
   const start = new TextDecoder('utf-8').decode(content.subarray(0, LONGEST_HEADER)).replace(/^[\ufeff\s]+/, '')
-  const columns = /^.*/
-    .exec(start.toLowerCase())![0]
-    .split('~')
-    .map((name) => name.trim())
-  if (columns.length > 1 && columns.includes('uuid'))
-    return columns.includes('rfcacuentaterceros') && !columns.includes('rfcemisor') ? 'terceros' : 'metadata'
+  const names = /^.*/.exec(start.toLowerCase())![0].split('~')
+  const columns = new Set(names.map((name) => name.trim()))
+  if (names.length > 1 && columns.has('uuid')) return isOfThirdParties(columns) ? 'terceros' : 'metadata'
   return start.startsWith('<') || isXml(name) ? 'xml' : 'junk'
 }
 

@@ -29,7 +29,7 @@ export class ReportedStatuses implements StatusLookup {
   readonly #seed = crypto.getRandomValues(new Uint32Array(WORDS)).map((word) => word | 1)
   readonly #cancellations = new Cancellations()
 
-  /** Adds a row. A later row with the same UUID counts. */
+  /** Adds a row. A later row with the same UUID counts, but a cancellation is never undone. */
   add(row: ReportedStatus & Pick<MetadataRow, 'uuid'>): void {
     if (this.#used * 4 >= this.#values.length * 3) this.#grow()
     const key = wordsOf(row.uuid)
@@ -39,6 +39,7 @@ export class ReportedStatuses implements StatusLookup {
       this.#keys.set(key, slot * WORDS)
       this.#used++
     }
+    if (value >= CANCELLED! && !row.cancelled) return
     if (value === DELIVERED) this.#delivered--
     this.#values[slot] = row.cancelled ? CANCELLED! + this.#cancellations.add(row) : LISTED!
   }

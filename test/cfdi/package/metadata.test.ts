@@ -124,7 +124,8 @@ describe('metadata', () => {
   })
 
   it('columns and fields that are not there are null', () => {
-    expect(rows(`Uuid~RfcEmisor~RfcReceptor\n${UUID}~EKU9003173C9~URE180429TM6`)).toEqual([
+    const header = 'Estatus~Uuid~RfcEmisor~RfcReceptor~FechaEmision~Monto'
+    expect(rows(`${header}\n1~${UUID}~EKU9003173C9~URE180429TM6`)).toEqual([
       {
         ...READ,
         emisor_nombre: null,
@@ -137,6 +138,16 @@ describe('metadata', () => {
       },
     ])
     expect(rows(`${HEADER}\n${row().split('~').slice(0, 11).join('~')}`)).toEqual([READ])
+  })
+
+  /** What breaks without it: cancelled documents are kept as valid ones, or rows vanish and their month is complete. */
+  it('a header without a column that a list must have is told of as a line, and its rows are not read', () => {
+    for (const name of ['RfcEmisor', 'RfcReceptor', 'FechaEmision', 'Monto', 'Estatus']) {
+      const text = `\r\n${HEADER.replace(name, 'Otro')}\r\n${row()}\r\n`
+      expect([rows(text), rejected(text)]).toEqual([[], [{ line: 2, month: null, code: 'metadata.missing_column' }]])
+    }
+    expect(rejected(`Uuid~RfcEmisor\n${UUID}~EKU9003173C9`)).toMatchObject([{ code: 'metadata.missing_column' }])
+    expect(linesOf(`Uuid~RfcACuentaTerceros~NombreACuentaTerceros\n${UUID}~EKU9003173C9~A`)).toEqual([])
   })
 
   it('a cancelled one says when, and why if the file does', () => {
@@ -158,7 +169,6 @@ describe('metadata', () => {
   it.each([
     ['1', false],
     ['Vigente', false],
-    ['', false],
     ['0', true],
     ['Cancelado', true],
   ])('Estatus %s is valid or cancelled', (estatus, cancelled) => {
@@ -177,12 +187,22 @@ describe('metadata', () => {
   })
 
   it('a bad row is told by its line and costs only itself', () => {
-    const lines = [HEADER, row({ 2: 'A\nB' }), row({ 0: 'x' }), row({ 3: 'NO ES RFC' }), row({ 8: '1e9' }), row({ 10: '2' }), row()]
+    const lines = [
+      HEADER,
+      row({ 2: 'A\nB' }),
+      row({ 0: 'x' }),
+      row({ 3: 'NO ES RFC' }),
+      row({ 8: '1e9' }),
+      row({ 10: '2' }),
+      row({ 10: '' }),
+      row(),
+    ]
     expect(rejected(lines.join('\r\n'))).toEqual([
       { line: 4, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_uuid' },
       { line: 5, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_rfc' },
       { line: 6, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_amount' },
       { line: 7, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_status' },
+      { line: 8, month: READ.fecha!.slice(0, 7), code: 'metadata.invalid_status' },
     ])
     expect(rows(lines.join('\r\n'))).toHaveLength(2)
   })

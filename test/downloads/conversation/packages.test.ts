@@ -29,7 +29,8 @@ async function asked(steps: readonly Step[]) {
 
 const missingIn = async (world: SatWorld) => (await world.differences()).filter((line) => line.startsWith('sat_cfdi_issued'))
 const statusesOf = async (world: SatWorld) => [...new Set((await jobsOf(world.rfc)).map(({ status }) => status))]
-const requestsFor = (world: SatWorld): number => world.asked()['SolicitaDescargaEmitidos'] ?? 0
+/** Those that were not refused with a token of another test file, which had this RFC in this isolate before. */
+const requestsFor = async (world: SatWorld): Promise<number> => (await world.requests()).filter(({ code }) => code !== '300').length
 
 /** What breaks without it: the authority delivers a package twice, and a third request for it is refused, where a new one would bring it. */
 it.each<[what: string, answer: FalseAnswer]>([
@@ -59,7 +60,7 @@ it('a package that does not come because of a page, a fault or a login is asked 
   await world.work()
   expect(await missingIn(world)).toEqual([])
   // Metadata and XML, of both families.
-  expect(requestsFor(world)).toBe(4)
+  expect(await requestsFor(world)).toBe(4)
 })
 
 /** What breaks without it: a package that drips keeps a consumer busy for ten minutes. */
@@ -76,7 +77,7 @@ it('a package that drips is out of time, and is asked for again', async () => {
   expect(paused).toHaveBeenCalledTimes(1)
   expect(await statusesOf(world)).toEqual(['succeeded'])
   expect(await missingIn(world)).toEqual([])
-  expect(requestsFor(world)).toBe(4)
+  expect(await requestsFor(world)).toBe(4)
   expect(world.authority.log.of('Descargar').length).toBe(5)
   for (const job of await one.jobs()) expect(job).toMatchObject({ rejected_count: 0 })
 })
