@@ -55,7 +55,7 @@ export async function verifyLogins(ctx: Ctx, logins: readonly Login[], known: Co
     if (kinds.includes(kindOf(login))) taken.accepted.push(await verifyLogin(ctx, login, known))
     else {
       // It stays an attempt, because a fetcher will ask.
-      if (ctx.settings.fetcherKeys !== null) await reserveAttempt(ctx, login.rfc, known)
+      if (ctx.settings.fetcherKeys !== null) await reserveAttempt(ctx, login, known)
       taken.unasked.push(login)
     }
   return taken
@@ -70,7 +70,7 @@ const REJECTED: Record<LoginKind, string> = {
 async function verifyLogin(ctx: Ctx, login: Login, known: ConnectionRow | undefined): Promise<VersionedLogin> {
   const kind = kindOf(login)
   const asked = { login, version: await loginVersionOf(ctx, login) }
-  const attempt = await reserveAttempt(ctx, login.rfc, known)
+  const attempt = await reserveAttempt(ctx, login, known)
   if (await isAccepted(ctx, login, attempt)) return asked
   await recordRefusal(ctx, attempt, known && known.state !== 'unlinked' ? known.fiscal_entity_id : login.rfc, kind)
   throw invalid(`fiscal_entity.${kind}_rejected`, [{ path: kind, message: REJECTED[kind] }])

@@ -107,7 +107,7 @@ export const fetcherRoutes = new Hono<App>()
       TAG,
       doc('Upload a package'),
       doc(
-        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial. The same kind and number again replaces what was uploaded before.',
+        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial, and so does metadata with rows of another month or source, which are rejected (`metadata.outside_period`, `metadata.other_source`), without a column that a list must have (`metadata.missing_column`: Uuid, RfcEmisor, RfcReceptor, FechaEmision, Monto, Estatus), or beside a file that is none (`metadata.no_rows`). The same kind and number again replaces what was uploaded before.',
       ),
     ),
     signed,
@@ -152,7 +152,7 @@ export const fetcherRoutes = new Hono<App>()
       TAG,
       doc('Complete a job'),
       doc(
-        'Says what was uploaded: of a month how many packages, of a document source what each document is. The job runs with that, and its lease ends. A repetition is harmless.',
+        'Says what was uploaded: of a month how many packages, of a document source what each document is. The job runs with that, and its lease ends. A repetition changes nothing; that of a login is answered 409, because its lease has ended.',
       ),
     ),
     signed,
@@ -176,7 +176,12 @@ export const fetcherRoutes = new Hono<App>()
   )
   .post(
     '/leases/:lease_id/fail',
-    publicOperation('failLease', TAG, doc('Give a job back'), doc('Says why it could not be done. A repetition is harmless.')),
+    publicOperation(
+      'failLease',
+      TAG,
+      doc('Give a job back'),
+      doc('Says why it could not be done. A repetition changes nothing; that of a login is answered 409, because its lease has ended.'),
+    ),
     signed,
     params(LeasePath),
     body(FailureReport),

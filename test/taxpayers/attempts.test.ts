@@ -5,6 +5,7 @@ import { beforeBatch } from '../authority/support/authority.ts'
 import { ISSUED, jobsOf, later, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { systemNow, watchLogins } from './support/ciec.ts'
+import { efirmaOf } from './support/efirmas.ts'
 
 const PATH = '/v1/fiscal-entities'
 const MINUTE = 60
@@ -68,6 +69,18 @@ describe('wrong CIECs of one organization for an RFC', () => {
     expect(await one.entity()).toMatchObject({ status: 'active', ciec_set: true })
   })
 
+  it('while others await their answers, is said to wait for these', async () => {
+    const [acme, rfc] = [await organization(), freshRfc()]
+    const replies = await Promise.all(Array.from({ length: 8 }, () => send(acme, rfc, 'secreta1')))
+    const refused = replies.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(0)
+    for (const { body } of refused)
+      expect(body.detail).toEqual({
+        message: expect.stringMatching(/being verified at this moment, .* Try again in 1 s\.$/),
+        retry_after_seconds: 1,
+      })
+  })
+
   it('an accepted one neither counts nor clears the wrong ones before it', async () => {
     const one = await subscriber(freshRfc(), ISSUED)
     const given: number[] = []
@@ -116,10 +129,12 @@ describe('wrong CIECs of organizations that never had one accepted for the RFC',
     later(60)
     const { status, body } = await send(late, rfc, 'secreta1')
     expect([status, body.detail.retry_after_seconds, asked.length]).toEqual([429, DAY - 60, 10])
+    // Its private key proves whose an e.firma is: wrong CIECs of others do not hold it up.
+    expect(await late.ask('POST', PATH, { rfc, efirma: efirmaOf(rfc) })).toMatchObject({ status: 201 })
     expect((await own.give('rejected')).status).toBe(422)
     expect((await own.give('secreta2')).status).toBe(200)
     later(DAY)
-    expect((await send(late, rfc, 'secreta1')).status).toBe(201)
+    expect((await send(await organization(), rfc, 'secreta1')).status).toBe(201)
   })
 
   it('alert everybody who is connected after the third, once a day, without naming anybody', async () => {

@@ -16,12 +16,16 @@ const interrupted = () =>
   new Failure('malformed', 'request.interrupted', 'The connection ended before the whole body was received. Send the request again.')
 
 /**
- * The parts of a body, counted as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes, and 400
- * when the client hangs up before the end.
+ * The parts of a body, counted as they arrive, because a Content-Length can be wrong. Throws Failure 413 beyond the limit in bytes, 415 when it
+ * is compressed, and 400 when the client hangs up before the end.
  */
 export async function* countedParts(request: Request, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
   if (!request.body) return
+  // The platform leaves it as it came, so that it would be stored or parsed compressed.
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity' && encoding !== '')
+    throw new Failure('unsupported_media_type', 'request.content_encoding', 'Send the body as it is, without a Content-Encoding.')
   let size = 0
   try {
     for await (const part of request.body as ReadableStream<Uint8Array>) {

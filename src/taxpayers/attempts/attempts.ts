@@ -1,5 +1,5 @@
 import { raiseAlerts } from '../../alerts/alerts.ts'
-import type { LoginKind } from '../../authority/port/login.ts'
+import { kindOf, type Login, type LoginKind } from '../../authority/port/login.ts'
 import { Failure } from '../../failures.ts'
 import { audited } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How many refused CIECs and e.firmas an organization may send for an RFC. */
 const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_MS }
-/** How many refused ones all organizations may send for an RFC that never had one accepted for it. */
+/** How many refused CIECs all organizations may send for an RFC that never had a login accepted for it. */
 const OF_STRANGERS: AttemptLimit = { attempts: 10, milliseconds: DAY_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
 const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
@@ -37,15 +37,15 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
 
 /**
  * Reserves an attempt to have a CIEC or e.firma verified, before the authority is asked. A refused attempt counts until its time has passed; so does
- * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. Throws Failure 429
- * fiscal_entity.ciec_attempts.
+ * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. An e.firma is no stranger's,
+ * because its private key has proved whose it is: what others send holds no taxpayer up. Throws Failure 429 fiscal_entity.ciec_attempts.
  */
-export async function reserveAttempt({ db, organization }: Ctx, rfc: string, known: ConnectionRow | undefined): Promise<Attempt> {
+export async function reserveAttempt({ db, organization }: Ctx, login: Login, known: ConnectionRow | undefined): Promise<Attempt> {
   const attempt: Attempt = {
     attempt_id: crypto.randomUUID(),
     organization_id: organization.id,
-    rfc,
-    is_stranger: isStranger(known),
+    rfc: login.rfc,
+    is_stranger: kindOf(login) === 'ciec' && isStranger(known),
     is_refused: false,
     attempted_at: new Date(),
   }
@@ -63,12 +63,13 @@ async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
   const wait = Math.max(waitFor(own, OF_ORGANIZATION, now), waitFor(strangers, OF_STRANGERS, now))
   // Without a wait, the attempts that stand in the way still await their answers.
   const retry_after_seconds = Math.max(1, Math.ceil(wait / 1_000))
-  return new Failure(
-    'too_many_requests',
-    'fiscal_entity.ciec_attempts',
-    `The tax authority refused too many CIECs or e.firmas for this RFC, so it was not asked about this one. Try again in ${retry_after_seconds} s.`,
-    { retry_after_seconds },
-  )
+  const why =
+    wait > 0
+      ? 'The tax authority refused too many CIECs or e.firmas for this RFC, so it was not asked about this one.'
+      : 'Other CIECs or e.firmas of this RFC are being verified at this moment, so the tax authority was not asked about this one.'
+  return new Failure('too_many_requests', 'fiscal_entity.ciec_attempts', `${why} Try again in ${retry_after_seconds} s.`, {
+    retry_after_seconds,
+  })
 }
 
 /** The milliseconds until so few attempts count that one more is allowed; 0 when it is allowed now. */

@@ -31,12 +31,11 @@ const pathsOf = ({ body }: Answer): string[] => body.errors.map(({ path }: { pat
 
 /** A stream, so that nothing but its end says how long it is. */
 function streamed(size: number, head = ''): ReadableStream<Uint8Array> {
-  const chunk = new Uint8Array(64 * 1024).fill(0x20)
   const first = new TextEncoder().encode(head)
   let left = size
   return new ReadableStream({
     pull(controller) {
-      const part = left === size && head ? first : chunk.subarray(0, Math.min(left, chunk.length))
+      const part = left === size && head ? first : new Uint8Array(Math.min(left, 64 * 1024)).fill(0x20)
       left -= part.length
       if (part.length > 0) controller.enqueue(part)
       if (left <= 0) controller.close()
@@ -122,6 +121,8 @@ describe('a JSON body', () => {
     for (const type of sample(others, 2, withBody.indexOf(entry)))
       expect([type, (await ask(entry, given, { headers: { 'content-type': type }, body })).status]).toEqual([type, 415])
     expect((await ask(entry, given, { body: '{' })).status).toBe(415)
+    const compressed = await ask(entry, given, { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, body })
+    expect([compressed.status, compressed.body.code]).toEqual([415, 'request.content_encoding'])
     for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;', ' application/json ;x']) {
       const fresh = await givenOf(entry, ours)
       const { status } = await ask(entry, fresh, { ...callOf(entry, fresh).sent, headers: { 'content-type': type } })
@@ -259,6 +260,8 @@ describe('an upload', () => {
     const given = await givenOf(entry, ours)
     for (const type of ['application/json', 'multipart/form-data; boundary=x', 'text/plain', ''])
       expect([type, (await ask(entry, given, { headers: { 'content-type': type }, body: 'x' })).status]).toEqual([type, 415])
+    const compressed = await ask(entry, given, { headers: { 'content-type': 'text/xml', 'content-encoding': 'gzip' }, body: 'x' })
+    expect([compressed.status, compressed.body.code]).toEqual([415, 'request.content_encoding'])
     for (const body of [undefined, ''])
       expect((await ask(entry, given, { headers: { 'content-type': 'text/xml; charset=utf-8' }, body })).status).toBe(422)
   })

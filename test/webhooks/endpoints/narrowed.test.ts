@@ -107,6 +107,18 @@ describe('a header of the customer’s own', () => {
     expect(await test()).not.toHaveProperty('X-Api-Key')
   })
 
+  /** What breaks without it: a receiver that answers with what it got shows the value to everybody who may read the delivery log. */
+  it('is not in the delivery log either when the receiver answers with it', async () => {
+    const of = await organization()
+    const { path, webhook } = await endpointOf(of, { custom_header })
+    await of.ask('POST', `${path}/test`)
+    const courier = new Courier()
+    courier.answer = () => new Response(`I got "Authorization: ${VALUE}".`, { status: 400 })
+    await courier.deliver(webhook)
+    const { data } = (await of.ask('GET', `${path}/deliveries`)).body
+    expect(data[0].attempts[0].response_body).toBe('I got "Authorization: [header value]".')
+  })
+
   it('sealed for another endpoint is sent nowhere', async () => {
     const of = await organization()
     const [one, two] = [await endpointOf(of, { custom_header }), await endpointOf(of, { custom_header })]

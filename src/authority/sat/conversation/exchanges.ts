@@ -3,7 +3,7 @@ import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
 import type { HeldConversation, Said } from './held.ts'
 import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest, outcomeOfTooLarge, type RequestOutcome } from './rules/outcomes.ts'
-import { upToNow } from './rules/plan.ts'
+import { fromOldest, upToNow } from './rules/plan.ts'
 import { type AuthorityRequest, DENIED, packageKey, type RequestPackage, type WantedMonth } from './rules/requests.ts'
 import { roundsOf } from './rules/rounds.ts'
 import { waitAfter } from './rules/schedule.ts'
@@ -61,10 +61,10 @@ async function settle(exchange: Exchange, request: AuthorityRequest, outcome: Re
 export async function ask(exchange: Exchange, months: readonly WantedMonth[]): Promise<void> {
   const { held, session, request, requests: before } = exchange
   const asked_at = held.now
-  const asked = { ...upToNow(request, months, before, asked_at), attempts: request.attempts + 1 }
+  const asked = { ...fromOldest(upToNow(request, months, before, asked_at), before, asked_at), attempts: request.attempts + 1 }
   const requests = before.map((one) => (one.n === asked.n ? asked : one))
   const { family, source, kind, first, last, attempts } = asked
-  await held.commit([held.update(request, { state: 'asked', last, asked_at, attempts })])
+  await held.commit([held.update(request, { state: 'asked', first, last, asked_at, attempts })])
   try {
     const answer = await session.request(family, source, {
       TipoSolicitud: kind === 'xml' ? 'CFDI' : 'Metadata',

@@ -121,7 +121,10 @@ export const insertRequests = (
   )
 
 type Changes = Partial<
-  Pick<AuthorityRequest, 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'>
+  Pick<
+    AuthorityRequest,
+    'first' | 'last' | 'state' | 'request_id' | 'code' | 'message' | 'announced' | 'packages' | 'asked_at' | 'attempts'
+  >
 >
 
 /** Changes a request. */

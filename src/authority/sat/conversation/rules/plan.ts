@@ -1,5 +1,16 @@
 import type { Family } from '../../operations.ts'
-import { DAY_SECONDS, earlier, later, type Period, periodOfMonth, reachOf, secondsAfter, secondsBetween, unusedPeriod } from './periods.ts'
+import {
+  DAY_SECONDS,
+  earlier,
+  later,
+  oldestAt,
+  type Period,
+  periodOfMonth,
+  reachOf,
+  secondsAfter,
+  secondsBetween,
+  unusedPeriod,
+} from './periods.ts'
 import type { AuthorityRequest, CfdiSource, DayCounts, RequestKind, WantedMonth } from './requests.ts'
 import { progressOf } from './wanted.ts'
 
@@ -72,6 +83,17 @@ export function upToNow(
   if (request.kind !== 'metadata' || ends.length === 0) return request
   const others = requests.filter(({ n }) => n !== request.n)
   return { ...request, last: unused({ ...request, last: ends.reduce(later, request.last) }, others).last }
+}
+
+/**
+ * A request without what the authority no longer gives at `now`: since it was planned, a day may have begun there, and it refuses a period that
+ * begins too early as a whole. One of which nothing is left stays as it is.
+ */
+export function fromOldest(request: AuthorityRequest, requests: readonly AuthorityRequest[], now: number): AuthorityRequest {
+  const first = oldestAt(now)
+  if (request.first >= first || request.last <= first) return request
+  const others = requests.filter(({ n }) => n !== request.n)
+  return { ...request, first, last: unused({ ...request, first }, others).last }
 }
 
 /** The days of some packages together. */

@@ -74,6 +74,13 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   return first < end ? { first, last: end } : null
 }
 
+/** A period without what the authority gave no longer when a request about the month was sent last. */
+function stillGiven(wanted: Period | null, month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
+  const sent = requests.filter((one) => one.family === family && one.state !== 'planned' && isFor(month, one)).map((one) => one.asked_at)
+  const first = later(wanted?.first ?? '', oldestAt(Math.max(month.asked_at, ...sent)))
+  return wanted !== null && first < wanted.last ? { ...wanted, first } : null
+}
+
 /** Whether the authority still has the whole of a month. */
 export const isObtainable = ({ month, asked_at }: WantedMonth): boolean => periodOfMonth(month).first >= oldestAt(asked_at)
 
@@ -106,7 +113,7 @@ export function progressOf(month: WantedMonth, requests: readonly AuthorityReque
   /** Those that wait for XML, and those whose metadata is not there. */
   const [waiting, unlisted] = [new Set<Family>(), new Set<Family>()]
   for (const family of FAMILIES) {
-    const wanted = wantedOf(month, family, requests)
+    const wanted = stillGiven(wantedOf(month, family, requests), month, family, requests)
     const own = serving.filter((one) => one.family === family)
     const metadata = own.filter(({ kind }) => kind === 'metadata')
     if (wanted === null || isCovered(wanted, metadata.filter(isDone))) {
