@@ -1,7 +1,12 @@
 import { scheduledPath } from './crons.ts'
 import { follow } from './log.ts'
 import { placeOf, Refusal, Service } from './service.ts'
-import { CRONS } from './wrangler.ts'
+
+/** The next midnight in Mexico City, which is six hours behind UTC all year, in milliseconds. */
+function nextMidnight(): number {
+  const [day, behind] = [86_400_000, 21_600_000]
+  return Math.ceil((Date.now() - behind) / day) * day + behind
+}
 
 try {
   const place = placeOf(process.env)
@@ -17,8 +22,8 @@ try {
   Reference   ${place.url}/docs
   Health      ${place.url}/health
   State       ${place.stateDir} (kept between starts; the log is service.log)
-  Crons       fired as in production. To fire one by hand, at any time of your choice:
-              curl '${place.url}${scheduledPath(CRONS[0] ?? '* * * * *', Date.now())}'
+  Crons       fired as in production. To fire one by hand, at any time of your choice, such as the extractors of the next midnight in Mexico City:
+              curl '${place.url}${scheduledPath('*/15 * * * *', nextMidnight())}'
 
 Press Ctrl-C to stop.
 `)

@@ -128,6 +128,6 @@ export async function checkUnlinkEntitlement(ctx: Ctx, fiscal_entity_id: string,
   const remedy =
     entitlements.suspension === 'trial'
       ? `The free trial has ended: choose a plan first. ${planWay(ctx)}`
-      : `Resume it first: PATCH /v1/billing/rfcs/${fiscal_entity_id} with {"active": true}.`
+      : `Resume it first: PATCH /v1/billing/rfcs/${fiscal_entity_id} with {"active": true}. Where every seat is taken, pause another RFC until this one is unlinked.`
   throw paymentRequired('billing.connection_paused', `A paused connection cannot be unlinked. ${remedy}`)
 }

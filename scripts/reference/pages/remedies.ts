@@ -27,6 +27,7 @@ export const REMEDIES: Record<string, string> = {
   'request.unknown_path': 'Check the path and the prefix /v1. The reference lists all paths.',
   'request.method_not_allowed': 'The header Allow names the methods of the path.',
   'request.rate_limit': 'Wait as long as Retry-After says. Spread requests over the minute, and ask with `limit=100`.',
+  'request.content_encoding': 'Send the body uncompressed, and no `Content-Encoding`.',
   'request.content_type': 'Send `Content-Type: application/json`, or one of the types that the operation names.',
   'request.too_large': 'Send less in one request: divide the import, or the list.',
   'authority.sat_unavailable': 'Send the request again after Retry-After. Nothing was changed.',

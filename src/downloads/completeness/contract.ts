@@ -55,8 +55,8 @@ export const CoverageMonth = z
           'The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request ' +
             'matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the ' +
             'answer is that about those which keep the month from being complete. If the job failed without such a code, its ' +
-            'error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected` or ' +
-            '`xml_not_delivered_yet`, and a sentence. Null when there is none of these.',
+            'error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, ' +
+            '`xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.',
         ),
       }),
     attempts: z

@@ -111,12 +111,12 @@ async function viewsOf(ctx: Ctx, ledger: ScopedLedger, places: readonly MonthPla
 const iso = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 /** Says of a month of which something did not come what that is, where the last code says only that the authority did as it was asked. */
-function whyPartial(last_code: string | null, rejected: number, lacking: number): string | null {
+function whyPartial(last_code: string | null, rejected: number, lacking: number): string {
   if (last_code !== null && !last_code.startsWith('5000:')) return last_code
   if (rejected > 0) return 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
   if (lacking > 0)
     return 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
-  return last_code
+  return 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 }
 
 type Progress = Pick<CoverageMonth, 'last_code' | 'attempts' | 'next_check_at'>

@@ -88,6 +88,12 @@ describe('what is told of the conversation about a month', () => {
     expect(told([...failing.slice(0, 1), listed, others, ...failing.slice(1)]).last_code).toMatch(/^5006: /)
   })
 
+  it('is that a package is gone, when the authority had announced documents and does not find it', () => {
+    const gone = asked({ kind: 'xml', state: 'failed', code: '5004', announced: 3 })
+    expect(told([gone]).last_code).toBe('5004: The tax authority has deleted the package. The service asks anew.')
+    expect(told([{ ...gone, announced: null }]).last_code).toBe('5004: The tax authority has no documents for the request.')
+  })
+
   it('is that metadata was short while its parts announce less, from when all of them have come', () => {
     const divided = asked({ n: 1, state: 'replaced', code: 'short', announced: 10 })
     const [one, other] = halvesOf(divided)!

@@ -203,12 +203,12 @@ function contextFor({ entity, runs: all, now }: World, organization: string): Ct
 
 /** What is to be said of a month, one document and one run at a time. */
 /** What a month is told to lack when its last download succeeded. */
-const wordsOfPartial = (rejected: number, lacking: number): string | null =>
+const wordsOfPartial = (rejected: number, lacking: number): string =>
   rejected > 0
     ? 'rejected: Some of what the tax authority delivered could not be kept. The list of the month says what, and why.'
     : lacking > 0
       ? 'xml_not_delivered_yet: The tax authority announces documents whose XML it has not delivered. The next run asks for it again.'
-      : null
+      : 'incomplete: Not everything of the month has come up to your last run. The next run that covers the month asks for the rest.'
 
 function expectedOf({ rows, runs: all }: World, organization: string, source: Source, month: string, seen: Seen) {
   const direction = sideOf(source)

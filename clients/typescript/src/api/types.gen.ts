@@ -255,11 +255,11 @@ export type Concentration = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -553,11 +553,11 @@ export type Risk = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -655,11 +655,11 @@ export type Deductions = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -810,11 +810,11 @@ export type Withholdings = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -877,7 +877,7 @@ export type Withholding = {
      */
     role: WithholdingRole;
     /**
-     * The tax: 001 ISR, 002 IVA, 003 IEPS.
+     * The tax by its name.
      */
     impuesto: Impuesto;
     /**
@@ -973,11 +973,11 @@ export type RiskIndicators = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -1049,11 +1049,11 @@ export type VatPosition = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -1247,11 +1247,11 @@ export type Concepts = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -1409,11 +1409,11 @@ export type EfosExposure = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -1571,11 +1571,11 @@ export type Financing = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first day, inclusive, `YYYY-MM-DD`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last day, inclusive, `YYYY-MM-DD`.
      */
     to: string;
     /**
@@ -1825,11 +1825,11 @@ export type FxExposure = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -5162,7 +5162,7 @@ export type BillingRfc = {
      */
     rfc: string;
     /**
-     * Whether the RFC uses a seat.
+     * Whether the connection is active. Whether the RFC takes a seat says seat_source.
      */
     active: boolean;
     /**
@@ -6217,7 +6217,7 @@ export type CoverageMonth = {
      */
     rejected_count: number;
     /**
-     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. Null when there is neither.
+     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected`, `xml_not_delivered_yet` or `incomplete`, and a sentence. Null when there is none of these.
      */
     last_code: string | null;
     /**
@@ -7183,11 +7183,11 @@ export type CfdiMonthlySummary = {
      */
     fiscal_entity_id: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
     /**
@@ -8350,7 +8350,7 @@ export type CancellationScenario = {
      */
     cancellation_reason?: KnownCancellationReason;
     /**
-     * When it was cancelled; null when it was not.
+     * When the authority is to report that it was cancelled: now unless this says another instant.
      */
     cancelled_at?: string;
 };
@@ -8578,11 +8578,11 @@ export type CutMonthsIssued = {
      */
     month: string;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string;
 };
@@ -9745,11 +9745,11 @@ export type TaxStatusEconomicActivity = {
      */
     percentage: string | null;
     /**
-     * The first day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The first month, inclusive, `YYYY-MM`.
      */
     from: string | null;
     /**
-     * The last day, inclusive, `YYYY-MM-DD`; null when there is none.
+     * The last month, inclusive, `YYYY-MM`.
      */
     to: string | null;
 };

@@ -1,5 +1,5 @@
 import { type Fragment, raw, sql } from '../../../platform/db/fragment.ts'
-import { MEANING_IN_WORDS, meaningOf } from '../meanings.ts'
+import { MEANING_IN_WORDS, meaningForPackage, meaningOf } from '../meanings.ts'
 import { unansweredInWords } from '../unanswered.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
 import { type AuthorityRequest, DENIED, isUnfinished, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
@@ -29,11 +29,13 @@ const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A code of the authority, or the kind of an answer that is none, with what it says. `message` is the authority's own, on which the meaning
- * of a few codes depends.
+ * The last answer to a request, as its code or the kind of an answer that is none, with what it says. What a few codes say depends on the
+ * authority's message, and on whether it had announced documents: then the answer is about a package.
  */
-const codeInWords = (code: string, message: string | null): string =>
-  `${code}: ${WRONG_IN_WORDS[code] ?? unansweredInWords(code) ?? MEANING_IN_WORDS[meaningOf(code, message ?? '')]}`
+function answerInWords({ code, message, announced }: ToldRequest): string {
+  const meaning = ((announced ?? 0) > 0 ? meaningForPackage : meaningOf)(code!, message ?? '')
+  return `${code}: ${WRONG_IN_WORDS[code!] ?? unansweredInWords(code!) ?? MEANING_IN_WORDS[meaning]}`
+}
 
 /** What the words of an answer end with when the same is asked for again; and what they say when it was given up. */
 const AGAIN = 'It is asked again later.'
@@ -88,7 +90,7 @@ export function toldOf(
     // Nothing happens before the conversation goes on.
     return next === null ? [] : [Math.max(next, due_at ?? 0, now)]
   })
-  const words = coded ? codeInWords(coded.code!, coded.message) : null
+  const words = coded ? answerInWords(coded) : null
   return {
     last_code: checks.length === 0 ? (words?.replace(AGAIN, NEXT_RUN) ?? null) : words,
     hasFailed: own.some(({ state }) => state === 'failed'),
