@@ -91,7 +91,8 @@ export const CfdiSearch = z
       .optional()
       .meta({
         description: doc(
-          'Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. ' +
+          'Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. ' +
+            'Case and accents do not matter. ' +
             'The export `conceptos` has the descriptions of lines.',
         ),
       }),

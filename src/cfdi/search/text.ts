@@ -1,4 +1,5 @@
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { asRfc, isRfc } from '../xml/fields.ts'
 
 /** The letters that a search takes for the same one. SQLite's `lower` knows only those without a mark. */
 const SAME: readonly (readonly [letter: string, variants: string])[] = [
@@ -30,11 +31,18 @@ function foldedFor(searched: string, text: string): string {
 }
 
 const TEXT =
-  "coalesce(emisor_nombre, '') || char(10) || coalesce(receptor_nombre, '') || char(10) || coalesce(serie, '') || coalesce(folio, '')"
+  "coalesce(emisor_nombre, '') || char(10) || coalesce(receptor_nombre, '') || char(10) || coalesce(serie, '') || coalesce(folio, '')" +
+  " || char(10) || coalesce(serie || ' ' || folio, '')"
 
-/** The condition that a text is in the names of the parties or in series and folio, or that the UUID begins with it. */
+/**
+ * The condition that a text is in the names of the parties or in series and folio, with or without a space between them, or that the UUID begins
+ * with it, or that it is the RFC of a party.
+ */
 export function hasText(q: string): Fragment {
   const searched = folded(q)
-  const isIn = sql`instr(${raw(foldedFor(searched, TEXT))}, ${searched}) > 0`
-  return /^[\da-f-]{2,36}$/.test(searched) ? sql`(${isIn} or substr(uuid, 1, ${searched.length}) = ${searched.toUpperCase()})` : isIn
+  const conditions = [sql`instr(${raw(foldedFor(searched, TEXT))}, ${searched}) > 0`]
+  if (/^[\da-f-]{2,36}$/.test(searched)) conditions.push(sql`substr(uuid, 1, ${searched.length}) = ${searched.toUpperCase()}`)
+  const rfc = asRfc(q)
+  if (isRfc(rfc)) conditions.push(sql`${rfc} in (emisor_rfc, receptor_rfc)`)
+  return sql`(${join(conditions, ' or ')})`
 }

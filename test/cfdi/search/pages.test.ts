@@ -73,7 +73,8 @@ const plain = (text: string | null | undefined): string => (text ?? '').normaliz
 function fits(row: Row, query: Query): boolean {
   const has = (name: string, value: unknown) => query[name] === undefined || query[name].split(',').includes(String(value))
   const q = plain(query['q'])
-  const texts = [row.emisor_nombre, row.receptor_nombre, `${row.serie ?? ''}${row.folio ?? ''}`].map(plain)
+  const spaced = row.serie === null || row.folio === null ? '' : `${row.serie} ${row.folio}`
+  const texts = [row.emisor_nombre, row.receptor_nombre, `${row.serie ?? ''}${row.folio ?? ''}`, spaced].map(plain)
   return (
     has('direction', row.direction === 0 ? 'issued' : 'received') &&
     has('estatus', row.estatus) &&
@@ -86,7 +87,10 @@ function fits(row: Row, query: Query): boolean {
     (query['issued_from'] === undefined || row.fecha.slice(0, 10) >= query['issued_from']) &&
     (query['issued_to'] === undefined || row.fecha.slice(0, 10) <= query['issued_to']) &&
     (query['total_min'] === undefined || (row.total !== null && Number(row.total) >= Number(query['total_min']))) &&
-    (query['q'] === undefined || texts.some((text) => text.includes(q)) || row.uuid.toLowerCase().startsWith(q))
+    (query['q'] === undefined ||
+      texts.some((text) => text.includes(q)) ||
+      row.uuid.toLowerCase().startsWith(q) ||
+      [row.emisor_rfc, row.receptor_rfc].map(plain).includes(q))
   )
 }
 
@@ -147,7 +151,26 @@ function searchWith(next: () => number): Query {
   const pick = pickWith(next)
   const maybe = (share: number, query: () => Query): Query => (next() < share ? query() : {})
   const days = ['2026-01-15', '2026-02-01', '2026-02-28', '2026-03-20'] as const
-  const words = ['peña', 'PENA', 'cafe', 'café de', 'norte sa', 'aguila', 'unión ag', '100%', 'FAC1', 'a12', 'b4', 'no existe', '_a', '%%']
+  const words = [
+    'peña',
+    'PENA',
+    'cafe',
+    'café de',
+    'norte sa',
+    'aguila',
+    'unión ag',
+    '100%',
+    'FAC1',
+    'a12',
+    'b4',
+    'a 12',
+    'b 4',
+    PARTIES[0]!,
+    PARTIES[1]!.toLowerCase(),
+    'no existe',
+    '_a',
+    '%%',
+  ]
   return {
     limit: pick(['1', '3', '10', '25', '100']),
     ...maybe(0.5, () => ({ sort: pick(['issued_at', '-issued_at', 'total', '-total']) })),

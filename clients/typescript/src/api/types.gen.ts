@@ -2659,7 +2659,7 @@ export type ExportHeadings = 'api' | 'es';
 
 export type CfdiFilters = {
     /**
-     * Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+     * Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
      */
     q?: string;
     /**
@@ -15950,7 +15950,7 @@ export type SearchCfdiData = {
          */
         cursor?: string;
         /**
-         * Text in the name of the issuer or the receiver, or in serie and folio written together; or the beginning of the UUID. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
+         * Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. Case and accents do not matter. The export `conceptos` has the descriptions of lines.
          */
         q?: string;
         /**

@@ -214,8 +214,8 @@ export const SPANISH: Record<string, string> = {
     'Hoy cuentan también los complementos con fecha de pago futura, porque ya se emitieron. En un día pasado cuentan los pagos hasta ese día.',
   'Balances are what is to be paid, with taxes, and sales are net: with 16 % of IVA, dso and dpo are up to 1.16 times those of one basis.':
     'Los saldos llevan impuestos y las ventas son netas: con IVA del 16 %, los días de cobro y de pago son hasta 1.16 veces los que darían sobre una misma base.',
-  'data_quality is of the months whose payments are looked at; open invoices are of any age.':
-    'La calidad de los datos es la de los meses cuyos pagos se miran; las facturas abiertas son de cualquier antigüedad.',
+  'data_quality is of the months whose payments are looked at; open invoices are of any age, as far back as the windows reach (visible_from of the fiscal entity).':
+    'La calidad de los datos es la de los meses cuyos pagos se miran; las facturas abiertas son de cualquier antigüedad, hasta donde llega lo que se puede leer del RFC.',
   'With a past as_of, data_quality counts documents as they stand now; unreconciled_payments and other_parties are as of the day.':
     'En un día pasado, la calidad de los datos cuenta los documentos como están ahora; los pagos sin conciliar y los de otras partes, como estaban ese día.',
 }

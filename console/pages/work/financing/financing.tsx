@@ -1,3 +1,6 @@
+import { useQuery } from '@tanstack/preact-query'
+import { Link } from 'wouter-preact'
+import { answer, api } from '../../../api/client.ts'
 import type { Debtor, FactoringPool, Financing } from '../../../api/routes.d.ts'
 import { count, day, money, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
@@ -103,6 +106,23 @@ function Pool({ pool }: { pool: FactoringPool }) {
   )
 }
 
+/** Since when the windows show invoices: older ones are in no figure, whatever is still owed on them. */
+function Since({ fiscal_entity_id }: { fiscal_entity_id: string }) {
+  const t = useWords(words)
+  const { data } = useQuery({
+    queryKey: ['fiscal-entity', fiscal_entity_id],
+    queryFn: () => answer(api.GET('/v1/fiscal-entities/{fiscal_entity_id}', { params: { path: { fiscal_entity_id } } })),
+  })
+  const [issued, received] = (['sat_cfdi_issued', 'sat_cfdi_received'] as const).map((source) => data?.windows[source].visible_from)
+  if (!issued && !received) return null
+  return (
+    <p class={css.since}>
+      {t.since(issued ? day(issued) : t.unseen, received ? day(received) : t.unseen)}{' '}
+      <Link href="/extractors/new?scope=full_history">{t.wider}</Link>
+    </p>
+  )
+}
+
 function All({ own }: { own: Own }) {
   const t = useWords(words)
   const list = usePages<Financing>(PATH, own)
@@ -114,6 +134,7 @@ function All({ own }: { own: Own }) {
         return (
           <>
             <State of={first} />
+            <Since fiscal_entity_id={first.fiscal_entity_id} />
             <Side
               name={t.receivables}
               own={receivables}

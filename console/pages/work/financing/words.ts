@@ -1,6 +1,10 @@
 const es = {
   title: 'Por cobrar y por pagar',
   lead: 'Las facturas PPD con saldo, por su antigüedad, y quién las debe.',
+  since: (issued: string, received: string) =>
+    `Se cuentan las facturas emitidas desde el ${issued} y las recibidas desde el ${received}: las anteriores no se han descargado para usted, aunque tengan saldo.`,
+  unseen: 'día de la primera descarga',
+  wider: 'Descargar desde antes',
   receivables: 'Por cobrar',
   payables: 'Por pagar',
   outstanding: 'Saldo',
@@ -61,6 +65,10 @@ const es = {
 const en: typeof es = {
   title: 'Receivables and payables',
   lead: 'The PPD invoices with a balance, by age, and who owes them.',
+  since: (issued: string, received: string) =>
+    `Invoices issued since ${issued} and received since ${received} are counted: older ones have not been downloaded for you, even where something is owed on them.`,
+  unseen: 'the day of the first download',
+  wider: 'Download from earlier',
   receivables: 'Receivable',
   payables: 'Payable',
   outstanding: 'Balance',
