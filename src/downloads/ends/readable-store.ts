@@ -23,8 +23,9 @@ export interface BroughtSince {
   previous: string
   previous_as_of: number | null
   previous_end: number | null
-  /** When the job itself ended. */
-  ended_at: number
+  /** When that one ended, and when the job itself did, by the clock by which commits are dated: that of a run can be ahead of it in trials. */
+  previous_finished: number | null
+  finished_at: number
   created_count: number
   updated_count: number
   cancelled_count: number
@@ -36,7 +37,7 @@ const BROUGHT_SINCE = `with asked as materialized (
       value->>6 as floor, value->>7 as until, value->>8 as floor_before, value->>9 as until_before
     from json_each(?1)),
   spans as materialized (
-    select s.*, max(j.finished_at, j.as_of) as ended_at, coalesce(p.job_id, '') as previous, p.as_of as previous_as_of,
+    select s.*, j.finished_at, coalesce(p.job_id, '') as previous, p.as_of as previous_as_of, p.finished_at as previous_finished,
       max(p.finished_at, p.as_of) as previous_end,
       case p.status when 'succeeded' then max(p.finished_at, p.as_of) when 'failed' then (
         select max(finished_at, as_of) from sync_jobs q
@@ -45,7 +46,7 @@ const BROUGHT_SINCE = `with asked as materialized (
     cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
     left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
       select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and ${namesAsker('q')} order by q.job_id desc limit 1))
-  select s.n, s.previous, s.previous_as_of, s.previous_end, s.ended_at,
+  select s.n, s.previous, s.previous_as_of, s.previous_end, s.previous_finished, s.finished_at,
     sum(iif(c.value->>0 = 'created' and c.value->>1 >= s.floor and c.value->>4 <= s.until, c.value->>2, 0)) as created_count,
     ${['updated', 'cancelled']
       .map(

@@ -148,11 +148,11 @@ async function readCells(ledger: D1Database, asked: readonly ReadableQuestion[])
     const same = together.filter((other) => isOfMonth(other, one.job))
     if (it === undefined) return { ...one, brought: null, after: instant, limit: instant }
     if (same.length > 0)
-      return { ...one, brought: same.some(({ job_id }) => job_id === one.job.job_id) ? null : it, after: instant, limit: it.ended_at }
+      return { ...one, brought: same.some(({ job_id }) => job_id === one.job.job_id) ? null : it, after: instant, limit: it.finished_at }
     const shared = sharedAt.get(n)
-    if (shared !== undefined) return { ...one, brought: null, after: shared, limit: it.ended_at }
+    if (shared !== undefined) return { ...one, brought: null, after: shared, limit: it.finished_at }
     if (it.previous_end === null) return { ...one, brought: it, after: NEVER, limit: NEVER }
-    return { ...one, brought: it, after: previousAt.get(n) ?? it.previous_end, limit: it.previous_end }
+    return { ...one, brought: it, after: previousAt.get(n) ?? it.previous_end, limit: it.previous_finished! }
   })
 }
 
