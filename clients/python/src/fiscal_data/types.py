@@ -2165,6 +2165,7 @@ class Export(TypedDict):
     scanned_through: str | None
     bytes: int
     error_code: str | None
+    created_by: str | None
     created_at: str
     completed_at: str | None
     expires_at: str | None

@@ -2848,6 +2848,10 @@ export type Export = {
      */
     error_code: string | null;
     /**
+     * The api_key of the credential that began it, which may delete it whatever its role. Null of exports begun before this was kept.
+     */
+    created_by: string | null;
+    /**
      * When it was made.
      */
     created_at: string;
@@ -6217,7 +6221,7 @@ export type CoverageMonth = {
      */
     rejected_count: number;
     /**
-     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. Null when there is neither.
+     * The last answer of the tax authority to what your last job of the month needs, as its code and a sentence: `5003: The request matches more documents than one request may. The service divides its period.` CFDIs and retenciones are asked for apart: the answer is that about those which keep the month from being complete. If the job failed without such a code, its error_class and a sentence. If the authority did as it was asked, and the month is `partial` all the same: `rejected` or `xml_not_delivered_yet`, and a sentence. Null when there is none of these.
      */
     last_code: string | null;
     /**
@@ -11903,6 +11907,10 @@ export type DeleteExportErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * A credential with the role member deletes an export that another credential began (`credential.role`).
+     */
+    403: Problem;
     /**
      * There is no such export.
      */
