@@ -4,12 +4,13 @@ import type { FiscalEntity } from '../../../api/routes.d.ts'
 import { isMoving, sayOf, standingsQuery } from '../../../api/standings.ts'
 import { Progress } from '../../../charts/progress.tsx'
 import { count, day, instant, NOTHING } from '../../../format.ts'
-import { useWords } from '../../../language.ts'
+import { language, useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { useZone } from '../../../session.ts'
 import { StandingBadge } from '../rfcs/standing.tsx'
 import css from './rfc.module.css'
+import { WARNINGS } from './told.ts'
 import { words } from './words.ts'
 
 function Repse({ fiscal_entity_id }: { fiscal_entity_id: string }) {
@@ -57,7 +58,7 @@ export function Head({ entity }: { entity: FiscalEntity }) {
       {entity.warnings.length > 0 && (
         <ul class={css.warnings} aria-label={t.warnings}>
           {entity.warnings.map(({ code, message }) => (
-            <li key={code}>{message}</li>
+            <li key={code}>{(language() === 'es' && WARNINGS[code]?.(entity)) || message}</li>
           ))}
         </ul>
       )}
