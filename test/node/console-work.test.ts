@@ -86,11 +86,13 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.keyboard.press('Escape')
     expect(await page.getByRole('group', { name: 'Filtros' }).locator('b').allTextContents()).toEqual([
       'Emitidos',
+      'Vigente',
       'Con saldo',
       'PPD – Pago en parcialidades o diferido',
     ])
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       ...{ fiscal_entity_id: entity, direction: 'issued', payment_status: 'unpaid,partially_paid', metodo_pago: 'PPD' },
+      estatus: 'vigente',
     })
     const [first] = await shown()
     const row = rowsOf(page, 'Lista de CFDI').first()

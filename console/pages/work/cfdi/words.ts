@@ -75,6 +75,7 @@ const es = {
   } as Record<string, string>,
   onList: (source: string) => `En la lista ${source}`,
   substituted: 'Sustituido',
+  unknownCurrency: 'La lista del SAT no dice la moneda de este CFDI.',
   names: {
     direction: 'Sentido',
     estatus: 'Estado',
@@ -195,6 +196,7 @@ const en: typeof es = {
   },
   onList: (source) => `On the list ${source}`,
   substituted: 'Substituted',
+  unknownCurrency: 'The list of SAT does not say the currency of this CFDI.',
   names: {
     direction: 'Direction',
     estatus: 'Status',
