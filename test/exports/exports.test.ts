@@ -148,6 +148,10 @@ describe('the formats', () => {
     const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx' })
     const [sheet, ...others] = sheetsOf(xlsx.bytes)
     expect(others).toEqual([])
+    // Every column has a width, and a filter of all rows.
+    const xml = text(entriesOf(xlsx.bytes).find(({ name }) => name === 'xl/worksheets/sheet1.xml')!.bytes)
+    expect(xml.match(/<col /g)).toHaveLength(sheet!.rows[0]!.length)
+    expect(xml).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${sheet!.rows.length}"/></worksheet>$`))
     const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
     expect(sheet!.name).toBe(kind)
     expect(sheet!.rows[0]).toEqual(headings)
