@@ -82,8 +82,8 @@ describe.skipIf(isMissing)('automation in the console', () => {
     expect(await figuresOf(page)).toEqual({
       RFC: String(rfc_count),
       'Meses por cubrir': String(totals.months),
-      'Ya los puede leer': String(totals.readable_months),
-      'Nuevos para usted': String(totals.new_months),
+      'Ya dentro de su ventana': String(totals.readable_months),
+      'Fuera de su ventana': String(totals.new_months),
       'Otros documentos': String(totals.documents),
     })
     await page.getByText(`fuentes son ${totals.months} por cubrir.`).waitFor()

@@ -125,6 +125,7 @@ function Told({ preview }: { preview: ExtractorPreview }) {
                 ]}
               />
               {totals.months > 0 && <p>{productOf(preview)}</p>}
+              {totals.readable_months > 0 && <p>{t.window}</p>}
               <p>{t.costs}</p>
               {truncated && <p>{t.truncated}</p>}
             </div>
