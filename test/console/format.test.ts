@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 /** It knows the language of the browser, whose types the program of the tests does not have. */
 const FILE = '../../console/format.ts'
 type Say = (value: unknown, currency?: string) => string
-type Format = Record<'compact' | 'count' | 'decimal' | 'exact' | 'money' | 'percent' | 'rate', Say> & {
+type Format = Record<'binary' | 'compact' | 'count' | 'decimal' | 'exact' | 'money' | 'percent' | 'rate', Say> & {
   unsigned: (text: string | null) => string | null
 }
 
@@ -31,6 +31,13 @@ describe.each(['es', 'en'] as const)('a figure below zero, in %s', (language) =>
     expect(shown.filter((text) => !text.startsWith('−') || text.includes('-'))).toEqual([])
     expect(money('-62996.37')).toBe('−$62,996.37')
   })
+
+  it.each([
+    [524_288_000, '500 MiB'],
+    [1_073_741_824, '1 GiB'],
+    [10 * 1_073_741_824, '10 GiB'],
+    [1_536, '1.5 KiB'],
+  ])('of %d bytes, a limit is %s', (size, shown) => expect(format.binary(size)).toBe(shown))
 
   it('has no sign where its name says it', () => {
     expect(format.money(format.unsigned('-62996.37'))).toBe('$62,996.37')

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SENTENCES } from '../../console/api/spanish.ts'
+import { CASES, SENTENCES } from '../../console/api/spanish.ts'
 import { ACTIONS } from '../../console/pages/account/audit/words.ts'
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
@@ -72,6 +72,12 @@ describe('in the console, in Spanish', () => {
     ]
     expect(said.length).toBeGreaterThan(150)
     expect([...new Set(said)].filter((code) => !SENTENCES[code]).sort()).toEqual([])
+  })
+
+  it('cases of a code are told apart by what the API says', () => {
+    const all = Object.values(CASES).flat()
+    expect(all.filter(({ begins }) => !sources.some(({ text }) => text.includes(begins)))).toEqual([])
+    expect(all.filter(({ text }) => !/^[A-ZÁÉÍÓÚ¿].*\.$/.test(text))).toEqual([])
   })
 
   it('every sentence ends as one', () => {
