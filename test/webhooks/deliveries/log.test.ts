@@ -60,6 +60,38 @@ describe('the delivery log', () => {
     ...{ at: START + 1, duration_ms: 12, status_code, error, response_body },
   })
 
+  it.each([
+    ['null, before the first attempt', [{ status: 'pending', attempts: [] }], null],
+    [
+      'that it arrived',
+      [
+        { status: 'lost', attempts: [attempt(500)] },
+        { status: 'delivered', attempts: [attempt(204)] },
+      ],
+      'delivered',
+    ],
+    [
+      'that it did not arrive so far',
+      [
+        { status: 'delivered', attempts: [attempt(204)] },
+        { status: 'pending', attempts: [attempt(500)] },
+      ],
+      'undelivered',
+    ],
+    [
+      'what was attempted, not what is to be',
+      [
+        { status: 'failed', attempts: [attempt(404)] },
+        { status: 'pending', attempts: [] },
+      ],
+      'undelivered',
+    ],
+  ] as const)('of the last delivery an endpoint says %s', async (_, rows, last_delivery) => {
+    const { of, path } = await logOf(rows.map(({ status, attempts }) => ({ status, attempts: [...attempts] })))
+    expect((await of.ask('GET', path)).body.last_delivery).toBe(last_delivery)
+    expect((await of.ask('GET', '/v1/webhooks')).body.data).toMatchObject([{ last_delivery }])
+  })
+
   it('says of each delivery what was tried, how it ended, and when it is tried again', async () => {
     const { of, deliveries, events } = await logOf([
       { status: 'delivered', attempts: [attempt(null, 'No answer within 5 seconds.'), attempt(503, null, 'busy'), attempt(204)] },

@@ -63,6 +63,7 @@ describe('registering a webhook', () => {
         fiscal_entity_ids: null,
         custom_header: null,
         is_enabled: true,
+        last_delivery: null,
         secret_hint: signing_secret.slice(-4),
         warnings: [{ code: 'event.not_sent', message: expect.stringMatching(/^Nothing is sent for cfdi\.issued yet/) }],
         created_at: INSTANT,

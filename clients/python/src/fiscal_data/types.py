@@ -1012,6 +1012,9 @@ class WebhookCustomHeader(TypedDict):
     name: str
 
 
+WebhookLastDelivery: TypeAlias = Literal['delivered', 'undelivered']
+
+
 class WebhookWarning(TypedDict):
     code: str
     message: str
@@ -2206,6 +2209,7 @@ class Webhook(TypedDict):
     fiscal_entity_ids: list[str] | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
+    last_delivery: WebhookLastDelivery | None
     secret_hint: str
     warnings: list[WebhookWarning]
     created_at: str
@@ -2230,6 +2234,7 @@ class NewWebhook(TypedDict):
     fiscal_entity_ids: list[str] | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
+    last_delivery: WebhookLastDelivery | None
     secret_hint: str
     warnings: list[WebhookWarning]
     created_at: str

@@ -3391,6 +3391,10 @@ export type Webhook = {
      */
     is_enabled: boolean;
     /**
+     * How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log says why. Null when none of them was attempted.
+     */
+    last_delivery: WebhookLastDelivery | null;
+    /**
      * The last four characters of the current signing secret.
      */
     secret_hint: string;
@@ -3468,6 +3472,10 @@ export type NewWebhook = {
      * While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.
      */
     is_enabled: boolean;
+    /**
+     * How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log says why. Null when none of them was attempted.
+     */
+    last_delivery: WebhookLastDelivery | null;
     /**
      * The last four characters of the current signing secret.
      */
@@ -8995,6 +9003,8 @@ export type WebhookCustomHeader = {
      */
     name: string;
 };
+
+export type WebhookLastDelivery = 'delivered' | 'undelivered';
 
 export type WebhookWarning = {
     /**
