@@ -93,7 +93,7 @@ describe('the delivery log', () => {
   })
 
   it('says of each delivery what was tried, how it ended, and when it is tried again', async () => {
-    const { of, deliveries, events } = await logOf([
+    const { of, about, deliveries, events } = await logOf([
       { status: 'delivered', attempts: [attempt(null, 'No answer within 5 seconds.'), attempt(503, null, 'busy'), attempt(204)] },
       { status: 'failed', attempts: [attempt(404)], event_key: 'sync.failed' },
       { status: 'lost', attempts: Array.from({ length: 6 }, () => attempt(500)) },
@@ -101,22 +101,52 @@ describe('the delivery log', () => {
     ])
     const { body } = await of.ask('GET', deliveries)
     const told = (n: number) => ({ attempt: n, attempted_at: iso(START + 1), duration_ms: 12, error: null, response_body: null })
+    const concerns = { fiscal_entity_id: about.fiscal_entity_id, period: null }
     expect(body).toEqual({
       data: [
         {
-          ...{ event_id: events[3], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'pending', created_at: iso(START + 3) },
+          ...{
+            event_id: events[3],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'pending',
+            created_at: iso(START + 3),
+          },
           ...{ attempts: [{ ...told(1), status_code: 500 }], next_attempt_at: iso(START + 60_000) },
         },
         {
-          ...{ event_id: events[2], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'lost', created_at: iso(START + 2) },
+          ...{
+            event_id: events[2],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'lost',
+            created_at: iso(START + 2),
+          },
           ...{ attempts: [1, 2, 3, 4, 5, 6].map((n) => ({ ...told(n), status_code: 500 })), next_attempt_at: null },
         },
         {
-          ...{ event_id: events[1], event_key: 'sync.failed', redelivery: 0, status: 'failed', created_at: iso(START + 1) },
+          ...{
+            event_id: events[1],
+            event_key: 'sync.failed',
+            ...concerns,
+            period: '2026-05',
+            redelivery: 0,
+            status: 'failed',
+            created_at: iso(START + 1),
+          },
           ...{ attempts: [{ ...told(1), status_code: 404 }], next_attempt_at: null },
         },
         {
-          ...{ event_id: events[0], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'delivered', created_at: iso(START) },
+          ...{
+            event_id: events[0],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'delivered',
+            created_at: iso(START),
+          },
           attempts: [
             { ...told(1), status_code: null, error: 'No answer within 5 seconds.' },
             { ...told(2), status_code: 503, response_body: 'busy' },

@@ -352,6 +352,8 @@ describe('a test', () => {
       {
         event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
         event_key: 'webhook.test',
+        fiscal_entity_id: null,
+        period: null,
         redelivery: 0,
         status: 'pending',
         attempts: [],

@@ -2255,6 +2255,8 @@ class WebhookChanges(TypedDict):
 class WebhookDelivery(TypedDict):
     event_id: str
     event_key: str
+    fiscal_entity_id: str | None
+    period: str | None
     redelivery: int
     status: DeliveryStatus
     attempts: list[WebhookAttempt]

@@ -3564,6 +3564,14 @@ export type WebhookDelivery = {
      */
     event_key: string;
     /**
+     * The fiscal entity that the event is about; null of one about none.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * What the event says as its `period`, such as the month of a download; null of one that says none.
+     */
+    period: string | null;
+    /**
      * 0 for the first delivery of the event to this webhook, and one more for each redelivery.
      */
     redelivery: number;
