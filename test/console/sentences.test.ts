@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CASES, SENTENCES } from '../../console/api/spanish.ts'
-import { ACTIONS } from '../../console/pages/account/audit/words.ts'
+import { ACTIONS, TESTED } from '../../console/pages/account/audit/words.ts'
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -92,5 +92,9 @@ describe('in the console, in Spanish', () => {
     const all = new Set([...tested, ...written].map(([, action]) => action!).filter((action) => !action.startsWith('test_helper.')))
     expect(all.size).toBeGreaterThan(50)
     expect([...all].filter((action) => !ACTIONS[action]).sort()).toEqual([])
+    const helpers = sources.find(({ file }) => file === 'test-helpers/test-helpers.ts')!.text
+    const helped = [...helpers.matchAll(/test_helper\.([a-z_]+)['`]/g)].map(([, action]) => action!)
+    expect(helped.length).toBeGreaterThan(5)
+    expect(helped.filter((action) => !TESTED[action])).toEqual([])
   })
 })

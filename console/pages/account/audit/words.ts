@@ -64,6 +64,24 @@ export const ACTIONS: Record<string, string> = {
   'webhook.updated': 'Webhook cambiado',
 }
 
+/** What tests make happen in the sandbox. */
+export const TESTED: Record<string, string> = {
+  blacklist_published: 'lista publicada',
+  cfdi_cancelled: 'CFDI cancelado en el SAT',
+  ciec_expired: 'CIEC vencida',
+  efirma_expired: 'e.firma vencida',
+  invoice: 'factura del servicio',
+  invoice_paid: 'factura del servicio pagada',
+  notification_sent: 'notificación del buzón enviada',
+  organization: 'plan y lugares de la organización',
+  repse_published: 'registro REPSE publicado',
+  sync_job_failed: 'descarga fallida',
+}
+const testedInSpanish = (action: string): string | null => {
+  const [, tested] = /^test_helper\.(.+)$/.exec(action) ?? []
+  return tested === undefined ? null : `Prueba: ${TESTED[tested] ?? tested}`
+}
+
 /** `extractor.created` as “Extractor created”. */
 const inEnglish = (action: string): string => {
   const text = action.replace(/[._]/g, ' ')
@@ -77,7 +95,7 @@ const isLogin = (action: string, members: readonly string[]): boolean =>
 const es = {
   title: 'Auditoría',
   lead: 'Quién cambió qué y cuándo. Nada de esto se puede editar ni borrar.',
-  action: (action: string) => ACTIONS[action] ?? action.replace(/^test_helper\./, 'Ayuda de prueba: '),
+  action: (action: string) => ACTIONS[action] ?? testedInSpanish(action) ?? action,
   names: { actor: 'Quién', action: 'Qué', since: 'Desde', until: 'Hasta', resource_id: 'Sobre' } as Record<string, string>,
   any: 'Cualquiera',
   processes: 'Procesos del servicio',

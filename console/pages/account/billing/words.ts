@@ -137,7 +137,7 @@ const en: typeof es = {
   limit: 'Limit',
   what: 'What',
   used: 'Used',
-  resets: 'Begins anew',
+  resets: 'Resets',
   taken: 'RFCs and seats',
   takenLead: 'An RFC that is paused or a draft takes no seat.',
   noRfcs: 'No RFC is connected yet.',

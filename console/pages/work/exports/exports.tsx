@@ -71,12 +71,12 @@ export default function Exports() {
   return (
     <>
       <Title text={t.title} lead={t.lead}>
-        <ButtonLink href="/cfdi">{t.cfdi}</ButtonLink>
+        <ButtonLink href="/cfdi?export=1">{t.begin}</ButtonLink>
       </Title>
       <Loaded query={list} rows={4}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data)
-          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} action={{ label: t.cfdi, href: '/cfdi' }} />
+          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} action={{ label: t.begin, href: '/cfdi?export=1' }} />
           return (
             <Panel flush>
               <Table<Export>

@@ -188,7 +188,7 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
         </div>
       </div>
       <Facts facts={said(facts)} />
-      {!cfdi.has_xml && <p class={css.note}>{t.noXml}</p>}
+      {!cfdi.has_xml && <p class={css.note}>{cfdi.estatus === 'cancelado' && cfdi.direction === 'received' ? t.neverXml : t.noXml}</p>}
       {cfdi.conceptos.length > 0 && (
         <div class={css.bleed}>
           <Table<Line & { n: number }>
