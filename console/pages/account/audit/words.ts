@@ -84,8 +84,33 @@ const testedInSpanish = (action: string): string | null => {
 
 /** `extractor.created` as “Extractor created”. */
 const inEnglish = (action: string): string => {
-  const text = action.replace(/[._]/g, ' ')
+  const text = action
+    .replace(/^test_helper\./, 'test: ')
+    .replace(/^fiscal_entity\./, 'RFC ')
+    .replace(/[._]/g, ' ')
+    .replace(/\bciec\b/g, 'CIEC')
+    .replace(/\befirma\b/g, 'e.firma')
+    .replace(/\bcfdi\b/g, 'CFDI')
+    .replace(/\brepse\b/g, 'REPSE')
   return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Members whose names say little to who does not know the API. */
+const IN_ENGLISH: Record<string, string> = {
+  data_source_keys: 'data sources',
+  efirma: 'e.firma',
+  ciec: 'CIEC',
+  event_keys: 'events',
+  fiscal_entity_id: 'RFC',
+  fiscal_entity_ids: 'RFCs',
+  is_enabled: 'active',
+  rfc: 'RFC',
+  rfc_allowance: 'seats',
+  schedule_kind: 'schedule',
+  schedule_spec: 'schedule',
+  scope_months: 'scope',
+  trigger_kind: 'when it runs',
+  url: 'URL',
 }
 
 /** Whether a change of an RFC is that of what it logs in with, and of nothing else. */
@@ -143,7 +168,7 @@ const en: typeof es = {
   on: 'On what',
   system: (process) => `The service (${process})`,
   titled: (action, members) => (isLogin(action, members) ? 'Login of an RFC updated' : null),
-  changed: (members) => `Changed: ${members.map((one) => one.replace(/[_-]/g, ' ')).join(', ')}`,
+  changed: (members) => `Changed: ${[...new Set(members.map((one) => IN_ENGLISH[one] ?? one.replace(/[_-]/g, ' ')))].join(', ')}`,
   only: (what) => `Show only what concerns ${what}`,
   view: 'Open',
   viewOf: (what) => `Open ${what}`,

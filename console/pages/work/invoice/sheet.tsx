@@ -158,7 +158,8 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
     <Panel>
       <div class={css.printed}>
         <h2>{title}</h2>
-        {tax_authority === 'sandbox' ? <p class={css.sandbox}>{t.sandbox}</p> : cfdi.kind === 'cfdi' && <p>{t.representation}</p>}
+        {tax_authority === 'sandbox' && <p class={css.sandbox}>{t.sandbox}</p>}
+        {cfdi.kind === 'cfdi' && <p>{t.representation}</p>}
       </div>
       <div class={css.parties}>
         <Party
