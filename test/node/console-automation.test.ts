@@ -171,6 +171,12 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await failed.waitFor({ timeout: 30_000 })
     await page.getByRole('img', { name: 'Intentos: 410' }).waitFor()
     expect(listener.tests).toMatchObject([{ event: 'cfdi.cancelled' }])
+    // The list does not show it green.
+    const own = page.url()
+    await page.goto(at('/webhooks'))
+    await page.getByText('Activo, y la última entrega no llegó').waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.goto(own)
 
     await failed.click()
     await page.getByText('Heard.').waitFor()
