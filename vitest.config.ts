@@ -159,7 +159,7 @@ const RULES = [
   'test/rules/rates/rates-csv.test.ts',
   'test/simulate/simulation.test.ts',
   'test/stand-in/*.test.ts',
-  'test/console/{codes,days,figures,format,formulas,names,qr,rules,scale,searches,sentences,timbre}.test.ts',
+  'test/console/{alerts,check-digit,codes,days,evidence,figures,format,formulas,names,qr,rules,scale,searches,sentences,timbre,told}.test.ts',
   'test/exports/{cells,file-name,headings}.test.ts',
   'test/storage/template.test.ts',
   'test/storage/mirror/places.test.ts',

@@ -77,6 +77,14 @@ export function bytes(size: number): string {
   return formatOf(unit, make).format(size / 1_000 ** power)
 }
 
+/** A limit that is counted in powers of 1,024, or a part of it: 524288000 is `500 MiB`. */
+export function binary(size: number): string {
+  const power = Math.min(4, size > 0 ? Math.floor(Math.log2(size) / 10) : 0)
+  if (power === 0) return bytes(size)
+  const make = (name: string) => new Intl.NumberFormat(name, { maximumFractionDigits: 1 })
+  return `${formatOf('binary', make).format(size / 1_024 ** power)} ${['KiB', 'MiB', 'GiB', 'TiB'][power - 1]}`
+}
+
 const dateIn = (name: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
   formatOf(name, (locale) => new Intl.DateTimeFormat(locale, options))
 

@@ -7,7 +7,7 @@ export function sentenceOf(error: Error): string {
   const spanish = language() === 'es'
   if (!(error instanceof Refused)) return spanish ? 'La página falló. Vuelva a cargarla.' : 'The page failed. Load it again.'
   if (error.status === 0) return spanish ? 'No hay conexión con el servicio.' : 'The service cannot be reached.'
-  const said = (spanish && spanishOf(error.problem?.code ?? '')) || error.message || `HTTP ${error.status}`
+  const said = (spanish && spanishOf(error.problem?.code ?? '', error.message)) || error.message || `HTTP ${error.status}`
   // What is wrong may have no field on the page, such as a filter of the address.
   const [first] = error.problem?.code === 'request.invalid' && spanish ? (error.problem.errors ?? []) : []
   return first ? `${said.slice(0, -1)} (${first.path}).` : said

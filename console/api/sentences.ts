@@ -7,5 +7,7 @@ export async function loadSentences(): Promise<void> {
   known ??= await import('./spanish.ts').catch(() => null)
 }
 
-export const spanishOf = (code: string): string | undefined => known?.SENTENCES[code]
+/** The sentence of a refusal: of some codes, what the API says tells two cases apart. */
+export const spanishOf = (code: string, said = ''): string | undefined =>
+  known?.CASES[code]?.find(({ begins }) => said.startsWith(begins))?.text ?? known?.SENTENCES[code]
 export const spanishFault = (message: string): string | undefined => known?.FAULTS[message]

@@ -152,6 +152,16 @@ export const SENTENCES: Record<string, string> = {
   'webhook.url': 'La dirección debe empezar con https:// y apuntar a un servidor público.',
 }
 
+/** Of a code that has several cases, the one that the API's text begins with. */
+export const CASES: Record<string, readonly { begins: string; text: string }[]> = {
+  'billing.trial_ended': [
+    {
+      begins: 'The free trial of this e-mail address was used by another organization',
+      text: 'Este correo ya tuvo su prueba en otra organización. Elija un plan, o cree la cuenta con otro correo.',
+    },
+  ],
+}
+
 /** What the API says of a member most often, in Spanish. */
 export const FAULTS: Record<string, string> = {
   'Is required.': 'Falta.',

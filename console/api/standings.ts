@@ -1,6 +1,8 @@
 import { queryOptions } from '@tanstack/preact-query'
+import { instant } from '../format.ts'
 import { language } from '../language.ts'
 import { answer, api } from './client.ts'
+import { withInstants } from './instants.ts'
 import { everyPage, FRESH_MS, LIVE_MS, PAGE } from './queries.ts'
 import type { SyncStatus } from './routes.d.ts'
 
@@ -13,7 +15,8 @@ const readStandings = () => everyPage<Standing>((query) => answer(api.GET('/v1/s
 export const isMoving = ({ state }: Standing): boolean => state === 'running'
 
 /** The sentence on how an RFC stands, in the language that is spoken. */
-export const sayOf = ({ message_es, summary }: Standing): string => (language() === 'es' ? message_es : summary)
+export const sayOf = ({ message_es, summary }: Standing, zone: string): string =>
+  withInstants(language() === 'es' ? message_es : summary, zone, instant)
 
 /** What an RFC is called: by the organization, else by its documents. */
 export const nameOf = ({ name, taxpayer_name }: Standing): string | null => name ?? taxpayer_name

@@ -48,7 +48,8 @@ export function Seats() {
   const t = useWords(words)
   const { data } = useQuery(billingQuery)
   if (!data) return null
-  const stopped = t.stopped[data.state]
+  // The trial of an e-mail address belongs to the organization that used it: any other has no end of one.
+  const stopped = data.state === 'diagnostic_expired' && data.trial_ends_at === null ? t.trialUsed : t.stopped[data.state]
   if (!stopped) return <Full of="seats" used={data.seats.used} limit={data.seats.allowance} />
   return (
     <div class={css.notice} role="status">

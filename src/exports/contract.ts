@@ -91,6 +91,14 @@ export const Export = z
             'else `export.failed`: begin another one. Null otherwise.',
         ),
       }),
+    created_by: z
+      .string()
+      .nullable()
+      .meta({
+        description: doc(
+          'The api_key of the credential that began it, which may delete it whatever its role. Null of exports begun before this was kept.',
+        ),
+      }),
     created_at: Instant,
     completed_at: Instant.nullable().meta({ description: doc('When it became ready or failed.') }),
     expires_at: Instant.nullable().meta({

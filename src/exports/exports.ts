@@ -8,6 +8,7 @@ import { type AskedContent, openContent } from '../platform/content.ts'
 import type { Ctx } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
+import type { Actor } from '../platform/tenant.ts'
 import { notActive } from '../taxpayers/connection.ts'
 import { openLedger } from '../visibility/scoped-ledger.ts'
 import type { Export, ExportQuery, NewExport } from './contract.ts'
@@ -31,13 +32,13 @@ async function readableOf(ctx: Ctx, fiscal_entity_id: string) {
  * and blacklist.unknown.
  */
 export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, headings, filters = {} }: NewExport): Promise<Export> {
-  const { db, organization, now } = ctx
+  const { db, organization, now, actor } = ctx
   const connection = await readableOf(ctx, fiscal_entity_id)
   await refuseUnknownLists(ctx, 'filters.blacklist', filters.blacklist)
   const start = startOf({ organization, connection }, fixFilters(ctx, filters, 'filters.as_of') as FixedFilters)
   const export_id = newId('exp')
   const row = {
-    ...{ export_id, organization_id: organization.id, fiscal_entity_id, kind, format, headings },
+    ...{ export_id, organization_id: organization.id, fiscal_entity_id, created_by: keyOf(actor), kind, format, headings },
     ...{ filters: JSON.stringify(filters), start: JSON.stringify(start), created_at: now.getTime() },
   }
   await takePlace(ctx, 'exports', exportsUsed(organization.id, now), (place) =>
@@ -46,6 +47,8 @@ export async function createExport(ctx: Ctx, { fiscal_entity_id, kind, format, h
   await wakeExports(ctx, [export_id])
   return getExport(ctx, export_id)
 }
+
+const keyOf = (actor: Actor): string | null => (actor.kind === 'credential' ? actor.api_key : null)
 
 async function requireExport({ db, organization }: Ctx, export_id: string): Promise<ExportRow> {
   const row = await findExport(db.$client, organization.id, export_id)
@@ -72,9 +75,19 @@ export async function listExports(ctx: Ctx, query: ExportQuery) {
   )
 }
 
-/** Deletes an export with its content; one that is being made stops. Throws Failure 404 export.not_found. */
+/**
+ * Deletes an export with its content; one that is being made stops. A member deletes only what its credential began. Throws Failure 404
+ * export.not_found, 403 credential.role.
+ */
 export async function deleteExport(ctx: Ctx, export_id: string): Promise<void> {
-  await requireExport(ctx, export_id)
+  const { actor } = ctx
+  const { created_by } = await requireExport(ctx, export_id)
+  if (actor.kind === 'credential' && actor.role === 'member' && actor.api_key !== created_by)
+    throw new Failure(
+      'forbidden',
+      'credential.role',
+      'Another credential began this export. Deleting it needs a credential with the role owner or admin.',
+    )
   await change(ctx, { action: 'export.deleted', resource_id: export_id }, [markDeleting(ctx.db.$client, export_id)])
   await wakeExports(ctx, [export_id])
 }
@@ -106,7 +119,7 @@ export async function readContent(ctx: Ctx, export_id: string, asked: AskedConte
 const instant = (milliseconds: number | null): string | null => (milliseconds === null ? null : new Date(milliseconds).toISOString())
 
 function view(row: ExportRow, now: Date): Export {
-  const { export_id, fiscal_entity_id, kind, format, headings, rows, documents, without_xml, bytes, error_code } = row
+  const { export_id, fiscal_entity_id, created_by, kind, format, headings, rows, documents, without_xml, bytes, error_code } = row
   const isWhole = row.status === 'ready' || row.status === 'expired'
   const isExpired = row.status === 'ready' && row.expires_at! <= now.getTime()
   const filters = Object.entries(JSON.parse(row.filters) as Record<string, string | string[]>)
@@ -116,7 +129,7 @@ function view(row: ExportRow, now: Date): Export {
     status: isExpired ? 'expired' : (row.status as Export['status']),
     ...{ rows, documents, documents_without_xml: without_xml },
     scanned_through: isWhole || row.scanned_through === null ? null : instant(row.scanned_through * 1_000),
-    ...{ bytes, error_code },
+    ...{ bytes, error_code, created_by },
     created_at: instant(row.created_at)!,
     completed_at: instant(row.completed_at),
     expires_at: instant(row.expires_at),

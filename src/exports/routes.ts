@@ -54,9 +54,17 @@ export const exportRoutes = new Hono<App>()
   )
   .delete(
     '/:export_id',
-    operation('deleteExport', TAG, doc('Delete an export with its content'), doc('An export that is being made stops.')),
+    operation(
+      'deleteExport',
+      TAG,
+      doc('Delete an export with its content'),
+      doc(
+        'An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).',
+      ),
+    ),
     params(ExportPath),
     returns(204),
+    refuses(403, doc('A credential with the role member deletes an export that another credential began (`credential.role`).')),
     refuses(404, NO_EXPORT),
     async (c) => {
       await deleteExport(c.var.ctx, c.req.valid('param').export_id)

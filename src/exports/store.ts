@@ -11,15 +11,15 @@ export const exportsUsed = (organization_id: string, now: Date): Fragment =>
 
 type NewRow = Pick<
   ExportRow,
-  'export_id' | 'organization_id' | 'fiscal_entity_id' | 'kind' | 'format' | 'headings' | 'filters' | 'start' | 'created_at'
+  'export_id' | 'organization_id' | 'fiscal_entity_id' | 'created_by' | 'kind' | 'format' | 'headings' | 'filters' | 'start' | 'created_at'
 >
 
 export const insertExport = (d1: D1Database, row: NewRow): D1PreparedStatement =>
   prepared(
     d1,
-    sql`insert into exports (export_id, organization_id, fiscal_entity_id, kind, format, headings, filters, start, status, rows, documents,
+    sql`insert into exports (export_id, organization_id, fiscal_entity_id, created_by, kind, format, headings, filters, start, status, rows, documents,
         without_xml, bytes, lease_until, attempts, created_at)
-      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.kind}, ${row.format}, ${row.headings},
+      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.created_by}, ${row.kind}, ${row.format}, ${row.headings},
         ${row.filters}, ${row.start}, 'queued', 0, 0, 0, 0, ${Date.now()}, 0, ${row.created_at})`,
   )
 

@@ -15,6 +15,8 @@ export const exports_ = sqliteTable(
     export_id: text().primaryKey(),
     organization_id: text().notNull(),
     fiscal_entity_id: text().notNull(),
+    /** The api_key of the credential that began it; null of those begun before this was kept. */
+    created_by: text(),
     kind: text({ enum: EXPORT_KINDS }).notNull(),
     format: text({ enum: EXPORT_FORMATS }).notNull(),
     headings: text({ enum: EXPORT_HEADINGS }).notNull().default('api'),

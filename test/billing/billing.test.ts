@@ -113,7 +113,7 @@ it('all plans say what they allow and cost, and where what can be bought now is 
       item: 'plan',
       total: '693.68',
       currency: 'MXN',
-      url: expect.stringMatching(new RegExp(`^https?://.*organization=${of.id}`)),
+      url: expect.stringMatching(new RegExp(`^https?://.*organization=${of.id}&item=plan&plan=`)),
     },
     limits: { extractors: 2, import_bytes: 10 * 1024 ** 3 },
   })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { documentsOf, isUnknown } from '../../console/pages/insight/efos/listed.ts'
+import { listOf, remember } from '../../console/pages/work/cfdi/back.ts'
+import { chosen } from '../../console/pages/work/cfdi/choose.ts'
 import { searchOf } from '../../console/pages/work/months/search.ts'
 
 const drilldown = '/v1/cfdi?fiscal_entity_id=fe_1&direction=issued&estatus=vigente&kind=cfdi&to_itself=false&is_substituted=false'
@@ -47,4 +49,23 @@ describe('of article 69-B', () => {
     expect(documentsOf(rows, one, '/v1/cfdi?', true)).toBeUndefined()
     expect(documentsOf([], one, '/v1/cfdi?', false)).toBeUndefined()
   })
+})
+
+describe('what is still to be paid is looked for among the valid documents', () => {
+  it.each([
+    ['', 'payment_status', 'unpaid', 'payment_status=unpaid&estatus=vigente'],
+    ['q=x', 'payment_status', 'unpaid,partially_paid', 'q=x&payment_status=unpaid%2Cpartially_paid&estatus=vigente'],
+    ['estatus=cancelado', 'payment_status', 'unpaid', 'estatus=cancelado&payment_status=unpaid'],
+    ['', 'payment_status', 'paid', 'payment_status=paid'],
+    ['payment_status=unpaid&estatus=vigente', 'estatus', '', 'payment_status=unpaid'],
+    ['payment_status=unpaid&estatus=vigente', 'payment_status', '', 'estatus=vigente'],
+    ['', 'metodo_pago', 'PPD', 'metodo_pago=PPD'],
+  ])('%s with %s=%s', (before, name, value, after) => expect(chosen(new URLSearchParams(before), name, value).toString()).toBe(after))
+})
+
+it('a document leads back to the list of its RFC, as it was seen last', () => {
+  expect(listOf('fe_1')).toBe('/cfdi?fiscal_entity_id=fe_1')
+  remember('fiscal_entity_id=fe_1&direction=issued')
+  expect(listOf('fe_1')).toBe('/cfdi?fiscal_entity_id=fe_1&direction=issued')
+  expect(listOf('fe_2')).toBe('/cfdi?fiscal_entity_id=fe_2')
 })

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { SENTENCES } from '../../console/api/spanish.ts'
-import { ACTIONS } from '../../console/pages/account/audit/words.ts'
+import { CASES, SENTENCES } from '../../console/api/spanish.ts'
+import { ACTIONS, TESTED } from '../../console/pages/account/audit/words.ts'
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -74,6 +74,12 @@ describe('in the console, in Spanish', () => {
     expect([...new Set(said)].filter((code) => !SENTENCES[code]).sort()).toEqual([])
   })
 
+  it('cases of a code are told apart by what the API says', () => {
+    const all = Object.values(CASES).flat()
+    expect(all.filter(({ begins }) => !sources.some(({ text }) => text.includes(begins)))).toEqual([])
+    expect(all.filter(({ text }) => !/^[A-ZÁÉÍÓÚ¿].*\.$/.test(text))).toEqual([])
+  })
+
   it('every sentence ends as one', () => {
     expect(Object.entries(SENTENCES).filter(([, text]) => !/^[A-ZÁÉÍÓÚ¿].*\.$/.test(text))).toEqual([])
   })
@@ -86,5 +92,9 @@ describe('in the console, in Spanish', () => {
     const all = new Set([...tested, ...written].map(([, action]) => action!).filter((action) => !action.startsWith('test_helper.')))
     expect(all.size).toBeGreaterThan(50)
     expect([...all].filter((action) => !ACTIONS[action]).sort()).toEqual([])
+    const helpers = sources.find(({ file }) => file === 'test-helpers/test-helpers.ts')!.text
+    const helped = [...helpers.matchAll(/test_helper\.([a-z_]+)['`]/g)].map(([, action]) => action!)
+    expect(helped.length).toBeGreaterThan(5)
+    expect(helped.filter((action) => !TESTED[action])).toEqual([])
   })
 })

@@ -21,6 +21,8 @@ describe('a cell of a sheet', () => {
       ['', false],
     ]
     for (const [text, isNumber] of cases) expect([text, numberOf(cellXml('A1', 'number', text)) === text]).toEqual([text, isNumber])
+    expect(cellXml('A1', 'number', '1234.50')).toBe('<c r="A1" s="4"><v>1234.50</v></c>')
+    expect(cellXml('A1', 'number', '12')).toBe('<c r="A1"><v>12</v></c>')
     expect(cellXml('A1', 'text', '00123')).toContain('>00123<')
   })
 

@@ -4,7 +4,7 @@ import { labelOf } from '../../src/blacklists/catalog.ts'
 import { HEADINGS, WORDS } from '../../src/exports/making/headings.ts'
 import { expireExports } from '../../src/exports/making/work.ts'
 import { systemOf } from '../../src/platform/context.ts'
-import { api, basic, request } from '../support/client.ts'
+import { api, basic, type Caller, request } from '../support/client.ts'
 import { connect, organization, synced } from '../support/tenants.ts'
 import { credentialOf } from '../support/world.ts'
 import { csvRows, entriesOf, sheetsOf } from './support/readers.ts'
@@ -148,6 +148,10 @@ describe('the formats', () => {
     const xlsx = await exported(of.owner, { fiscal_entity_id, kind, format: 'xlsx' })
     const [sheet, ...others] = sheetsOf(xlsx.bytes)
     expect(others).toEqual([])
+    // Every column has a width, and a filter of all rows.
+    const xml = text(entriesOf(xlsx.bytes).find(({ name }) => name === 'xl/worksheets/sheet1.xml')!.bytes)
+    expect(xml.match(/<col /g)).toHaveLength(sheet!.rows[0]!.length)
+    expect(xml).toMatch(new RegExp(`</sheetData><autoFilter ref="A1:[A-Z]+${sheet!.rows.length}"/></worksheet>$`))
     const [headings, ...rows] = csvRows(text(csv.bytes).slice(1))
     expect(sheet!.name).toBe(kind)
     expect(sheet!.rows[0]).toEqual(headings)
@@ -246,6 +250,25 @@ describe('an export', () => {
     expect((await api(of.owner, 'DELETE', `/v1/exports/${made.export_id}`)).status).toBe(204)
     expect((await api(of.owner, 'GET', `/v1/exports/${made.export_id}`)).status).toBe(404)
     await vi.waitUntil(async () => (await objectsOf(made.export_id)).length === 0, { timeout: 10_000 })
+  })
+
+  it('is deleted by whoever began it, and by owners and admins; a member does not delete those of others', async () => {
+    const [admin, member, colleague] = await Promise.all(
+      (['admin', 'member', 'member'] as const).map((role) => credentialOf(of.owner, role)),
+    )
+    const json = { fiscal_entity_id, kind: 'pagos', format: 'csv' }
+    const export_id = await begun(of.owner, json)
+    const own = await begun(member!, json)
+    expect((await api(member!, 'GET', `/v1/exports/${own}`)).body.created_by).toBe(member!.api_key)
+    const remove = async (caller: Caller, id: string) => {
+      const { status, body } = await api(caller, 'DELETE', `/v1/exports/${id}`)
+      return status === 204 ? status : [status, body.code]
+    }
+    expect(await remove(member!, export_id)).toEqual([403, 'credential.role'])
+    expect(await remove(colleague!, own)).toEqual([403, 'credential.role'])
+    expect((await api(of.owner, 'GET', `/v1/exports/${own}`)).status).toBe(200)
+    expect(await remove(member!, own)).toBe(204)
+    expect(await remove(admin!, export_id)).toBe(204)
   })
 
   it('is for any role, and for nobody of another organization', async () => {

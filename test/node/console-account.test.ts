@@ -89,7 +89,16 @@ describe.skipIf(chromiumPath() === null)('the account in the console', () => {
     await invited.getByRole('button', { name: 'Exportar' }).click()
     await invited.getByRole('dialog').getByRole('button').last().click()
     await invited.getByRole('heading', { level: 1, name: 'Exportaciones' }).waitFor()
-    await rowsOf(invited, 'Exportaciones').first().waitFor()
+    const removing = (at: Page) => rowsOf(at, 'Exportaciones').getByRole('button', { name: /^Borrar/ })
+    await removing(invited).first().waitFor()
+    expect(await removing(invited).first().isEnabled()).toBe(true)
+    // What somebody else began is not theirs to delete.
+    const fiscal_entity_id = world.ids['fiscal_entity_id']!
+    await world.customer.ask('POST', '/v1/exports', { fiscal_entity_id, kind: 'pagos', format: 'csv' })
+    await invited.reload()
+    await removing(invited).nth(1).waitFor()
+    expect(await Promise.all([0, 1].map((n) => removing(invited).nth(n).isEnabled()))).toEqual([false, true])
+    expect(await removing(invited).first().getAttribute('title')).toContain('Otra persona comenzó esta exportación')
     await context.close()
 
     // The owner sees who joined, and removes the assistant with what signs them in.

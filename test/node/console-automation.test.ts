@@ -82,8 +82,8 @@ describe.skipIf(isMissing)('automation in the console', () => {
     expect(await figuresOf(page)).toEqual({
       RFC: String(rfc_count),
       'Meses por cubrir': String(totals.months),
-      'Ya los puede leer': String(totals.readable_months),
-      'Nuevos para usted': String(totals.new_months),
+      'Ya dentro de su ventana': String(totals.readable_months),
+      'Fuera de su ventana': String(totals.new_months),
       'Otros documentos': String(totals.documents),
     })
     await page.getByText(`fuentes son ${totals.months} por cubrir.`).waitFor()
@@ -171,6 +171,12 @@ describe.skipIf(isMissing)('automation in the console', () => {
     await failed.waitFor({ timeout: 30_000 })
     await page.getByRole('img', { name: 'Intentos: 410' }).waitFor()
     expect(listener.tests).toMatchObject([{ event: 'cfdi.cancelled' }])
+    // The list does not show it green.
+    const own = page.url()
+    await page.goto(at('/webhooks'))
+    await page.getByText('Activo, y la última entrega no llegó').waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.goto(own)
 
     await failed.click()
     await page.getByText('Heard.').waitFor()

@@ -194,7 +194,7 @@ describe.skipIf(isMissing)(name, () => {
     for (const amount of ['31234.06', '900000.50', '931234.56', '279370.37']) expect(text).toContain(plain(pesos(amount)))
     expect(text).toContain('Definitivo')
     expect(text).toContain('17 abr 2026, estimado')
-    expect(text).toContain('69-B Bis y 69 están, proveedor por proveedor, en Proveedores')
+    expect(text).toContain('69-B Bis y 69 están, proveedor por proveedor y con los últimos 12 meses, en Proveedores')
     const after = page.getByRole('link', { name: /^Desde la publicación, Escuela Kemper Urgate/ })
     expect(await after.getAttribute('href')).toBe(links('after_listing_amount').replace('/v1/', '/console/'))
     expect(await findings(page)).toEqual([])

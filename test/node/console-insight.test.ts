@@ -261,7 +261,7 @@ describe.skipIf(isMissing)(name, () => {
     expect(data[0]).toMatchObject({ fiscal_entity_id: entity, filters: { direction: 'received', issued_from, issued_to } })
 
     await page.goto(`${world.service.url}/console/analytics/vat-position?fiscal_entity_id=${entity}`)
-    await page.getByRole('link', { name: 'Exportar los CFDI del mes' }).click()
+    await page.getByRole('link', { name: 'Exportar los CFDI con fecha del mes' }).click()
     await page.getByText(/^Emitido desde: /).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })

@@ -86,11 +86,13 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await page.keyboard.press('Escape')
     expect(await page.getByRole('group', { name: 'Filtros' }).locator('b').allTextContents()).toEqual([
       'Emitidos',
+      'Vigente',
       'Con saldo',
       'PPD – Pago en parcialidades o diferido',
     ])
     expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
       ...{ fiscal_entity_id: entity, direction: 'issued', payment_status: 'unpaid,partially_paid', metodo_pago: 'PPD' },
+      estatus: 'vigente',
     })
     const [first] = await shown()
     const row = rowsOf(page, 'Lista de CFDI').first()
@@ -100,6 +102,8 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     await row.getByRole('link').focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/cfdi/${first!.uuid}?**`)
+    const back = page.getByRole('link', { name: 'Volver a los CFDI' })
+    expect(new URL((await back.getAttribute('href'))!, page.url()).searchParams.get('payment_status')).toBe('unpaid,partially_paid')
     // Whoever cannot see it is told of the page.
     expect(await page.evaluate('document.activeElement.id')).toBe('main')
     await page.getByRole('heading', { name: 'Pagos y notas de crédito' }).waitFor()
@@ -219,6 +223,15 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
     expect(await page.locator('#menu').isVisible()).toBe(false)
     expect(await page.getByRole('button', { name: 'Imprimir o guardar PDF' }).isVisible()).toBe(false)
     expect(await page.getByRole('heading', { name: 'Relaciones' }).isVisible()).toBe(false)
+    const history = page.getByRole('heading', { name: 'Historia', exact: true })
+    expect([await history.isVisible(), await page.getByText('Pruebas: sin validez fiscal').isVisible()]).toEqual([false, true])
+    await page.emulateMedia({ media: 'screen' })
+    await page.getByLabel('Con su historia').check()
+    await page.emulateMedia({ media: 'print' })
+    expect(await history.isVisible()).toBe(true)
+    await page.getByRole('list', { name: 'Lo que este servicio sabía cada día' }).getByRole('listitem').first().waitFor()
+    expect(await page.getByRole('heading', { name: 'Relaciones' }).isVisible()).toBe(false)
+    expect(await page.getByRole('heading', { name: 'Cómo estaba al cierre de un día' }).isVisible()).toBe(false)
     expect(await page.getByText(uuid).first().isVisible()).toBe(true)
     expect((await page.pdf()).subarray(0, 5).toString()).toBe('%PDF-')
     expect(complaints).toEqual([])

@@ -90,6 +90,12 @@ describe.skipIf(isMissing)(name, () => {
     await page.getByRole('button', { name: 'Conectar y descargar' }).click()
     await page.locator('[aria-invalid=true]').waitFor()
     expect(await page.locator('[aria-invalid=true]').inputValue()).toBe('EKU900317XXX')
+    // One whose check digit is odd is asked about before it is sent.
+    await page.getByLabel('RFC', { exact: true }).fill('EKU9003173C8')
+    await page.getByRole('button', { name: 'Conectar y descargar' }).click()
+    await page.getByRole('dialog', { name: '¿Está bien escrito EKU9003173C8?' }).waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.getByRole('button', { name: 'Corregirlo' }).click()
     const rfc = randomRfc()
     await page.getByLabel('RFC', { exact: true }).fill(rfc)
     await page.getByRole('button', { name: 'Conectar y descargar' }).click()

@@ -23,6 +23,8 @@ export interface Row {
   query?: (given: Given) => Record<string, string>
   json?: (given: Given) => Record<string, unknown>
   upload?: boolean
+  /** Any other role may with what its own credential made: whether it did is looked up. */
+  isOwn?: true
   /** Names that may say anything well formed: nothing is looked up by them. */
   free?: readonly string[]
   /** The list has one page at most here. Its pages and cursors are tested in the tests of its own. */
@@ -538,7 +540,7 @@ export const ROWS: Record<string, Row> = {
   },
   'GET /v1/exports': { may: ALL, answers: 200 },
   'GET /v1/exports/:export_id': { may: ALL, answers: 200, given: freshExport },
-  'DELETE /v1/exports/:export_id': { may: ALL, answers: 204, given: freshExport },
+  'DELETE /v1/exports/:export_id': { may: WRITERS, isOwn: true, answers: 204, given: freshExport },
   'GET /v1/exports/:export_id/content': { may: ALL, answers: 200, given: readyExport },
   'GET /v1/storage-connectors': { may: ALL, answers: 200 },
   'POST /v1/storage-connectors': { may: WRITERS, answers: 201, given: withConnectorRoom, json: () => CONNECTOR },

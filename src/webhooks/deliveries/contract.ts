@@ -36,6 +36,13 @@ export const Delivery = z
   .strictObject({
     event_id: Id('evt'),
     event_key: z.string(),
+    fiscal_entity_id: Id('fe')
+      .nullable()
+      .meta({ description: doc('The fiscal entity that the event is about; null of one about none.') }),
+    period: z
+      .string()
+      .nullable()
+      .meta({ description: doc('What the event says as its `period`, such as the month of a download; null of one that says none.') }),
     redelivery: z
       .int()
       .meta({ description: doc('0 for the first delivery of the event to this webhook, and one more for each redelivery.') }),

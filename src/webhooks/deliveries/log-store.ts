@@ -8,12 +8,15 @@ export type DeliveryRow = Pick<
   'webhook' | 'seq' | 'redelivery' | 'event_key' | 'status' | 'due_at' | 'created_at'
 > & {
   event_id: string
+  /** What the event is about, as its payload says it. */
+  about: string | null
+  period: string | null
   /** JSON. */
   attempts: string
 }
 
 const COLUMNS = raw(
-  "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id",
+  "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id, e.body->>'fiscal_entity_id' as about, e.body->>'period' as period",
 )
 
 interface DeliveryFilters {

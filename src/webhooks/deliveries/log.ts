@@ -3,7 +3,7 @@ import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import type { Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
-import { newId } from '../../platform/db/id.ts'
+import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
 import { type EventCatalog, TEST_KEY } from '../catalog/contract.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
@@ -21,9 +21,11 @@ import type { AttemptRecord } from './tables.ts'
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
 
-const view = ({ event_id, event_key, redelivery, status, attempts, due_at, created_at }: DeliveryRow): Delivery => ({
+const view = ({ event_id, event_key, about, period, redelivery, status, attempts, due_at, created_at }: DeliveryRow): Delivery => ({
   event_id,
   event_key,
+  fiscal_entity_id: about && idOfUuid('fe', about),
+  period,
   redelivery,
   status,
   attempts: (JSON.parse(attempts) as AttemptRecord[]).map(({ at, ...record }, n) => ({ attempt: n + 1, attempted_at: iso(at), ...record })),
@@ -94,7 +96,7 @@ export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: D
   const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
   await wake(ctx, endpoint)
   const { seq } = results[1]!.results[0] as { seq: number }
-  return view({ ...endpoint, ...pendingAt(now), seq, event_id, redelivery: 0, event_key: event_key ?? TEST_KEY })
+  return view({ ...endpoint, ...pendingAt(now), seq, event_id, about: null, period: null, redelivery: 0, event_key: event_key ?? TEST_KEY })
 }
 
 async function requireEnabled(ctx: Ctx, webhook_id: string): Promise<WebhookRow> {

@@ -120,6 +120,15 @@ const webhook = {
   is_enabled: z.boolean().meta({
     description: doc('While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.'),
   }),
+  last_delivery: z
+    .enum(['delivered', 'undelivered'])
+    .nullable()
+    .meta({
+      description: doc(
+        'How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log ' +
+          'says why. Null when none of them was attempted.',
+      ),
+    }),
   secret_hint: z.string().meta({ description: doc('The last four characters of the current signing secret.') }),
   warnings: z.array(Warning).meta({
     description: doc(

@@ -18,6 +18,7 @@ import {
   findWebhook,
   insertWebhook,
   listWebhookRows,
+  type ShownWebhook,
   updateWebhook,
   type WebhookRow,
   webhooksUsed,
@@ -33,11 +34,12 @@ const view = ({
   url,
   event_keys,
   is_enabled,
+  last_delivery,
   secret_hint,
   created_at,
   updated_at,
   ...row
-}: WebhookRow): Webhook => ({
+}: ShownWebhook): Webhook => ({
   webhook_id,
   name,
   type,
@@ -46,6 +48,7 @@ const view = ({
   fiscal_entity_ids: row.fiscal_entity_uuids?.map((uuid) => idOfUuid('fe', uuid)) ?? null,
   custom_header: row.header_name === null ? null : { name: row.header_name },
   is_enabled,
+  last_delivery,
   secret_hint,
   warnings: unsentWarnings(event_keys),
   created_at: created_at.toISOString(),
@@ -53,7 +56,7 @@ const view = ({
 })
 
 /** Returns an endpoint of the organization. Throws Failure 404 webhook.not_found. */
-export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<WebhookRow> {
+export async function requireWebhook(ctx: Ctx, webhook_id: string): Promise<ShownWebhook> {
   const row = await findWebhook(eventsOf(ctx), ctx.organization.id, webhook_id)
   if (!row) throw notFound('webhook')
   return row
@@ -135,7 +138,7 @@ export async function createWebhook(ctx: Ctx, draft: WebhookDraft): Promise<NewW
       insertWebhook(db, row),
     ]),
   )
-  return { ...view({ ...row, webhook: 0 }), signing_secret }
+  return { ...view({ ...row, webhook: 0, last_delivery: null }), signing_secret }
 }
 
 /** Returns a page of the organization's endpoints, oldest first. */

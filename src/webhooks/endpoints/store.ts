@@ -1,4 +1,4 @@
-import { and, asc, sql as drizzleSql, eq, gt, isNull } from 'drizzle-orm'
+import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
@@ -6,15 +6,30 @@ import { webhooks } from './tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
 
+/** An endpoint with how the newest of its deliveries that was attempted fared. */
+export type ShownWebhook = WebhookRow & { last_delivery: 'delivered' | 'undelivered' | null }
+
+/** So many deliveries, the newest ones, are looked at: those that nobody has attempted yet say nothing. */
+const LOOKED_AT = 20
+
+const SHOWN = {
+  ...getTableColumns(webhooks),
+  last_delivery: drizzleSql<ShownWebhook['last_delivery']>`(
+    select iif(d.status = 'delivered', 'delivered', 'undelivered') from (
+      select seq, redelivery, status, attempts from deliveries where webhook = webhooks.webhook
+      order by seq desc, redelivery desc limit ${drizzleSql.raw(String(LOOKED_AT))}) d
+    where d.attempts <> '[]' order by d.seq desc, d.redelivery desc limit 1)`,
+}
+
 const oneOf = (organization_id: string, webhook_id: string) =>
   and(eq(webhooks.webhook_id, webhook_id), eq(webhooks.organization_id, organization_id), isNull(webhooks.deleted_at))
 
-export const findWebhook = async (db: Database, organization_id: string, webhook_id: string): Promise<WebhookRow | undefined> =>
-  (await db.select().from(webhooks).where(oneOf(organization_id, webhook_id)).limit(1))[0]
+export const findWebhook = async (db: Database, organization_id: string, webhook_id: string): Promise<ShownWebhook | undefined> =>
+  (await db.select(SHOWN).from(webhooks).where(oneOf(organization_id, webhook_id)).limit(1))[0]
 
-export const listWebhookRows = (db: Database, organization_id: string, after: number, limit: number): Promise<WebhookRow[]> =>
+export const listWebhookRows = (db: Database, organization_id: string, after: number, limit: number): Promise<ShownWebhook[]> =>
   db
-    .select()
+    .select(SHOWN)
     .from(webhooks)
     .where(and(eq(webhooks.organization_id, organization_id), isNull(webhooks.deleted_at), gt(webhooks.webhook, after)))
     .orderBy(asc(webhooks.webhook))

@@ -109,7 +109,7 @@ export function sheetsOf(xlsx: Uint8Array): { name: string; rows: Cell[][] }[] {
     ]),
   )
   const styles = named(named(xmlOf(parts.get('xl/styles.xml')!), 'cellXfs')[0]!, 'xf')
-  const isTime = (style = '0') => Number(styles[Number(style)]!.attributes['numFmtId'] ?? 0) >= 164
+  const isTime = (style = '0') => ['164', '165'].includes(styles[Number(style)]!.attributes['numFmtId'] ?? '')
   return named(xmlOf(parts.get('xl/workbook.xml')!), 'sheet').map(({ attributes: { name, ...sheet } }) => {
     const file = targets.get(sheet['r:id'])!
     if (!known.includes(`/${file}`)) throw new Error(`${file} has no content type.`)

@@ -218,7 +218,7 @@ describe('what is another organization’s is told like what is not there', () =
         told = await both()
       }
       expect(told[0]).toEqual(told[1])
-      expect(told[0]!.status).toBe(entry.row.may.includes(role as never) ? 404 : 403)
+      expect(told[0]!.status).toBe(entry.row.isOwn || entry.row.may.includes(role as never) ? 404 : 403)
     }
   })
 

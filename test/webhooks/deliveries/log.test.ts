@@ -60,8 +60,40 @@ describe('the delivery log', () => {
     ...{ at: START + 1, duration_ms: 12, status_code, error, response_body },
   })
 
+  it.each([
+    ['null, before the first attempt', [{ status: 'pending', attempts: [] }], null],
+    [
+      'that it arrived',
+      [
+        { status: 'lost', attempts: [attempt(500)] },
+        { status: 'delivered', attempts: [attempt(204)] },
+      ],
+      'delivered',
+    ],
+    [
+      'that it did not arrive so far',
+      [
+        { status: 'delivered', attempts: [attempt(204)] },
+        { status: 'pending', attempts: [attempt(500)] },
+      ],
+      'undelivered',
+    ],
+    [
+      'what was attempted, not what is to be',
+      [
+        { status: 'failed', attempts: [attempt(404)] },
+        { status: 'pending', attempts: [] },
+      ],
+      'undelivered',
+    ],
+  ] as const)('of the last delivery an endpoint says %s', async (_, rows, last_delivery) => {
+    const { of, path } = await logOf(rows.map(({ status, attempts }) => ({ status, attempts: [...attempts] })))
+    expect((await of.ask('GET', path)).body.last_delivery).toBe(last_delivery)
+    expect((await of.ask('GET', '/v1/webhooks')).body.data).toMatchObject([{ last_delivery }])
+  })
+
   it('says of each delivery what was tried, how it ended, and when it is tried again', async () => {
-    const { of, deliveries, events } = await logOf([
+    const { of, about, deliveries, events } = await logOf([
       { status: 'delivered', attempts: [attempt(null, 'No answer within 5 seconds.'), attempt(503, null, 'busy'), attempt(204)] },
       { status: 'failed', attempts: [attempt(404)], event_key: 'sync.failed' },
       { status: 'lost', attempts: Array.from({ length: 6 }, () => attempt(500)) },
@@ -69,22 +101,52 @@ describe('the delivery log', () => {
     ])
     const { body } = await of.ask('GET', deliveries)
     const told = (n: number) => ({ attempt: n, attempted_at: iso(START + 1), duration_ms: 12, error: null, response_body: null })
+    const concerns = { fiscal_entity_id: about.fiscal_entity_id, period: null }
     expect(body).toEqual({
       data: [
         {
-          ...{ event_id: events[3], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'pending', created_at: iso(START + 3) },
+          ...{
+            event_id: events[3],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'pending',
+            created_at: iso(START + 3),
+          },
           ...{ attempts: [{ ...told(1), status_code: 500 }], next_attempt_at: iso(START + 60_000) },
         },
         {
-          ...{ event_id: events[2], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'lost', created_at: iso(START + 2) },
+          ...{
+            event_id: events[2],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'lost',
+            created_at: iso(START + 2),
+          },
           ...{ attempts: [1, 2, 3, 4, 5, 6].map((n) => ({ ...told(n), status_code: 500 })), next_attempt_at: null },
         },
         {
-          ...{ event_id: events[1], event_key: 'sync.failed', redelivery: 0, status: 'failed', created_at: iso(START + 1) },
+          ...{
+            event_id: events[1],
+            event_key: 'sync.failed',
+            ...concerns,
+            period: '2026-05',
+            redelivery: 0,
+            status: 'failed',
+            created_at: iso(START + 1),
+          },
           ...{ attempts: [{ ...told(1), status_code: 404 }], next_attempt_at: null },
         },
         {
-          ...{ event_id: events[0], event_key: 'connection.ciec_invalid', redelivery: 0, status: 'delivered', created_at: iso(START) },
+          ...{
+            event_id: events[0],
+            event_key: 'connection.ciec_invalid',
+            ...concerns,
+            redelivery: 0,
+            status: 'delivered',
+            created_at: iso(START),
+          },
           attempts: [
             { ...told(1), status_code: null, error: 'No answer within 5 seconds.' },
             { ...told(2), status_code: 503, response_body: 'busy' },

@@ -63,6 +63,7 @@ describe('registering a webhook', () => {
         fiscal_entity_ids: null,
         custom_header: null,
         is_enabled: true,
+        last_delivery: null,
         secret_hint: signing_secret.slice(-4),
         warnings: [{ code: 'event.not_sent', message: expect.stringMatching(/^Nothing is sent for cfdi\.issued yet/) }],
         created_at: INSTANT,
@@ -351,6 +352,8 @@ describe('a test', () => {
       {
         event_id: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
         event_key: 'webhook.test',
+        fiscal_entity_id: null,
+        period: null,
         redelivery: 0,
         status: 'pending',
         attempts: [],

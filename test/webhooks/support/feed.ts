@@ -43,6 +43,7 @@ export async function happened(of: Organization, all: readonly Happened[]): Prom
       ...{ job_id: 'job_01kabcdefghjkmnpqrstvwxyz0', data_source_key: 'sat_csf', period: null, document_type: 'csf', direction: null },
       ...{ created_count: created, updated_count: 0, cancelled_count: 0, first_issued_at: null, last_issued_at: null, completed_at: at },
       ...(key === 'sync.failed' && {
+        period: '2026-05',
         error_class: 'sat_unavailable',
         last_code: 'sat_unavailable: The authority gives no answer.',
         will_retry: false,

@@ -1012,6 +1012,9 @@ class WebhookCustomHeader(TypedDict):
     name: str
 
 
+WebhookLastDelivery: TypeAlias = Literal['delivered', 'undelivered']
+
+
 class WebhookWarning(TypedDict):
     code: str
     message: str
@@ -2165,6 +2168,7 @@ class Export(TypedDict):
     scanned_through: str | None
     bytes: int
     error_code: str | None
+    created_by: str | None
     created_at: str
     completed_at: str | None
     expires_at: str | None
@@ -2205,6 +2209,7 @@ class Webhook(TypedDict):
     fiscal_entity_ids: list[str] | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
+    last_delivery: WebhookLastDelivery | None
     secret_hint: str
     warnings: list[WebhookWarning]
     created_at: str
@@ -2229,6 +2234,7 @@ class NewWebhook(TypedDict):
     fiscal_entity_ids: list[str] | None
     custom_header: WebhookCustomHeader | None
     is_enabled: bool
+    last_delivery: WebhookLastDelivery | None
     secret_hint: str
     warnings: list[WebhookWarning]
     created_at: str
@@ -2249,6 +2255,8 @@ class WebhookChanges(TypedDict):
 class WebhookDelivery(TypedDict):
     event_id: str
     event_key: str
+    fiscal_entity_id: str | None
+    period: str | None
     redelivery: int
     status: DeliveryStatus
     attempts: list[WebhookAttempt]

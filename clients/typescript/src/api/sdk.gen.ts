@@ -309,7 +309,7 @@ export class Operations extends HeyApiClient {
     /**
      * Delete an export with its content
      *
-     * An export that is being made stops.
+     * An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).
      */
     public deleteExport<ThrowOnError extends boolean = true>(options: Options<DeleteExportData, ThrowOnError>): RequestResult<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'> {
         return (options.client ?? this.client).delete<DeleteExportResponses, DeleteExportErrors, ThrowOnError, 'data'>({

@@ -2848,6 +2848,10 @@ export type Export = {
      */
     error_code: string | null;
     /**
+     * The api_key of the credential that began it, which may delete it whatever its role. Null of exports begun before this was kept.
+     */
+    created_by: string | null;
+    /**
      * When it was made.
      */
     created_at: string;
@@ -3387,6 +3391,10 @@ export type Webhook = {
      */
     is_enabled: boolean;
     /**
+     * How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log says why. Null when none of them was attempted.
+     */
+    last_delivery: WebhookLastDelivery | null;
+    /**
      * The last four characters of the current signing secret.
      */
     secret_hint: string;
@@ -3464,6 +3472,10 @@ export type NewWebhook = {
      * While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.
      */
     is_enabled: boolean;
+    /**
+     * How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log says why. Null when none of them was attempted.
+     */
+    last_delivery: WebhookLastDelivery | null;
     /**
      * The last four characters of the current signing secret.
      */
@@ -3551,6 +3563,14 @@ export type WebhookDelivery = {
      * The kind of the event, as the catalog of events lists it.
      */
     event_key: string;
+    /**
+     * The fiscal entity that the event is about; null of one about none.
+     */
+    fiscal_entity_id: string | null;
+    /**
+     * What the event says as its `period`, such as the month of a download; null of one that says none.
+     */
+    period: string | null;
     /**
      * 0 for the first delivery of the event to this webhook, and one more for each redelivery.
      */
@@ -8992,6 +9012,8 @@ export type WebhookCustomHeader = {
     name: string;
 };
 
+export type WebhookLastDelivery = 'delivered' | 'undelivered';
+
 export type WebhookWarning = {
     /**
      * A stable code for programs.
@@ -11903,6 +11925,10 @@ export type DeleteExportErrors = {
      * The credential is absent, malformed, expired or revoked.
      */
     401: Problem;
+    /**
+     * A credential with the role member deletes an export that another credential began (`credential.role`).
+     */
+    403: Problem;
     /**
      * There is no such export.
      */

@@ -64,10 +64,53 @@ export const ACTIONS: Record<string, string> = {
   'webhook.updated': 'Webhook cambiado',
 }
 
+/** What tests make happen in the sandbox. */
+export const TESTED: Record<string, string> = {
+  blacklist_published: 'lista publicada',
+  cfdi_cancelled: 'CFDI cancelado en el SAT',
+  ciec_expired: 'CIEC vencida',
+  efirma_expired: 'e.firma vencida',
+  invoice: 'factura del servicio',
+  invoice_paid: 'factura del servicio pagada',
+  notification_sent: 'notificación del buzón enviada',
+  organization: 'plan y lugares de la organización',
+  repse_published: 'registro REPSE publicado',
+  sync_job_failed: 'descarga fallida',
+}
+const testedInSpanish = (action: string): string | null => {
+  const [, tested] = /^test_helper\.(.+)$/.exec(action) ?? []
+  return tested === undefined ? null : `Prueba: ${TESTED[tested] ?? tested}`
+}
+
 /** `extractor.created` as “Extractor created”. */
 const inEnglish = (action: string): string => {
-  const text = action.replace(/[._]/g, ' ')
+  const text = action
+    .replace(/^test_helper\./, 'test: ')
+    .replace(/^fiscal_entity\./, 'RFC ')
+    .replace(/[._]/g, ' ')
+    .replace(/\bciec\b/g, 'CIEC')
+    .replace(/\befirma\b/g, 'e.firma')
+    .replace(/\bcfdi\b/g, 'CFDI')
+    .replace(/\brepse\b/g, 'REPSE')
   return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Members whose names say little to who does not know the API. */
+const IN_ENGLISH: Record<string, string> = {
+  data_source_keys: 'data sources',
+  efirma: 'e.firma',
+  ciec: 'CIEC',
+  event_keys: 'events',
+  fiscal_entity_id: 'RFC',
+  fiscal_entity_ids: 'RFCs',
+  is_enabled: 'active',
+  rfc: 'RFC',
+  rfc_allowance: 'seats',
+  schedule_kind: 'schedule',
+  schedule_spec: 'schedule',
+  scope_months: 'scope',
+  trigger_kind: 'when it runs',
+  url: 'URL',
 }
 
 /** Whether a change of an RFC is that of what it logs in with, and of nothing else. */
@@ -77,7 +120,7 @@ const isLogin = (action: string, members: readonly string[]): boolean =>
 const es = {
   title: 'Auditoría',
   lead: 'Quién cambió qué y cuándo. Nada de esto se puede editar ni borrar.',
-  action: (action: string) => ACTIONS[action] ?? action.replace(/^test_helper\./, 'Ayuda de prueba: '),
+  action: (action: string) => ACTIONS[action] ?? testedInSpanish(action) ?? action,
   names: { actor: 'Quién', action: 'Qué', since: 'Desde', until: 'Hasta', resource_id: 'Sobre' } as Record<string, string>,
   any: 'Cualquiera',
   processes: 'Procesos del servicio',
@@ -125,7 +168,7 @@ const en: typeof es = {
   on: 'On what',
   system: (process) => `The service (${process})`,
   titled: (action, members) => (isLogin(action, members) ? 'Login of an RFC updated' : null),
-  changed: (members) => `Changed: ${members.map((one) => one.replace(/[_-]/g, ' ')).join(', ')}`,
+  changed: (members) => `Changed: ${[...new Set(members.map((one) => IN_ENGLISH[one] ?? one.replace(/[_-]/g, ' ')))].join(', ')}`,
   only: (what) => `Show only what concerns ${what}`,
   view: 'Open',
   viewOf: (what) => `Open ${what}`,

@@ -34,6 +34,8 @@ function Standing({ billing, name }: { billing: Billing; name: string }) {
   const zone = useZone()
   const limit = useLimit()
   const { state, seats, amount_due, currency, open_invoices, trial_ends_at, grace_until } = billing
+  // Without an end of its own, the trial of the e-mail address was another organization's.
+  const isTrialUsed = state === 'diagnostic_expired' && trial_ends_at === null
   const said = {
     ...t.say,
     trialing: t.say.trialing(instant(trial_ends_at, zone)),
@@ -49,8 +51,8 @@ function Standing({ billing, name }: { billing: Billing; name: string }) {
         ]}
       />
       <p class={css.row}>
-        <Badge tone={TONES[state]}>{t.state[state]}</Badge>
-        {said[state]}
+        <Badge tone={TONES[state]}>{isTrialUsed ? t.noTrial : t.state[state]}</Badge>
+        {isTrialUsed ? t.trialUsed : said[state]}
       </p>
     </Panel>
   )

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/preact-query'
 import { usageQuery } from '../../../api/queries.ts'
 import type { QuotaUsage } from '../../../api/routes.d.ts'
-import { bytes, count, instant } from '../../../format.ts'
+import { binary, count, instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Panel } from '../../../parts/page.tsx'
@@ -17,7 +17,7 @@ export function Usage() {
   const t = useWords(words)
   const zone = useZone()
   const query = useQuery(usageQuery)
-  const shown = ({ unit }: QuotaUsage, value: number) => (unit === 'bytes' ? bytes(value) : count(value))
+  const shown = ({ unit }: QuotaUsage, value: number) => (unit === 'bytes' ? binary(value) : count(value))
   return (
     <Loaded query={query} rows={4}>
       {({ quotas }) => (

@@ -24,7 +24,7 @@ const es = {
 }
 const en: typeof es = {
   title: 'Credentials',
-  lead: 'With a credential people enter this console, and programs the API.',
+  lead: 'People sign in to this console with a credential, and programs use it to call the API.',
   create: 'New credential',
   name: 'Name',
   nameHint: 'What it is for, such as: nightly accounting.',

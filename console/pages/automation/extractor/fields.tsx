@@ -1,11 +1,10 @@
-import { useQuery } from '@tanstack/preact-query'
 import { faultOf } from '../../../api/problems.ts'
 import { useWords } from '../../../language.ts'
 import { Field, Select } from '../../../parts/field.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { words as saying } from '../extractors/words.ts'
 import { Choices } from '../parts/choices.tsx'
-import { sourcesQuery } from '../parts/queries.ts'
+import { useSources } from '../parts/sources.ts'
 import { type Draft, SCOPES, WHENS } from './draft.ts'
 import { words } from './words.ts'
 
@@ -24,7 +23,7 @@ interface Props {
 export function Fields({ draft, set, error }: Props) {
   const t = useWords(words)
   const say = useWords(saying)
-  const sources = useQuery(sourcesQuery)
+  const sources = useSources()
   const text = (name: keyof Omit<Draft, 'sources'>) => ({
     value: draft[name],
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => set({ [name]: currentTarget.value }),

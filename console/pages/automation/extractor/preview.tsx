@@ -11,7 +11,7 @@ import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import css from '../parts/automation.module.css'
-import { sourcesQuery } from '../parts/queries.ts'
+import { useSources } from '../parts/sources.ts'
 import { words } from './words.ts'
 
 const SOURCES = [
@@ -104,7 +104,7 @@ function Told({ preview }: { preview: ExtractorPreview }) {
   const t = useWords(words)
   const zone = useZone()
   const productOf = useProduct()
-  const { data: known } = useQuery(sourcesQuery)
+  const { data: known } = useSources()
   const labelOf = (key: string) => known?.find((one) => one.key === key)?.label ?? key
   const [first] = next_runs
   return (
@@ -125,6 +125,7 @@ function Told({ preview }: { preview: ExtractorPreview }) {
                 ]}
               />
               {totals.months > 0 && <p>{productOf(preview)}</p>}
+              {totals.readable_months > 0 && <p>{t.window}</p>}
               <p>{t.costs}</p>
               {truncated && <p>{t.truncated}</p>}
             </div>

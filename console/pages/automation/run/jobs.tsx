@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/preact-query'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { FRESH_MS, LIVE_MS } from '../../../api/queries.ts'
@@ -14,8 +14,8 @@ import { Empty } from '../../../parts/states.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import css from '../parts/automation.module.css'
-import { sourcesQuery } from '../parts/queries.ts'
 import { useRfcOf } from '../parts/rfcs.tsx'
+import { useSources } from '../parts/sources.ts'
 import { words } from '../runs/words.ts'
 
 const TONES: Record<RunJob['status'], Tone> = { queued: 'wait', running: 'going', waiting: 'wait', succeeded: 'good', failed: 'bad' }
@@ -34,7 +34,7 @@ export function Jobs({ run: { run_id, fiscal_entity_id, outcome } }: { run: RunP
   const zone = useZone()
   const rfcOf = useRfcOf()
   const [params, set] = useSearchParams()
-  const { data: sources } = useQuery(sourcesQuery)
+  const { data: sources } = useSources()
   const status = STATUSES.find((one) => one === params.get('status'))
   const list = useInfiniteQuery({
     // When the run has ended, its jobs are asked for once more.

@@ -12,8 +12,9 @@ import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { useZone } from '../../../session.ts'
 import { Ask } from '../parts/ask.tsx'
 import css from '../parts/automation.module.css'
-import { extractorsQuery, sourcesQuery } from '../parts/queries.ts'
+import { extractorsQuery } from '../parts/queries.ts'
 import { useRfcOf } from '../parts/rfcs.tsx'
+import { useSources } from '../parts/sources.ts'
 import { Outcome } from '../runs/outcome.tsx'
 import { words } from '../runs/words.ts'
 import { Jobs, REFUSED, Renew } from './jobs.tsx'
@@ -27,7 +28,7 @@ export default function OneRun({ run_id = '' }: { run_id?: string }) {
   const [isAsking, ask] = useState(false)
   const params = { path: { run_id } }
   const { data: extractors } = useQuery(extractorsQuery)
-  const { data: sources } = useQuery(sourcesQuery)
+  const { data: sources } = useSources()
   const {
     data: run,
     error,

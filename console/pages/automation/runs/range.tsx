@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
@@ -12,7 +11,7 @@ import { Actions, Field, Form } from '../../../parts/field.tsx'
 import { Problem } from '../../../parts/states.tsx'
 import css from '../parts/automation.module.css'
 import { Choices } from '../parts/choices.tsx'
-import { sourcesQuery } from '../parts/queries.ts'
+import { useSources } from '../parts/sources.ts'
 import { words } from './words.ts'
 
 /** Downloads some months of one RFC at once, without an extractor. */
@@ -20,7 +19,7 @@ export function Range({ entity, close }: { entity: FiscalEntity; close: () => vo
   const t = useWords(words)
   const [, go] = useLocation()
   const { fiscal_entity_id, rfc, data_source_keys: enabled } = entity
-  const { data: known = [] } = useQuery(sourcesQuery)
+  const { data: known = [] } = useSources()
   const choices = known.filter(({ key, is_active }) => is_active && enabled.includes(key))
   const [sources, set] = useState(() => ['sat_cfdi_issued', 'sat_cfdi_received'].filter((key) => enabled.includes(key)))
   const send = useSend(

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
 import type { WebhookAttempt, WebhookDelivery } from '../../../api/routes.d.ts'
-import { count, instant, NOTHING } from '../../../format.ts'
+import { count, instant, month, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
@@ -14,6 +14,7 @@ import { Problem, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { useZone } from '../../../session.ts'
 import css from '../parts/automation.module.css'
+import { useRfcOf } from '../parts/rfcs.tsx'
 import { Text } from '../parts/text.tsx'
 import { Ticks } from './ticks.tsx'
 import { words } from './words.ts'
@@ -87,7 +88,8 @@ export function Delivery({ webhook_id, delivery }: { webhook_id: string; deliver
   const t = useWords(words)
   const zone = useZone()
   const [isOpen, open] = useState(false)
-  const { event_key, created_at, status, redelivery, next_attempt_at } = delivery
+  const rfcOf = useRfcOf()
+  const { event_key, fiscal_entity_id, period, created_at, status, redelivery, next_attempt_at } = delivery
   return (
     <li class={css.item}>
       <details onToggle={({ currentTarget }) => open(currentTarget.open)}>
@@ -96,6 +98,8 @@ export function Delivery({ webhook_id, delivery }: { webhook_id: string; deliver
           <Ticks delivery={delivery} />
           <code>{event_key}</code>
           <small>
+            {fiscal_entity_id && `${rfcOf(fiscal_entity_id)} · `}
+            {period && `${/^\d{4}-\d\d$/.test(period) ? month(period, 'long') : period} · `}
             {instant(created_at, zone)}
             {redelivery > 0 && ` · ${t.again(redelivery)}`}
             {next_attempt_at && ` · ${t.next(instant(next_attempt_at, zone))}`}

@@ -7,7 +7,6 @@ import { useSend } from '../../../api/queries.ts'
 import type { Webhook, WebhookChanges } from '../../../api/routes.d.ts'
 import { instant } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
-import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Form } from '../../../parts/field.tsx'
@@ -21,6 +20,7 @@ import { Code } from './code.tsx'
 import { bodyOf, Fields, useDraft } from './fields.tsx'
 import { Log } from './log.tsx'
 import { Rotation } from './secret.tsx'
+import { WebhookState } from './state.tsx'
 import { Test } from './test.tsx'
 import { words } from './words.ts'
 
@@ -99,12 +99,7 @@ export default function OneWebhook({ webhook_id = '' }: { webhook_id?: string })
       <Panel>
         <Facts
           facts={[
-            [
-              t.state,
-              <Badge key="state" tone={is_enabled ? 'good' : 'idle'}>
-                {is_enabled ? t.enabled : t.disabled}
-              </Badge>,
-            ],
+            [t.state, <WebhookState key="state" webhook={webhook} />],
             [t.rfcs, fiscal_entity_ids ? fiscal_entity_ids.map(rfcOf).join(', ') : t.allRfcs],
             [t.events, event_keys.join(', ')],
             [t.header, custom_header?.name ?? t.noHeader],

@@ -4,7 +4,6 @@ import { Link, useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { Webhook } from '../../../api/routes.d.ts'
 import { useWords } from '../../../language.ts'
-import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
@@ -13,6 +12,7 @@ import { Empty } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import css from '../parts/automation.module.css'
 import { useRfcOf } from '../parts/rfcs.tsx'
+import { WebhookState } from '../webhook/state.tsx'
 import { words } from '../webhook/words.ts'
 
 export default function Webhooks() {
@@ -57,7 +57,7 @@ export default function Webhooks() {
                   { name: t.rfcs, cell: ({ fiscal_entity_ids: ids }) => <small>{ids ? ids.map(rfcOf).join(', ') : t.allRfcs}</small> },
                   {
                     name: t.state,
-                    cell: (one) => <Badge tone={one.is_enabled ? 'good' : 'idle'}>{one.is_enabled ? t.enabled : t.disabled}</Badge>,
+                    cell: (one) => <WebhookState webhook={one} />,
                   },
                 ]}
               />

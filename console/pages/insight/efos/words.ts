@@ -37,7 +37,7 @@ const es = {
   isr: 'Efecto en ISR',
   notAtRisk: 'Sin riesgo',
   missing: 'faltan meses',
-  others: 'Esta página es del artículo 69-B. Los listados 69-B Bis y 69 están, proveedor por proveedor, en',
+  others: 'Esta página es del artículo 69-B. Los listados 69-B Bis y 69 están, proveedor por proveedor y con los últimos 12 meses, en',
   suppliers: 'Proveedores',
   sum: { amount: 'Neto', iva_acreditado: 'IVA', paid_amount: 'Pagado', unpaid_amount: 'Sin pagar' },
   /** What the formulas of the API are of. */
@@ -89,7 +89,7 @@ const en: typeof es = {
   isr: 'Effect on ISR',
   notAtRisk: 'Not at risk',
   missing: 'months are missing',
-  others: 'This page is on article 69-B. The lists of articles 69-B Bis and 69 stand beside each supplier, in',
+  others: 'This page is on article 69-B. The lists of articles 69-B Bis and 69 stand beside each supplier, with the last 12 months, in',
   suppliers: 'Suppliers',
   sum: { amount: 'Net', iva_acreditado: 'IVA', paid_amount: 'Paid', unpaid_amount: 'Unpaid' },
   formulas: {

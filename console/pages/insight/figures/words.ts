@@ -156,7 +156,7 @@ const en: typeof es = {
   value: 'Value',
   ruleRef: 'Provision',
   since: 'In force since',
-  certainty: 'How sure it is',
+  certainty: 'Certainty',
   confidence: { verified: 'Verified', from_memory: 'To be confirmed', proposed: 'Proposed by the service' },
   byMonth: 'Month by month',
   exact: 'Exact figures',

@@ -2,7 +2,7 @@ import { useId } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Risk, RiskRow } from '../../../api/routes.d.ts'
 import chart from '../../../charts/charts.module.css'
-import { count, day, money } from '../../../format.ts'
+import { count, day, money, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge, type Tone } from '../../../parts/badge.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
@@ -11,6 +11,7 @@ import { Panel } from '../../../parts/page.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { Table } from '../../../parts/table.tsx'
+import { words as listWords } from '../../work/cfdi/words.ts'
 import { Basis } from '../figures/basis.tsx'
 import { documentName, useDocuments } from '../figures/documents.ts'
 import figures from '../figures/figures.module.css'
@@ -52,11 +53,28 @@ function Score({ of: { score, level, flags } }: { of: RiskRow }) {
   )
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+const AMOUNTS = ['total_mxn', 'limit']
+
+/** What a flag rests on, as people say it. */
+function useEvidence() {
+  const t = useWords(words)
+  const { lists, situacion, estatus } = useWords(listWords)
+  const named: Record<string, Record<string, string>> = { source: lists, situacion, estatus }
+  const textOf = (name: string, value: unknown): string => {
+    if (value === null || value === undefined) return NOTHING
+    if (typeof value === 'boolean') return value ? t.yes : t.no
+    if (Array.isArray(value)) return value.map((one) => textOf(name, one)).join(', ')
+    const text = String(value)
+    if (AMOUNTS.includes(name)) return money(text)
+    return named[name]?.[text] ?? (/^\d{4}-\d\d-\d\d(T|$)/.test(text) ? day(text) : text)
+  }
+  return textOf
+}
 
 function Flags({ of }: { of: readonly Flag[] }) {
   const t = useWords(words)
   const say = useSentence()
+  const textOf = useEvidence()
   return (
     <div class={css.flags}>
       {of.map(({ code, weight, severity }) => (
@@ -75,10 +93,8 @@ function Flags({ of }: { of: readonly Flag[] }) {
               <dl>
                 {Object.entries(evidence).map(([name, value]) => (
                   <div key={name}>
-                    <dt>
-                      <code>{name}</code>
-                    </dt>
-                    <dd>{textOf(value)}</dd>
+                    <dt>{t.evidence[name] ?? <code>{name}</code>}</dt>
+                    <dd>{textOf(name, value)}</dd>
                   </div>
                 ))}
               </dl>

@@ -56,7 +56,7 @@ const es = {
   table: 'Meses',
   tableLead:
     'Un saldo negativo es a favor. El acreditable resulta del IVA pagado, el no acreditable, el prorrateo y lo retenido; la diferencia, del saldo y lo declarado: el mes muestra cómo.',
-  exportMonth: 'Exportar los CFDI del mes',
+  exportMonth: 'Exportar los CFDI con fecha del mes',
   result: 'Resultado',
   collected: 'Cobrado al 16 %',
   paid: 'Pagado al 16 %',
@@ -165,7 +165,7 @@ const en: typeof es = {
   table: 'Months',
   tableLead:
     'A balance below zero is in your favour. What is creditable comes of the IVA paid, what is not creditable, the proportion and what was withheld; the difference of the balance and the return: the month shows how.',
-  exportMonth: 'Export the CFDIs of the month',
+  exportMonth: 'Export the CFDIs dated in the month',
   result: 'Result',
   collected: 'Collected at 16%',
   paid: 'Paid at 16%',

@@ -1,9 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/preact-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
-import { useSend } from '../../../api/queries.ts'
+import { entitiesQuery, useSend } from '../../../api/queries.ts'
 import type { Alert } from '../../../api/routes.d.ts'
-import { instant } from '../../../format.ts'
+import { day, instant } from '../../../format.ts'
 import { language, useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
@@ -13,19 +13,12 @@ import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Problem } from '../../../parts/states.tsx'
 import { Switch } from '../../../parts/switch.tsx'
 import { useZone } from '../../../session.ts'
+import { openFirst, pageOf, withDays } from './about.ts'
 import css from './alerts.module.css'
 import { words } from './words.ts'
 
-/** The page of what an alert is about, by the form of its id. */
-const PAGES: readonly [RegExp, (id: string) => string][] = [
-  [/^fe_/, (id) => `/rfcs/${id}`],
-  [/^wh/, (id) => `/webhooks/${id}`],
-  [/^(stc|con)/, () => '/storage'],
-]
-const pageOf = (id: string): string | null => PAGES.find(([form]) => form.test(id))?.[1](id) ?? null
-
 /** The text in the language that is spoken, where the API has it in Spanish as well. */
-const textOf = (alert: Alert & { message_es?: string }): string => (language() === 'es' && alert.message_es) || alert.message
+const textOf = (alert: Alert & { message_es?: string }): string => withDays((language() === 'es' && alert.message_es) || alert.message, day)
 
 function Item({ alert }: { alert: Alert }) {
   const t = useWords(words)
@@ -34,7 +27,8 @@ function Item({ alert }: { alert: Alert }) {
     (alert_id: string, headers) => answer(api.POST('/v1/alerts/{alert_id}/read', { params: { path: { alert_id } }, headers })),
     ['alerts'],
   )
-  const href = pageOf(alert.resource_id)
+  const { data: entities = [] } = useQuery(entitiesQuery)
+  const href = pageOf(alert, entities)
   return (
     <li class={css.item}>
       <div>
@@ -90,7 +84,7 @@ export default function Alerts() {
       </Title>
       <Loaded query={alerts} rows={3}>
         {({ pages }) => {
-          const all = pages.flatMap(({ data }) => data)
+          const all = pages.flatMap(({ data }) => openFirst(data))
           return all.length === 0 ? (
             <Empty title={t.none} lead={t.noneLead} />
           ) : (

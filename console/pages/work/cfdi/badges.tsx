@@ -11,9 +11,10 @@ export function Estatus({ cfdi }: { cfdi: Pick<Cfdi, 'estatus' | 'is_substituted
   return <Badge tone={cfdi.estatus === 'vigente' ? 'good' : 'bad'}>{t.estatus[cfdi.estatus]}</Badge>
 }
 
-/** How much of an invoice is paid; nothing for what is not paid by parts. */
-export function Payment({ status }: { status: Cfdi['payment_status'] }) {
+/** How much of an invoice is paid; that it is cancelled, which ends that question; nothing for what is not paid by parts. */
+export function Payment({ cfdi: { estatus, payment_status: status } }: { cfdi: Pick<Cfdi, 'estatus' | 'payment_status'> }) {
   const t = useWords(words)
+  if (estatus === 'cancelado' && status !== 'not_applicable') return <Badge tone="idle">{t.estatus.cancelado}</Badge>
   return status === 'not_applicable' ? null : <Badge tone={PAYMENT[status]}>{t.paid[status]}</Badge>
 }
 

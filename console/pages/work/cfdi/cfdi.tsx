@@ -2,7 +2,7 @@ import { Download } from 'lucide-preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Cfdi } from '../../../api/routes.d.ts'
-import { count, day, money, NOTHING } from '../../../format.ts'
+import { count, day, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
 import { Button } from '../../../parts/button.tsx'
@@ -13,8 +13,11 @@ import { Empty, Failed, Skeleton } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { FilterWords } from '../../../parts/wrong.tsx'
+import { Amount } from './amount.tsx'
+import { remember } from './back.ts'
 import { Blacklist, Estatus, Payment } from './badges.tsx'
 import css from './cfdi.module.css'
+import { chosen } from './choose.ts'
 import { EndOfList } from './endless.tsx'
 import { Exporting } from './exporting.tsx'
 import { CfdiFilters, type Filters, filtersOf, isDay, strangersOf, useFilterText } from './filters.tsx'
@@ -83,9 +86,14 @@ function Rows({ rows, as_of }: { rows: readonly Cfdi[]; as_of: string | undefine
             </span>
           ),
         },
-        { name: t.total, end: true, cell: (one) => (hasTotal(one) ? money(one.total, one.currency) : NOTHING) },
-        { name: t.balance, end: true, cell: ({ balance, currency }) => (balance === null ? null : money(balance, currency)) },
-        { name: t.payment, cell: ({ payment_status }) => <Payment status={payment_status} /> },
+        { name: t.total, end: true, cell: (one) => (hasTotal(one) ? <Amount of={one} amount={one.total} /> : NOTHING) },
+        {
+          name: t.balance,
+          end: true,
+          // Nobody owes what a cancelled document says.
+          cell: (one) => (one.balance === null || one.estatus === 'cancelado' ? null : <Amount of={one} amount={one.balance} />),
+        },
+        { name: t.payment, cell: (one) => <Payment cfdi={one} /> },
       ]}
     />
   )
@@ -146,6 +154,8 @@ function List({ fiscal_entity_id, filters, sort, clear, exportAll }: ListProps) 
 export default function CfdiList() {
   const t = useWords(words)
   const { entity, entities, error, refetch, choose, params, set } = useEntity()
+  const search = params.toString()
+  useEffect(() => remember(search), [search])
   if (error && !entities) return <Failed isPage error={error} retry={refetch} />
   if (!entities) return <Skeleton rows={8} />
   if (entities.length === 0)
@@ -154,15 +164,7 @@ export default function CfdiList() {
   const sort = params.get('sort') ?? ''
   const as_of = filters['as_of']
   const strangers = strangersOf(params)
-  const change = (name: string, value: string) =>
-    set(
-      (old) => {
-        if (value) old.set(name, value)
-        else old.delete(name)
-        return old
-      },
-      { replace: true },
-    )
+  const change = (name: string, value: string) => set((old) => chosen(old, name, value), { replace: true })
   const own = entity ? { fiscal_entity_id: entity.fiscal_entity_id } : undefined
   const clear = () => set(own ?? {})
   // Other pages lead to the form of an export with its filters.

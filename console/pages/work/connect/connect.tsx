@@ -8,10 +8,12 @@ import type { FiscalEntity } from '../../../api/routes.d.ts'
 import { count } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Button, ButtonLink } from '../../../parts/button.tsx'
+import { Dialog } from '../../../parts/dialog.tsx'
 import { Actions, Field, Form } from '../../../parts/field.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Skeleton } from '../../../parts/states.tsx'
 import { Seats } from '../../../room/room.tsx'
+import { isOddRfc } from './check-digit.ts'
 import css from './connect.module.css'
 import { type Kind, LoginFields, loginOf, Refusal } from './login-fields.tsx'
 import { words } from './words.ts'
@@ -26,10 +28,13 @@ function New() {
   const [kind, choose] = useState<Kind>('ciec')
   const { data: billing } = useQuery(billingQuery)
   const connecting = useSend((body: Draft, headers) => answer(api.POST('/v1/fiscal-entities', { body, headers })), CHANGES)
+  const [doubted, doubt] = useState<Draft | null>(null)
+  const connect = (draft: Draft) => connecting.mutate(draft, { onSuccess: ({ fiscal_entity_id }) => go(`/rfcs/${fiscal_entity_id}`) })
   const submit = async (form: FormData) => {
     const name = String(form.get('name') ?? '').trim()
     const draft = { rfc: String(form.get('rfc')).trim().toUpperCase(), ...(name && { name }), ...(await loginOf(form, kind)) }
-    connecting.mutate(draft, { onSuccess: ({ fiscal_entity_id }) => go(`/rfcs/${fiscal_entity_id}`) })
+    if (isOddRfc(draft.rfc)) doubt(draft)
+    else connect(draft)
   }
   const { error } = connecting
   return (
@@ -67,6 +72,24 @@ function New() {
           <p class={css.soft}>{t.seats(count(billing.seats.used), count(billing.seats.allowance))}</p>
         )}
         <Call call="POST /v1/fiscal-entities" />
+        {doubted && (
+          <Dialog title={t.odd(doubted.rfc)} close={() => doubt(null)}>
+            <p>{t.oddLead}</p>
+            <Actions>
+              <Button kind="primary" onClick={() => doubt(null)}>
+                {t.correct}
+              </Button>
+              <Button
+                onClick={() => {
+                  doubt(null)
+                  connect(doubted)
+                }}
+              >
+                {t.connectAnyway}
+              </Button>
+            </Actions>
+          </Dialog>
+        )}
       </div>
     </>
   )

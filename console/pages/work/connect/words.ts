@@ -21,6 +21,10 @@ const es = {
   verifying: 'El SAT está verificando el acceso…',
   seats: (used: string, allowance: string) => `Usa ${used} de ${allowance} lugares para RFC.`,
   cancel: 'Cancelar',
+  odd: (rfc: string) => `¿Está bien escrito ${rfc}?`,
+  oddLead: 'Su último carácter no es el que se esperaba. Algunos RFC verdaderos tienen otro, pero casi siempre es un error al escribirlo.',
+  correct: 'Corregirlo',
+  connectAnyway: 'Está bien: conectar',
 }
 const en: typeof es = {
   title: 'Connect an RFC',
@@ -45,5 +49,9 @@ const en: typeof es = {
   verifying: 'SAT is verifying the login…',
   seats: (used, allowance) => `You use ${used} of ${allowance} seats.`,
   cancel: 'Cancel',
+  odd: (rfc) => `Is ${rfc} spelled right?`,
+  oddLead: 'Its last character is not the expected one. Some real RFCs have another one, but mostly it is a typing error.',
+  correct: 'Correct it',
+  connectAnyway: 'It is right: connect',
 }
 export const words = { es, en }

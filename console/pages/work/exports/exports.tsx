@@ -14,7 +14,7 @@ import { More } from '../../../parts/more.tsx'
 import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Empty, Problem } from '../../../parts/states.tsx'
 import { Table } from '../../../parts/table.tsx'
-import { useZone } from '../../../session.ts'
+import { useMayWrite, useSession, useZone } from '../../../session.ts'
 import { useFilterText } from '../cfdi/filters.tsx'
 import css from './exports.module.css'
 import { words } from './words.ts'
@@ -47,6 +47,8 @@ function Remove({ one, close }: { one: Export; close: () => void }) {
 export default function Exports() {
   const t = useWords(words)
   const zone = useZone()
+  const mayWrite = useMayWrite()
+  const { api_key } = useSession()
   const textOf = useFilterText()
   const { data: entities } = useQuery(entitiesQuery)
   const [removed, remove] = useState<Export | null>(null)
@@ -57,6 +59,8 @@ export default function Exports() {
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: ({ state }) => (state.data?.pages.some(({ data }) => data.some(isMoving)) ? LIVE_MS : FRESH_MS),
   })
+  // A member deletes only what it began.
+  const isOthers = ({ created_by }: Export): boolean => !mayWrite && created_by !== api_key
   const rfcOf = (id: string) => entities?.find(({ fiscal_entity_id }) => fiscal_entity_id === id)?.rfc
   const nameOf = ({ kind, format }: Export) => `${t.kind[kind]} · ${format.toUpperCase()}`
   const filtersOf = ({ filters }: Export) =>
@@ -67,12 +71,12 @@ export default function Exports() {
   return (
     <>
       <Title text={t.title} lead={t.lead}>
-        <ButtonLink href="/cfdi">{t.cfdi}</ButtonLink>
+        <ButtonLink href="/cfdi?export=1">{t.begin}</ButtonLink>
       </Title>
       <Loaded query={list} rows={4}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data)
-          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} action={{ label: t.cfdi, href: '/cfdi' }} />
+          if (rows.length === 0) return <Empty title={t.none} lead={t.noneLead} action={{ label: t.begin, href: '/cfdi?export=1' }} />
           return (
             <Panel flush>
               <Table<Export>
@@ -126,7 +130,14 @@ export default function Exports() {
                             {t.download}
                           </a>
                         )}
-                        <Button small kind="quiet" aria-label={`${t.remove}: ${nameOf(one)}`} onClick={() => remove(one)}>
+                        <Button
+                          small
+                          kind="quiet"
+                          disabled={isOthers(one)}
+                          title={isOthers(one) ? t.notYours : undefined}
+                          aria-label={`${t.remove}: ${nameOf(one)}`}
+                          onClick={() => remove(one)}
+                        >
                           {t.remove}
                         </Button>
                       </span>

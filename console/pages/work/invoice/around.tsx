@@ -1,12 +1,13 @@
 import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/preact-query'
 import { useEffect, useRef } from 'preact/hooks'
-import { Link } from 'wouter-preact'
+import { Link, useLocation } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import type { CfdiApplication, CfdiDetail, CfdiRelation } from '../../../api/routes.d.ts'
 import { useCodes } from '../../../codes/codes.ts'
 import { day, instant, money } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Badge } from '../../../parts/badge.tsx'
+import { Button } from '../../../parts/button.tsx'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { More } from '../../../parts/more.tsx'
 import { Figures, Panel } from '../../../parts/page.tsx'
@@ -44,7 +45,7 @@ function useNames(cfdi: Props['cfdi']): (uuid: string) => string {
 }
 
 /** What was paid of an invoice, and what does not count. */
-export function Payments({ cfdi }: Props) {
+export function Payments({ cfdi }: { cfdi: Pick<CfdiDetail, 'uuid' | 'fiscal_entity_id' | 'estatus' | 'metodo_pago' | 'payment_status'> }) {
   const t = useWords(words)
   const { said } = useCodes()
   const called = useNames(cfdi)
@@ -64,9 +65,12 @@ export function Payments({ cfdi }: Props) {
                 { name: t.balance, value: money(balance, currency) },
               ]}
             />
+            {cfdi.estatus === 'cancelado' && <p class={css.soft}>{t.cancelledBalance}</p>}
             {balance_mismatch && <Badge tone="wait">{t.mismatch(money(reported_balance, currency), money(balance, currency))}</Badge>}
             {data.length === 0 ? (
-              <p class={css.soft}>{t.noPayments}</p>
+              <p class={css.soft}>
+                {t.noPayments} {cfdi.metodo_pago === 'PUE' && cfdi.payment_status === 'paid' && t.paidAtOnce}
+              </p>
             ) : (
               <div class={css.bleed}>
                 <Table<CfdiApplication>
@@ -78,12 +82,12 @@ export function Payments({ cfdi }: Props) {
                       name: t.document,
                       cell: ({ source_uuid, kind }) => (
                         <Link
-                          class={css.whole}
+                          class={css.unbroken}
                           href={hrefOf(source_uuid, cfdi.fiscal_entity_id)}
                         >{`${t.kind[kind]} ${called(source_uuid)}`}</Link>
                       ),
                     },
-                    { name: t.date, cell: ({ fecha_pago }) => <span class={css.whole}>{day(fecha_pago)}</span> },
+                    { name: t.date, cell: ({ fecha_pago }) => <span class={css.unbroken}>{day(fecha_pago)}</span> },
                     { name: t.form, cell: ({ forma_pago }) => forma_pago && said('forma_pago', forma_pago) },
                     { name: t.part, end: true, cell: ({ num_parcialidad }) => num_parcialidad },
                     { name: t.amount, end: true, cell: (one) => money(one.amount, one.currency) },
@@ -190,12 +194,13 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
   const called = useNames(cfdi)
   const query = useQuery(historyQuery(cfdi))
   const own = hrefOf(cfdi.uuid, cfdi.fiscal_entity_id)
+  const [, go] = useLocation()
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (query.data && location.hash === '#history') place.current?.scrollIntoView()
   }, [query.data !== undefined])
   return (
-    <div ref={place}>
+    <div ref={place} class={css.kept}>
       <Panel title={t.history} lead={lead}>
         <Loaded query={query}>
           {({ events, known }) => (
@@ -217,10 +222,10 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
                 <>
                   <h3>{t.knownTitle}</h3>
                   <p class={css.soft}>{t.knownLead}</p>
-                  <ul class={css.history}>
+                  <ul class={css.history} aria-label={t.knownTitle}>
                     {known.map((one) => (
                       <li key={one.day}>
-                        <Link href={`${own}&as_of=${one.day}`}>{day(one.day)}</Link>
+                        <b>{day(one.day)}</b>
                         <span>
                           {[list.estatus[one.estatus], one.has_xml ? t.with : t.without, one.is_substituted && list.substituted]
                             .filter(Boolean)
@@ -231,6 +236,19 @@ export function History({ cfdi, lead }: Props & { lead: string }) {
                   </ul>
                 </>
               )}
+              <form
+                class={css.stood}
+                onSubmit={(event) => {
+                  event.preventDefault()
+                  go(`${own}&as_of=${new FormData(event.currentTarget).get('as_of')}`)
+                  scrollTo(0, 0)
+                }}
+              >
+                <h3>{t.stoodTitle}</h3>
+                <p class={css.soft}>{t.stoodLead}</p>
+                <input type="date" name="as_of" required aria-label={t.stoodDay} />
+                <Button type="submit">{t.stood}</Button>
+              </form>
             </>
           )}
         </Loaded>

@@ -36,7 +36,7 @@ export function Complements({ cfdi }: { cfdi: CfdiDetail }) {
                 {
                   name: t.document,
                   cell: (one) => (
-                    <Link class={css.whole} href={`/cfdi/${one.uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>
+                    <Link class={css.unbroken} href={`/cfdi/${one.uuid}?fiscal_entity_id=${cfdi.fiscal_entity_id}`}>
                       {nameOf(one)}
                     </Link>
                   ),

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/preact-query'
-import { Download, Printer, ShieldCheck } from 'lucide-preact'
-import { useSearchParams } from 'wouter-preact'
+import { ArrowLeft, Download, Printer, ShieldCheck } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
 import { answer, api } from '../../../api/client.ts'
 import { useSend } from '../../../api/queries.ts'
 import { instant } from '../../../format.ts'
@@ -11,6 +12,7 @@ import { Call, Panel, Title } from '../../../parts/page.tsx'
 import { Failed, Problem, Skeleton } from '../../../parts/states.tsx'
 import { isUnreadable, Unreadable } from '../../../parts/unreadable.tsx'
 import { useZone } from '../../../session.ts'
+import { listOf } from '../cfdi/back.ts'
 import { Blacklist } from '../cfdi/badges.tsx'
 import { nameOf } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
@@ -64,6 +66,7 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const fiscal_entity_id = params.get('fiscal_entity_id') ?? entity?.fiscal_entity_id ?? ''
   const isShut = entity !== undefined && isUnreadable(entity)
   const as_of = params.get('as_of')
+  const [isWhole, setWhole] = useState(false)
   const { data, error, refetch } = useQuery({
     queryKey: ['cfdi-one', fiscal_entity_id, uuid, as_of],
     enabled: (entities !== undefined || entitiesError !== null) && !isShut,
@@ -76,13 +79,21 @@ export default function Invoice({ uuid = '' }: { uuid?: string }) {
   const name = nameOf(data)
   const type = data.kind === 'retenciones' ? list.retenciones : (list.tipo[data.tipo_comprobante ?? ''] ?? 'CFDI')
   return (
-    <div class={css.page}>
+    <div class={`${css.page} ${isWhole ? css.whole : ''}`}>
+      <Link class={css.back} href={listOf(data.fiscal_entity_id)}>
+        <ArrowLeft size={15} aria-hidden="true" />
+        {t.back}
+      </Link>
       <Title text={`${type} ${name}`} lead={`${data.counterparty.nombre ?? data.counterparty.rfc}`}>
         <Blacklist listed={data.counterparty.blacklist} />
         <Button onClick={() => print()}>
           <Printer size={16} aria-hidden="true" />
           {t.print}
         </Button>
+        <label class={css.choice}>
+          <input type="checkbox" checked={isWhole} onChange={({ currentTarget }) => setWhole(currentTarget.checked)} />
+          {t.withHistory}
+        </label>
         {data.has_xml && (
           <a class={css.xml} href={`/v1/cfdi/${data.uuid}/xml?fiscal_entity_id=${data.fiscal_entity_id}`} download={`${data.uuid}.xml`}>
             <Download size={16} aria-hidden="true" />

@@ -6,6 +6,8 @@ import { day, decimal, money, NOTHING, percent } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { type Column, Table } from '../../../parts/table.tsx'
+import { useSession } from '../../../session.ts'
+import { Amount } from '../cfdi/amount.tsx'
 import { Estatus, Payment } from '../cfdi/badges.tsx'
 import { hasTotal } from '../cfdi/name.ts'
 import { words as listWords } from '../cfdi/words.ts'
@@ -80,9 +82,11 @@ function Totals({ cfdi }: { cfdi: CfdiDetail }) {
       )}
       <div class={css.total}>
         <dt>{t.total}</dt>
-        <dd>{money(cfdi.total, currency)}</dd>
+        <dd>
+          <Amount of={cfdi} amount={cfdi.total} />
+        </dd>
       </div>
-      {currency !== 'MXN' && cfdi.total_mxn !== null && (
+      {currency !== null && currency !== 'MXN' && cfdi.total_mxn !== null && (
         <div>
           <dt>{t.totalMxn}</dt>
           <dd>{money(cfdi.total_mxn)}</dd>
@@ -110,6 +114,7 @@ function useTimbre({ uuid, fiscal_entity_id, has_xml }: CfdiDetail): Timbre | nu
 export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
   const t = useWords(words)
   const list = useWords(listWords)
+  const { tax_authority } = useSession()
   const { said: coded } = useCodes()
   const { currency } = cfdi
   const address = verificationOf(cfdi)
@@ -153,6 +158,7 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
     <Panel>
       <div class={css.printed}>
         <h2>{title}</h2>
+        {tax_authority === 'sandbox' && <p class={css.sandbox}>{t.sandbox}</p>}
         {cfdi.kind === 'cfdi' && <p>{t.representation}</p>}
       </div>
       <div class={css.parties}>
@@ -178,12 +184,12 @@ export function Sheet({ cfdi, title }: { cfdi: CfdiDetail; title: string }) {
             {cfdi.version && ` · ${t.version(cfdi.version)}`}
           </small>
           <Estatus cfdi={cfdi} />
-          <Payment status={cfdi.payment_status} />
+          {cfdi.estatus === 'vigente' && <Payment cfdi={cfdi} />}
           {cfdi.estatus === 'cancelado' && cfdi.cancelled_at && <small>{t.cancelled(day(cfdi.cancelled_at))}</small>}
         </div>
       </div>
       <Facts facts={said(facts)} />
-      {!cfdi.has_xml && <p class={css.note}>{t.noXml}</p>}
+      {!cfdi.has_xml && <p class={css.note}>{cfdi.estatus === 'cancelado' && cfdi.direction === 'received' ? t.neverXml : t.noXml}</p>}
       {cfdi.conceptos.length > 0 && (
         <div class={css.bleed}>
           <Table<Line & { n: number }>

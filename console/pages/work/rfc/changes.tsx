@@ -17,7 +17,8 @@ const CHANGED = ['standings', 'fiscal-entities', 'fiscal-entity', 'billing']
 export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity: FiscalEntity }) {
   const t = useWords(words)
   const [, go] = useLocation()
-  const [isAsking, ask] = useState(false)
+  const [asked, ask] = useState<'pause' | 'unlink' | null>(null)
+  const close = () => ask(null)
   const params = { path: { fiscal_entity_id } }
   const setting = useSend(
     (active: boolean) => answer(api.PATCH('/v1/billing/rfcs/{fiscal_entity_id}', { params, body: { active } })),
@@ -34,27 +35,39 @@ export function Changes({ entity: { fiscal_entity_id, rfc, status } }: { entity:
         </Button>
       )}
       {status === 'active' && (
-        <Button needs="admin" isBusy={setting.isPending} onClick={() => setting.mutate(false)}>
+        <Button needs="admin" onClick={() => ask('pause')}>
           {t.pause}
         </Button>
       )}
-      <Button kind="danger" needs="admin" onClick={() => ask(true)}>
+      <Button kind="danger" needs="admin" onClick={() => ask('unlink')}>
         {t.unlink}
       </Button>
-      {setting.error && (
+      {setting.error && asked === null && (
         <div class={css.wide}>
           <Problem error={setting.error} />
         </div>
       )}
-      {isAsking && (
-        <Dialog title={t.unlinkTitle(rfc)} close={() => ask(false)}>
+      {asked === 'pause' && (
+        <Dialog title={t.pauseTitle(rfc)} close={close}>
+          <p>{t.pauseLead}</p>
+          <Problem error={setting.error} />
+          <Actions>
+            <Button kind="primary" isBusy={setting.isPending} onClick={() => setting.mutate(false, { onSuccess: close })}>
+              {t.pause}
+            </Button>
+            <Button onClick={close}>{t.cancel}</Button>
+          </Actions>
+        </Dialog>
+      )}
+      {asked === 'unlink' && (
+        <Dialog title={t.unlinkTitle(rfc)} close={close}>
           <p>{t.unlinkLead}</p>
           <Problem error={unlinking.error} />
           <Actions>
             <Button kind="danger" isBusy={unlinking.isPending} onClick={() => unlinking.mutate(undefined, { onSuccess: () => go('/') })}>
               {t.unlink}
             </Button>
-            <Button onClick={() => ask(false)}>{t.cancel}</Button>
+            <Button onClick={close}>{t.cancel}</Button>
           </Actions>
         </Dialog>
       )}

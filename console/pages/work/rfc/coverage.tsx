@@ -6,11 +6,12 @@ import type { CoverageMonth } from '../../../api/routes.d.ts'
 import { Matrix, MatrixKeys, stateOf } from '../../../charts/matrix.tsx'
 import { matrixWords } from '../../../charts/matrix-words.ts'
 import { count, instant, month as monthName, NOTHING } from '../../../format.ts'
-import { useWords } from '../../../language.ts'
+import { language, useWords } from '../../../language.ts'
 import { Loaded } from '../../../parts/loaded.tsx'
 import { Facts } from '../../../parts/page.tsx'
 import { useZone } from '../../../session.ts'
 import css from './rfc.module.css'
+import { answerInSpanish } from './told.ts'
 import { words } from './words.ts'
 
 /** The last day of a month, `2026-02`. */
@@ -30,13 +31,14 @@ function Month({ one, fiscal_entity_id }: { one: CoverageMonth; fiscal_entity_id
       </h3>
       <Facts
         facts={[
-          [t.announced, count(one.announced_count)],
+          // Nothing was announced while the authority has not answered.
+          [t.announced, one.last_success_at === null && one.announced_count === 0 ? NOTHING : count(one.announced_count)],
           [t.held, count(one.held_count)],
           [t.withXml, count(one.with_xml_count)],
           [t.metadata, count(one.metadata_only_count)],
           [t.rejected, count(one.rejected_count)],
           [t.attempts, count(one.attempts)],
-          [t.code, one.last_code ?? NOTHING],
+          [t.code, one.last_code === null ? NOTHING : language() === 'es' ? answerInSpanish(one.last_code) : one.last_code],
           [t.next, instant(one.next_check_at, zone)],
           [t.last, instant(one.last_success_at, zone)],
         ]}

@@ -4,12 +4,13 @@ import type { FiscalEntity } from '../../../api/routes.d.ts'
 import { isMoving, sayOf, standingsQuery } from '../../../api/standings.ts'
 import { Progress } from '../../../charts/progress.tsx'
 import { count, day, instant, NOTHING } from '../../../format.ts'
-import { useWords } from '../../../language.ts'
-import { Badge, type Tone } from '../../../parts/badge.tsx'
+import { language, useWords } from '../../../language.ts'
+import { Badge } from '../../../parts/badge.tsx'
 import { Facts, Panel } from '../../../parts/page.tsx'
 import { useZone } from '../../../session.ts'
 import { StandingBadge } from '../rfcs/standing.tsx'
 import css from './rfc.module.css'
+import { WARNINGS } from './told.ts'
 import { words } from './words.ts'
 
 function Repse({ fiscal_entity_id }: { fiscal_entity_id: string }) {
@@ -21,11 +22,11 @@ function Repse({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   if (!data) return <>{NOTHING}</>
   if (!('is_registered' in data)) return <>{t.repseUnknown}</>
   if (!data.is_registered) return <>{t.repseNo}</>
-  const tone: Tone = data.is_expired ? 'bad' : 'good'
+  const tone = data.is_expired ? 'bad' : 'good'
   const say = data.is_expired ? t.repseExpired : t.repseYes
   return (
     <>
-      <Badge tone={tone}>{t.repse}</Badge> {say(data.folio ?? NOTHING, day(data.vigencia_hasta))}
+      <Badge tone={tone}>{t.repseState[tone]}</Badge> {say(data.folio ?? NOTHING, day(data.vigencia_hasta))}
     </>
   )
 }
@@ -42,7 +43,7 @@ export function Head({ entity }: { entity: FiscalEntity }) {
       {standing && (
         <div class={css.head} role="status">
           <StandingBadge {...standing} connection_status={entity.status} />
-          <p>{sayOf(standing)}</p>
+          <p>{sayOf(standing, zone)}</p>
           {standing.jobs.total > 0 && (
             <div class={css.progress}>
               <Progress jobs={standing.jobs} label={`${standing.percent} %`} />
@@ -57,7 +58,7 @@ export function Head({ entity }: { entity: FiscalEntity }) {
       {entity.warnings.length > 0 && (
         <ul class={css.warnings} aria-label={t.warnings}>
           {entity.warnings.map(({ code, message }) => (
-            <li key={code}>{message}</li>
+            <li key={code}>{(language() === 'es' && WARNINGS[code]?.(entity)) || message}</li>
           ))}
         </ul>
       )}

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/preact-query'
+import { useEffect, useRef } from 'preact/hooks'
 import { answer, api } from '../../../api/client.ts'
 import type { Notification } from '../../../api/routes.d.ts'
 import { day, instant } from '../../../format.ts'
@@ -108,6 +109,7 @@ const byDeadline = (one: Notification, other: Notification): number => (one.effe
 export function Mailbox({ fiscal_entity_id }: { fiscal_entity_id: string }) {
   const t = useWords(words)
   const path = { fiscal_entity_id }
+  const place = useRef<HTMLDivElement>(null)
   const open = useQuery({
     queryKey: ['mailbox', fiscal_entity_id, 'pending'],
     queryFn: () =>
@@ -128,6 +130,10 @@ export function Mailbox({ fiscal_entity_id }: { fiscal_entity_id: string }) {
       ),
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
+  // An alert leads here.
+  useEffect(() => {
+    if (open.data && list.data && location.hash === '#mailbox') place.current?.scrollIntoView()
+  }, [open.data !== undefined && list.data !== undefined])
   const items = (all: readonly Notification[]) => (
     <ul class={css.mailbox}>
       {all.map((one) => (
@@ -136,27 +142,29 @@ export function Mailbox({ fiscal_entity_id }: { fiscal_entity_id: string }) {
     </ul>
   )
   return (
-    <Panel title={t.mailbox} lead={t.mailboxLead}>
-      <Loaded query={open}>
-        {({ data: pending }) => (
-          <Loaded query={list}>
-            {({ pages }) => {
-              const others = pages.flatMap(({ data }) => data).filter(({ status }) => status !== 'pending')
-              if (pending.length === 0 && others.length === 0) return <p>{t.mailboxNone}</p>
-              return (
-                <div class={css.mailbox}>
-                  <h3>{t.mailboxOpen}</h3>
-                  {pending.length > 0 ? items(pending.toSorted(byDeadline)) : <p>{t.mailboxNoneOpen}</p>}
-                  {others.length > 0 && <h3>{t.mailboxOthers}</h3>}
-                  {others.length > 0 && items(others)}
-                </div>
-              )
-            }}
-          </Loaded>
-        )}
-      </Loaded>
-      <More list={list} />
-      <Call call={`GET /v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications`} />
-    </Panel>
+    <div ref={place}>
+      <Panel title={t.mailbox} lead={t.mailboxLead}>
+        <Loaded query={open}>
+          {({ data: pending }) => (
+            <Loaded query={list}>
+              {({ pages }) => {
+                const others = pages.flatMap(({ data }) => data).filter(({ status }) => status !== 'pending')
+                if (pending.length === 0 && others.length === 0) return <p>{t.mailboxNone}</p>
+                return (
+                  <div class={css.mailbox}>
+                    <h3>{t.mailboxOpen}</h3>
+                    {pending.length > 0 ? items(pending.toSorted(byDeadline)) : <p>{t.mailboxNoneOpen}</p>}
+                    {others.length > 0 && <h3>{t.mailboxOthers}</h3>}
+                    {others.length > 0 && items(others)}
+                  </div>
+                )
+              }}
+            </Loaded>
+          )}
+        </Loaded>
+        <More list={list} />
+        <Call call={`GET /v1/fiscal-entities/${fiscal_entity_id}/buzon/notifications`} />
+      </Panel>
+    </div>
   )
 }

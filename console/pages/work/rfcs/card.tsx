@@ -50,7 +50,7 @@ export function Card({ standing, isOpen }: { standing: Standing; isOpen: boolean
       </div>
       <div class={css.standing}>
         <StandingBadge {...standing} />
-        <p>{sayOf(standing)}</p>
+        <p>{sayOf(standing, zone)}</p>
         {remedy && (
           <ButtonLink href={remedy.href} small needs={remedy.href.startsWith('/connect') ? 'admin' : undefined}>
             {t.do[remedy.what]}

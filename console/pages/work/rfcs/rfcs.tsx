@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/preact-query'
 import { Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import { openAlertsQuery } from '../../../api/alerts.ts'
 import { type Standing, standingsQuery } from '../../../api/standings.ts'
-import { count } from '../../../format.ts'
+import { count, NOTHING } from '../../../format.ts'
 import { useWords } from '../../../language.ts'
 import { ButtonLink } from '../../../parts/button.tsx'
 import { Call, Figures, Title } from '../../../parts/page.tsx'
@@ -26,6 +28,7 @@ const SEARCHED_FROM = 6
 export default function Rfcs() {
   const t = useWords(words)
   const { data, error, refetch } = useQuery(standingsQuery)
+  const { data: alerts } = useQuery(openAlertsQuery)
   const [sought, seek] = useState('')
   if (error && !data) return <Failed isPage error={error} retry={refetch} />
   if (!data) return <Skeleton rows={6} />
@@ -35,6 +38,7 @@ export default function Rfcs() {
     { name: t.all, value: count(data.length) },
     { name: t.active, value: count(data.filter((one) => one.connection_status === 'active').length) },
     { name: t.attention, value: count(blocked) },
+    { name: t.alerts, value: <Link href="/alerts">{alerts === undefined ? NOTHING : alerts || count(0)}</Link> },
   ]
   return (
     <>

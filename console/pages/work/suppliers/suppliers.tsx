@@ -31,6 +31,8 @@ const TONES: Record<RepseSupplierStatus, 'good' | 'wait' | 'idle'> = {
 const STATES = ['registered', 'not_registered', 'expired', 'unknown'] as const
 const PERIODS = ['1', '3', '6', '12', '24']
 const MOST = 200
+/** How often is looked whether suppliers were checked meanwhile. */
+const UNCHECKED_MS = 15_000
 /** Every public list, and what a search of CFDIs offers of the same filter. */
 const ANY = Object.keys(cfdi.es.lists).join()
 const LISTS = [ANY, ...Object.keys(cfdi.es.values['blacklist']!)]
@@ -87,7 +89,7 @@ function Shares({ report }: { report: RepseSupplierReport }) {
           columns={[
             { name: t.stateName, cell: ({ status }) => <Badge tone={TONES[status]}>{t.state[status]}</Badge> },
             { name: t.suppliers, end: true, cell: ({ suppliers }) => count(suppliers) },
-            { name: t.amount, end: true, cell: ({ amount }) => money(amount) },
+            { name: t.amount, end: true, cell: ({ amount }) => amount && money(amount) },
           ]}
         />
       </div>
@@ -118,6 +120,7 @@ function Lists({ item }: { item: Item | undefined }) {
 
 function Rows({ report }: { report: RepseSupplierReport }) {
   const t = useWords(words)
+  const listed = useWords(cfdi)
   const zone = useZone()
   const rfcs = report.suppliers.map(({ rfc }) => rfc)
   const lists = useQuery({
@@ -125,12 +128,19 @@ function Rows({ report }: { report: RepseSupplierReport }) {
     enabled: rfcs.length > 0,
     queryFn: () => answer(api.POST('/v1/blacklists/lookup', { body: { rfcs } })),
   })
+  const agesOf = ({ checked_sources }: BlacklistBatch): string =>
+    checked_sources
+      .map(({ source, list_label, list_updated_at, fetched_at }) => {
+        const at = list_updated_at ?? fetched_at
+        return `${listed.lists[source] ?? list_label} (${at ? day(at) : t.neverRead})`
+      })
+      .join(', ')
   const items = new Map(lists.data?.data.map((item) => [item.rfc, item]))
   return (
     <>
       {report.truncated && <p class={css.soft}>{t.truncated(count(report.suppliers.length), count(report.supplier_count))}</p>}
       <Problem error={lists.error} />
-      <Panel flush title={t.list}>
+      <Panel flush title={t.list} lead={lists.data && t.listsAt(agesOf(lists.data))}>
         <Table<RepseSupplier>
           label={t.list}
           rows={report.suppliers}
@@ -207,6 +217,8 @@ function Report({ fiscal_entity_id, months, blacklist, everybody }: Asked) {
   const report = useQuery({
     queryKey: ['suppliers', asked],
     queryFn: () => answer(api.GET('/v1/cfdi/repse-suppliers', { params: { query: { ...asked, limit: MOST } } })),
+    // Who is not checked yet is asked about in the background.
+    refetchInterval: ({ state }) => ((state.data?.unknown_count ?? 0) > 0 ? UNCHECKED_MS : false),
   })
   return (
     <FilterWords.Provider value={useFilterText()}>

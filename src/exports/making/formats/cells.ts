@@ -4,7 +4,7 @@ import { cellText } from '../../../platform/csv.ts'
 export type ColumnType = 'text' | 'number' | 'time'
 
 /** The formats of cells, by their places in the styles of the workbook. */
-export const [HEADING, TIME, DAY] = [1, 2, 3]
+export const [HEADING, TIME, DAY, DECIMALS] = [1, 2, 3, 4]
 
 const LETTERS = 26
 
@@ -67,7 +67,8 @@ export function cellXml(place: string, type: ColumnType, value: unknown): string
   if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`
   const text = cellText(value)
   if (text === '') return ''
-  if (type === 'number' && isExact(text)) return `<c r="${place}"><v>${text}</v></c>`
+  // A count has no decimals.
+  if (type === 'number' && isExact(text)) return `<c r="${place}"${text.includes('.') ? ` s="${DECIMALS}"` : ''}><v>${text}</v></c>`
   const time = type === 'time' ? serialOf(text) : null
   return time ? `<c r="${place}" s="${time.style}"><v>${time.serial}</v></c>` : textCell(place, text)
 }

@@ -1,5 +1,5 @@
 import { cellXml, headingCell, letterOf } from './cells.ts'
-import { type Columns, valuesOf } from './columns.ts'
+import { type Columns, type ExportColumn, valuesOf } from './columns.ts'
 import type { OpenEntry, Zip } from './zip.ts'
 
 /** How far a workbook is written. */
@@ -28,16 +28,27 @@ const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml'
 
 const SHEET =
   `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
-  '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>'
-const SHEET_END = '</sheetData></worksheet>'
+  '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
+
+/** What a column takes in characters: what it holds, and most of its heading, beside which a filter has its button. */
+const WIDTHS = { text: 14, number: 15, time: 20 } as const
+const UUID_WIDTH = 38
+const WIDEST_HEADING = 30
+function widthOf({ heading, type }: ExportColumn): number {
+  const held = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
+  return Math.max(held, Math.min(heading.length + 3, WIDEST_HEADING))
+}
+const colsOf = (columns: Columns): string =>
+  `<cols>${columns.map((one, n) => `<col min="${n + 1}" max="${n + 1}" width="${widthOf(one)}" customWidth="1"/>`).join('')}</cols>`
 
 const STYLES =
-  `${XML}<styleSheet xmlns="${MAIN}"><numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
-  '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/></numFmts>' +
+  `${XML}<styleSheet xmlns="${MAIN}"><numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
+  '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="166" formatCode="#,##0.00####"/></numFmts>' +
   '<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts>' +
   '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>' +
   '<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>' +
-  '<cellXfs count="4"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/></cellXfs>' +
+  '<cellXfs count="5"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/>' +
+  '<xf numFmtId="166" applyNumberFormat="1"/></cellXfs>' +
   '</styleSheet>'
 
 const fileOf = (n: number): string => `xl/worksheets/sheet${n}.xml`
@@ -102,13 +113,14 @@ export class Workbook {
     this.#state.entry = this.#zip.begin(fileOf(++this.#state.sheets))
     this.#state.rows = 1
     const headings = this.#columns.map(({ heading }, at) => headingCell(`${this.#letters[at]}1`, heading))
-    this.#text.push(`${SHEET}<row r="1">${headings.join('')}</row>`)
+    this.#text.push(`${SHEET}${colsOf(this.#columns)}<sheetData><row r="1">${headings.join('')}</row>`)
   }
 
   #endSheet(): void {
     const { entry } = this.#state
     if (entry === null) return
-    this.#text.push(SHEET_END)
+    const all = `A1:${this.#letters.at(-1)}${this.#state.rows}`
+    this.#text.push(`</sheetData><autoFilter ref="${all}"/></worksheet>`)
     this.#flush()
     this.#zip.end(entry)
     this.#state.entry = null
