@@ -18,12 +18,14 @@ export const Rfc = z
     },
   })
 
+const WHERE = 'GET /v1/fiscal-entities lists them, also by rfc.'
+
 /** A fiscal entity's identifier: `fe_…`, or the same 128 bits as a UUID, which is converted to `fe_…`. */
 export const FiscalEntityId = documented(
   z
     .string()
     .transform((text) => (UUID.test(text) ? idOfUuid('fe', text) : text))
-    .refine((text) => isId('fe', text), 'Must be an identifier with the prefix fe_, or its UUID form.'),
+    .refine((text) => isId('fe', text), `Must be an identifier with the prefix fe_, or its UUID form. ${WHERE}`),
   { type: 'string', description: doc('An identifier with the prefix `fe_`, or its UUID form.') },
 )
 
@@ -48,7 +50,7 @@ interface FiscalEntityNames {
 /** The refinement of a schema with `ofFiscalEntity`: one of the two is required, and both must agree. */
 export const requireFiscalEntity = (query: FiscalEntityNames, context: z.RefinementCtx): void => {
   if (query.fiscal_entity_id === undefined && query.fiscalEntityId === undefined)
-    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: 'Is required.' })
+    context.addIssue({ code: 'custom', path: ['fiscal_entity_id'], message: `Is required. ${WHERE}` })
   else if (query.fiscal_entity_id !== undefined && query.fiscalEntityId !== undefined && query.fiscal_entity_id !== query.fiscalEntityId)
     context.addIssue({ code: 'custom', path: ['fiscalEntityId'], message: 'Must be the same as fiscal_entity_id.' })
 }
