@@ -4,10 +4,11 @@ import { PackageUnreadable, type Surroundings } from '../../authority/sat/conver
 import { readStored } from '../../cfdi/ingest/ingest.ts'
 import { PackageRejected, readDirectory } from '../../cfdi/package/directory.ts'
 import type { ListedRow } from '../../cfdi/package/metadata.ts'
-import { metadataIn, monthOf, rowsOf } from '../../cfdi/package/month-metadata.ts'
+import { metadataIn, rowsOf } from '../../cfdi/package/month-metadata.ts'
 import { uuidOfName } from '../../cfdi/package/package.ts'
 import { ReportedStatuses } from '../../cfdi/package/reported.ts'
 import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
+import { detach } from '../../platform/detach.ts'
 
 /** Where packages are read, and what is compared with them. */
 export interface PackagePlace {
@@ -89,21 +90,23 @@ export function readMetadata(place: PackagePlace, request: AuthorityRequest, k: 
 
 /** Compares rows with what is held, some thousands at a time. */
 function comparing({ ledger, entity }: PackagePlace, request: AuthorityRequest, counts: DayCounter) {
-  let waiting: ListedRow[] = []
+  // Rows as they are would keep thousands of texts in memory.
+  let waiting: { uuid: string; fecha: string }[] = []
   const months = new Set(request.months)
+  const isOwn = ({ fecha }: { fecha: string }): boolean => months.has(fecha.slice(0, 7))
   const end = async () => {
-    const own = waiting.filter((row) => months.has(monthOf(row)))
+    const own = waiting.filter(isOwn)
     const stored = await readStored(
       ledger,
       entity,
       own.map(({ uuid }) => uuid),
     )
-    for (const row of waiting) counts.add(row.fecha!, months.has(monthOf(row)) && (stored.get(row.uuid)?.xml_crc ?? null) === null)
+    for (const row of waiting) counts.add(row.fecha, isOwn(row) && (stored.get(row.uuid)?.xml_crc ?? null) === null)
     waiting = []
   }
   return {
     async add(rows: readonly ListedRow[]): Promise<void> {
-      for (const row of rows) if (isDeliverable(request, row)) waiting.push(row)
+      for (const row of rows) if (isDeliverable(request, row)) waiting.push(detach({ uuid: row.uuid, fecha: row.fecha! }))
       if (waiting.length >= LOOKED_UP) await end()
     },
     end,
