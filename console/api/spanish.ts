@@ -115,6 +115,7 @@ export const SENTENCES: Record<string, string> = {
   'report.window_bounded': 'Los reportes necesitan toda la historia del RFC, y usted ve una parte. Amplíe el alcance de un extractor.',
   'repse.cooldown': 'Hace menos de una hora se pidió consultar este RFC en el REPSE. Espere un poco.',
   'request.content_length': 'El archivo llegó incompleto. Envíelo otra vez.',
+  'request.content_encoding': 'Envíe el archivo tal cual, sin comprimir la petición.',
   'request.content_type': 'Ese tipo de archivo no se admite aquí.',
   'request.empty_body': 'Falta el contenido.',
   'request.interrupted': 'La conexión se cortó antes de recibirlo todo. Envíelo otra vez.',

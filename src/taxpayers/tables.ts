@@ -167,6 +167,9 @@ export const ciecAttempts = sqliteTable(
     attempt_id: text().primaryKey(),
     organization_id: text().notNull(),
     rfc: text().notNull(),
+    kind: text({ enum: ['ciec', 'efirma'] })
+      .notNull()
+      .default('ciec'),
     /** Whether the organization never had a CIEC or e.firma accepted for the RFC. */
     is_stranger: flag().notNull(),
     /** False while the answer is awaited. An attempt whose answer a crash lost stays so, and counts as refused. */

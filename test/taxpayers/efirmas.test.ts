@@ -329,7 +329,7 @@ describe('wrong e.firmas', () => {
   const send = async (of: { ask: Awaited<ReturnType<typeof organization>>['ask'] }, rfc: string, end: string) =>
     (await of.ask('POST', '/v1/fiscal-entities', { rfc, efirma: efirmaOf(rfc, { number: numberOf(end) }) })).status
 
-  it('count with the CIECs of strangers, ten a day; who is connected is alerted, and not held up', async () => {
+  it('of strangers count by themselves, ten a day; who is connected is alerted, and not held up', async () => {
     const rfc = freshRfc()
     const ana = await holder(rfc, '1001')
     for (const count of [3, 3, 3, 1]) {

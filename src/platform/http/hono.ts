@@ -5,6 +5,7 @@ import type { Env, Schema } from 'hono/types'
 import type { App } from '../context.ts'
 import { nearest } from '../names/nearest.ts'
 import { problem, unknownPath, wrongMethod } from './problem.ts'
+import { InvalidInput } from './validation/faults.ts'
 
 /** Hono with one router alone, which `pathsOf` needs anyway. */
 export class Hono<E extends Env, S extends Schema = Record<never, never>, BasePath extends string = '/'> extends HonoBase<E, S, BasePath> {
@@ -44,6 +45,10 @@ export function refuseWrongPaths(
       return next()
     }
     await next()
+    if (c.error instanceof InvalidInput && c.error.target === 'param') {
+      const meant = siblingOf(path, paths, elsewhere)
+      if (meant !== undefined) c.res = problem(c.error.with(`Did you mean ${meant}?`), c)
+    }
     if (c.res.status !== 404 || c.error) return
     const allowed = at(path)
     if (allowed.has(method)) return
@@ -59,6 +64,15 @@ function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>, elsew
   if (path.startsWith('/v1/v1/')) return 'It has /v1 twice.'
   const meant = nearest(path, [...literal.keys(), ...elsewhere].filter(isShown))
   return meant && `Did you mean ${meant}? GET /docs lists all paths.`
+}
+
+/** A path that another one stands for whose last part is no identifier: that of a neighbour with a similar name. */
+function siblingOf(path: string, { literal }: ReturnType<typeof pathsOf>, elsewhere: readonly string[]): string | undefined {
+  const at = path.lastIndexOf('/') + 1
+  const partOf = (one: string): string => one.slice(at).split('/')[0]!
+  const siblings = [...literal.keys(), ...elsewhere].filter((one) => isShown(one) && one.startsWith(path.slice(0, at)))
+  const meant = nearest(path.slice(at), siblings.map(partOf))
+  return siblings.find((one) => partOf(one) === meant)
 }
 
 /** What exists in one environment alone is not suggested. */

@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** How many refused CIECs and e.firmas an organization may send for an RFC. */
 const OF_ORGANIZATION: AttemptLimit = { attempts: 3, milliseconds: 15 * MINUTE_MS }
-/** How many refused CIECs all organizations may send for an RFC that never had a login accepted for it. */
+/** How many refused ones of a kind all organizations may send for an RFC that never had one accepted for it. */
 const OF_STRANGERS: AttemptLimit = { attempts: 10, milliseconds: DAY_MS }
 /** How many refused ones of others raise an alert for an organization that is connected to the RFC. */
 const ALERT_AFTER: AttemptLimit = { attempts: 3, milliseconds: DAY_MS }
@@ -37,15 +37,17 @@ const isStranger = (known: ConnectionRow | undefined): boolean =>
 
 /**
  * Reserves an attempt to have a CIEC or e.firma verified, before the authority is asked. A refused attempt counts until its time has passed; so does
- * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. An e.firma is no stranger's,
- * because its private key has proved whose it is: what others send holds no taxpayer up. Throws Failure 429 fiscal_entity.ciec_attempts.
+ * one whose answer a crash lost. An accepted one does not count, and does not clear the refused ones before it. Of strangers
+ * each kind counts by itself: an e.firma, whose private key proves whose it is, is not held up by CIECs that anybody can guess. Throws Failure 429
+ * fiscal_entity.ciec_attempts.
  */
 export async function reserveAttempt({ db, organization }: Ctx, login: Login, known: ConnectionRow | undefined): Promise<Attempt> {
   const attempt: Attempt = {
     attempt_id: crypto.randomUUID(),
     organization_id: organization.id,
     rfc: login.rfc,
-    is_stranger: kindOf(login) === 'ciec' && isStranger(known),
+    kind: kindOf(login),
+    is_stranger: isStranger(known),
     is_refused: false,
     attempted_at: new Date(),
   }
@@ -59,7 +61,7 @@ async function tooMany(db: Ctx['db'], attempt: AttemptRow): Promise<Failure> {
     ({ is_refused, attempted_at }) => is_refused || attempted_at.getTime() <= now - ANSWERED_WITHIN_MS,
   )
   const own = counted.filter(({ organization_id }) => organization_id === attempt.organization_id)
-  const strangers = attempt.is_stranger ? counted.filter(({ is_stranger }) => is_stranger) : []
+  const strangers = attempt.is_stranger ? counted.filter(({ is_stranger, kind }) => is_stranger && kind === attempt.kind) : []
   const wait = Math.max(waitFor(own, OF_ORGANIZATION, now), waitFor(strangers, OF_STRANGERS, now))
   // Without a wait, the attempts that stand in the way still await their answers.
   const retry_after_seconds = Math.max(1, Math.ceil(wait / 1_000))

@@ -17,15 +17,15 @@ const countSince = (condition: Fragment, now: Date, { milliseconds }: AttemptLim
 /** Inserts an attempt, unless a limit is reached. Returns whether it was inserted. */
 export const insertAttempt = async (
   db: Database,
-  { attempt_id, organization_id, rfc, is_stranger, attempted_at }: AttemptRow,
+  { attempt_id, organization_id, rfc, kind, is_stranger, attempted_at }: AttemptRow,
   limits: { ofOrganization: AttemptLimit; ofStrangers: AttemptLimit },
 ): Promise<boolean> => {
   const own = countSince(sql`rfc = ${rfc} and organization_id = ${organization_id}`, attempted_at, limits.ofOrganization)
-  const strangers = countSince(sql`rfc = ${rfc} and is_stranger = 1`, attempted_at, limits.ofStrangers)
+  const strangers = countSince(sql`rfc = ${rfc} and is_stranger = 1 and kind = ${kind}`, attempted_at, limits.ofStrangers)
   const { meta } = await prepared(
     db.$client,
-    sql`insert into ciec_attempts (attempt_id, organization_id, rfc, is_stranger, is_refused, attempted_at)
-      select ${attempt_id}, ${organization_id}, ${rfc}, ${Number(is_stranger)}, 0, ${attempted_at.getTime()}
+    sql`insert into ciec_attempts (attempt_id, organization_id, rfc, kind, is_stranger, is_refused, attempted_at)
+      select ${attempt_id}, ${organization_id}, ${rfc}, ${kind}, ${Number(is_stranger)}, 0, ${attempted_at.getTime()}
       where ${own} < ${limits.ofOrganization.attempts}
         and (${Number(is_stranger)} = 0 or ${strangers} < ${limits.ofStrangers.attempts})`,
   ).run()
@@ -35,7 +35,7 @@ export const insertAttempt = async (
 /** The attempts that count against one by this organization, in no order. */
 export const attemptsAgainst = (
   db: Database,
-  { organization_id, rfc, is_stranger }: Pick<AttemptRow, 'organization_id' | 'rfc' | 'is_stranger'>,
+  { organization_id, rfc, kind, is_stranger }: Pick<AttemptRow, 'organization_id' | 'rfc' | 'kind' | 'is_stranger'>,
 ) =>
   db
     .select()
@@ -43,7 +43,10 @@ export const attemptsAgainst = (
     .where(
       and(
         eq(ciecAttempts.rfc, rfc),
-        or(eq(ciecAttempts.organization_id, organization_id), is_stranger ? eq(ciecAttempts.is_stranger, true) : undefined),
+        or(
+          eq(ciecAttempts.organization_id, organization_id),
+          is_stranger ? and(eq(ciecAttempts.is_stranger, true), eq(ciecAttempts.kind, kind)) : undefined,
+        ),
       ),
     )
 

@@ -166,7 +166,21 @@ const PATHS: Mistake[] = [
     ask: () => get(`/v1/cfdi/123?fiscal_entity_id=${ours.fiscal_entity_id}`),
     status: 400,
     code: 'request.malformed_id',
-    says: /uuid: Must be a UUID/,
+    says: /uuid: Must be a UUID\.$/,
+  },
+  {
+    typed: 'a misspelt path whose last part stands for an identifier',
+    ask: () => get('/v1/webhooks/event_catalog'),
+    status: 400,
+    code: 'request.malformed_id',
+    says: /webhook_id: .* Did you mean \/v1\/webhooks\/event-catalog\?$/,
+  },
+  {
+    typed: 'half of a path',
+    ask: () => get(`/v1/cfdi/summary?fiscal_entity_id=${ours.fiscal_entity_id}`),
+    status: 400,
+    code: 'request.malformed_id',
+    says: /uuid: .* Did you mean \/v1\/cfdi\/summary\/\w+\?$/,
   },
   {
     typed: 'an identifier of nobody',

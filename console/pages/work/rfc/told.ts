@@ -6,6 +6,8 @@ export const ANSWERS: Record<string, string> = {
   'It is asked again later.': 'Se pregunta otra vez más tarde.',
   'It is asked for anew.': 'Se pide de nuevo.',
   'It is asked for the halves of the period.': 'Se piden las dos mitades del periodo.',
+  'Not everything of the month has come up to your last run.': 'No ha llegado todo lo del mes hasta su última corrida.',
+  'The next run that covers the month asks for the rest.': 'La siguiente corrida que abarque el mes pide el resto.',
   'Its operator is told.': 'Quien lo opera recibe el aviso.',
   'Some of what the tax authority delivered could not be kept.': 'Parte de lo que el SAT entregó no se pudo guardar.',
   'The answer of the tax authority ended too early.': 'La respuesta del SAT llegó incompleta.',

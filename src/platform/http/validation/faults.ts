@@ -13,6 +13,14 @@ export class InvalidInput extends Error {
     this.target = target
     this.faults = faults
   }
+
+  /** The same with a sentence more behind its first fault. */
+  with(hint: string): InvalidInput {
+    return new InvalidInput(
+      this.target,
+      this.faults.map((one, n) => (n === 0 ? { ...one, message: `${one.message} ${hint}` } : one)),
+    )
+  }
 }
 
 const MEMBER = { json: 'member', query: 'query parameter', param: 'path parameter' } as const

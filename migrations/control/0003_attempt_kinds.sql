@@ -1,0 +1,1 @@
+ALTER TABLE `ciec_attempts` ADD `kind` text DEFAULT 'ciec' NOT NULL;
