@@ -107,7 +107,7 @@ export const fetcherRoutes = new Hono<App>()
       TAG,
       doc('Upload a package'),
       doc(
-        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial, and so does metadata with rows of another month or source, which are rejected (`metadata.outside_period`, `metadata.other_source`), without a column that a list must have (`metadata.missing_column`: Uuid, RfcEmisor, RfcReceptor, FechaEmision, Monto, Estatus), or beside a file that is none (`metadata.no_rows`). The same kind and number again replaces what was uploaded before.',
+        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial, and so does metadata with rows of another month or source, which are rejected (`metadata.outside_period`, `metadata.other_source`), without a column that a list must have (`metadata.missing_column`: Uuid, RfcEmisor, RfcReceptor, FechaEmision, Estatus), or beside a file that is none (`metadata.no_rows`). The same kind and number again replaces what was uploaded before.',
       ),
     ),
     signed,

@@ -46,8 +46,8 @@ export interface ListedRow extends MetadataRow {
   line: number
 }
 
-/** The columns that a list of CFDIs must have: without one of them a document would be stored as what it is not. */
-const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor', 'fechaemision', 'monto', 'estatus'] as const
+/** The columns that a list of CFDIs must have: without one of them a document would be stored as what it is not. Its amount may be unknown. */
+const REQUIRED = ['uuid', 'rfcemisor', 'rfcreceptor', 'fechaemision', 'estatus'] as const
 /** The limit of a row in characters: what has no end of line is not gathered without end. */
 const MAX_RECORD = 8 * 1024 * 1024
 const MAX_HEADER = 64 * 1024
