@@ -186,7 +186,7 @@ const routes: Record<string, Route> = {
 
   /** A list as the daily work loads it. */
   '/list': async ({ request }, { DB }) => {
-    const system = { db: connect(DB), now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
+    const system = { db: connect(DB), budget: new Budget(), now: new Date('2026-08-05T10:00:00Z'), requestId: 'bench' } as unknown as System
     return loadList(system, 'sat_69b', new Uint8Array(await request.arrayBuffer()), system.now)
   },
 
