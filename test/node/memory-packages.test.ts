@@ -11,8 +11,8 @@ import { discard, freePort, freshState, Started, until } from './support/runner.
 const MB = 1_000_000
 const isLong = process.env['FUZZ'] === 'full'
 const WITHIN = 3_000_000
-/** How much more memory a large package may take than a small one. */
-const MOST_RATIO = 1.1
+/** How much more memory a large package may take than a small one: of 84,000 usual documents the index of their UUIDs comes on top. */
+const MOST_RATIO = { large: 1.1, usual: 1.2 }
 /** How many bytes are put into most documents of a package that has large ones. */
 const PADDING = 80_000
 const LARGE = isLong ? 200 * MB : 30 * MB
@@ -90,7 +90,7 @@ describe('the memory of either Worker stays within its limit', { timeout: 4 * WI
         ['usual', 0],
       ] as const)
     : []
-  it.each(shapes)('and a package of %s documents needs hardly more than one with a tenth of it', async (_, padding) => {
+  it.each(shapes)('and a package of %s documents needs hardly more than one with a tenth of it', async (documents, padding) => {
     // Small packages before and after it, because a Worker that has worked for long has more of its code in memory; two each time, so that they
     // are looked at about as often.
     const smalls = () =>
@@ -99,6 +99,6 @@ describe('the memory of either Worker stays within its limit', { timeout: 4 * WI
       })
     const before = await smalls()
     const large = await memory.needed(packed(padding, LARGE))
-    expect(large / Math.max(before, await smalls())).toBeLessThan(MOST_RATIO)
+    expect(large / Math.max(before, await smalls())).toBeLessThan(MOST_RATIO[documents])
   })
 })
