@@ -250,12 +250,11 @@ export function metadataSlice({ rfc, now, import_id }: IngestTarget, rows: reado
         const stored = known.get(uuid)
         const isHeld = import_id !== undefined && !visible.has(uuid)
         // Of several rows of a document, one that says that it is cancelled counts.
-        const isOutdated = documents.get(uuid)?.row.cancelled === 1 && !row.cancelled
+        if (documents.get(uuid)?.row.cancelled === 1 && !row.cancelled) {
+          entries.push(entry)
+          continue
+        }
         try {
-          if (isOutdated) {
-            entries.push(entry)
-            continue
-          }
           if (stored === undefined && !visible.has(uuid)) {
             const document = { row: rowOfMetadata(row, rfc, now.getTime()), content: null, applications: [], substitutes: [], packed: null }
             fitToLimits(document.row)

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
-import { EntryRejected, entriesOf, PackageRejected, readDirectory } from './directory.ts'
+import { EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from './directory.ts'
 import type { ListedRow, MetadataRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
 import { isXml, kindOf, shownName, startOf } from './package.ts'
@@ -137,8 +137,7 @@ export async function* rowsOf(file: MetadataFile, rejected?: UnreadRows): AsyncG
 export async function metadataIn(file: Bytes, rejected?: Rejections, every = false): Promise<MetadataFile[]> {
   const files: MetadataFile[] = []
   /** What is no list of CFDIs. Alone it stands where one should be. */
-  const odd: string[] = []
-  const lost: string[] = []
+  const odd: ZipEntry[] = []
   let left = MAX_METADATA_BYTES
   const directory = await readDirectory(file)
   for await (const entry of entriesOf(file, directory)) {
@@ -149,16 +148,14 @@ export async function metadataIn(file: Bytes, rejected?: Rejections, every = fal
       if (kind === 'metadata') {
         files.push(await openMetadataEntry(file, entry, left))
         left -= entry.size
-      } else if (kind !== 'terceros' && !/tercero/i.test(name)) {
-        odd.push(name)
-        if (every && entry.size > 0) lost.push(name)
-      }
+      } else if (kind !== 'terceros' && !/tercero/i.test(name)) odd.push(entry)
     } catch (error) {
       throw error instanceof EntryRejected ? new PackageRejected(error.code, error.message, name) : error
     }
   }
   directory.release()
-  const told = files.length > 0 ? lost : odd.length > 0 ? odd : ['package.zip']
-  for (const name of told) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
+  const told = files.length === 0 ? odd : odd.filter(({ size }) => every && size > 0)
+  const names = files.length + odd.length === 0 ? ['package.zip'] : told.map(({ name }) => shownName(name))
+  for (const name of names) rejected?.add({ name, line: null, code: 'metadata.no_rows', uuid: null })
   return files
 }

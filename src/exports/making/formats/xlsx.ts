@@ -49,7 +49,7 @@ const STYLES =
   '<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>' +
   '<cellXfs count="5"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/>' +
   '<xf numFmtId="166" applyNumberFormat="1"/></cellXfs>' +
-  '</styleSheet>'
+  '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
 
 const fileOf = (n: number): string => `xl/worksheets/sheet${n}.xml`
 

@@ -11,7 +11,7 @@ export const isDivided = ({ kind, state, code }: Pick<Asked, 'kind' | 'state' | 
   kind === 'metadata' && state === 'replaced' && code === SHORT
 
 /**
- * What was asked for in the place of a request: of each half what has its period, without what the authority gives no longer, or is up to some
+ * What was asked for in the place of a request: of each half what has its period, without what the authority no longer gives, or is up to some
  * minutes longer, or else what is in the place of that. The last part of a period that reaches the present may go on to any later time.
  */
 function placeOf({ n, family, source, first, last }: Asked, requests: readonly Asked[]): Asked[] {

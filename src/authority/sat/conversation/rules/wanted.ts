@@ -74,7 +74,7 @@ export function wantedOf(month: WantedMonth, family: Family, requests: readonly 
   return first < end ? { first, last: end } : null
 }
 
-/** A period without what the authority gave no longer when a request about the month was sent last. */
+/** A period without what the authority no longer gave when a request about the month was last sent. */
 function stillGiven(wanted: Period | null, month: WantedMonth, family: Family, requests: readonly AuthorityRequest[]): Period | null {
   const sent = requests.filter((one) => one.family === family && one.state !== 'planned' && isFor(month, one)).map((one) => one.asked_at)
   const first = later(wanted?.first ?? '', oldestAt(Math.max(month.asked_at, ...sent)))
