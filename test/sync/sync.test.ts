@@ -24,6 +24,9 @@ const list = async (
   (await one.ask('GET', `/v1/sync?limit=100${query}`)).body
 const instant = (seconds: number): string => new Date(Date.parse('2026-05-20T09:00:00Z') + seconds * 1_000).toISOString()
 
+/** What sentences need besides the state. */
+const AROUND = { invalid_reason: null, timezone: 'America/Mexico_City', total: 3, partial_months: 0, takesCiec: true }
+
 describe('where the downloads of an RFC are', () => {
   it('is running while jobs are queued, then idle, with how far everything is downloaded', async () => {
     const rfc = freshRfc()
@@ -46,16 +49,7 @@ describe('where the downloads of an RFC are', () => {
   it('says the zone of its times once', () => {
     const at = Date.parse('2026-05-20T09:00:00Z')
     const judged = { state: 'idle', cause: 'done', error_class: null, attempts: 0, next_attempt_at: null, n: 0 } as const
-    const around = {
-      now: at,
-      invalid_reason: null,
-      next_run_at: at + 86_400_000,
-      downloaded_to: at,
-      timezone: 'America/Mexico_City',
-      total: 3,
-      partial_months: 0,
-      takesCiec: true,
-    }
+    const around = { ...AROUND, now: at, next_run_at: at + 86_400_000, downloaded_to: at }
     expect(inWords(judged, around)[1]).toBe(
       'Está descargado todo lo solicitado, hasta el 20/05/2026 a las 03:00 (America/Mexico_City). La siguiente ejecución comienza el 21/05/2026 a las 03:00.',
     )
@@ -67,15 +61,7 @@ describe('where the downloads of an RFC are', () => {
   it('says that it goes on soon, not when, once that instant has passed', () => {
     const at = Date.parse('2026-05-20T09:00:00Z')
     const judged = { state: 'waiting', cause: 'authority', error_class: null, attempts: 2, next_attempt_at: at, n: 1 } as const
-    const around = {
-      invalid_reason: null,
-      next_run_at: null,
-      downloaded_to: null,
-      timezone: 'UTC',
-      total: 3,
-      partial_months: 0,
-      takesCiec: true,
-    }
+    const around = { ...AROUND, next_run_at: null, downloaded_to: null }
     expect(inWords(judged, { ...around, now: at - 1 })[0]).toContain('asks again at 2026-05-20 09:00 UTC')
     expect(inWords(judged, { ...around, now: at })).toEqual([
       'The tax authority is preparing 1 download. The service asks again soon; there is nothing to do.',

@@ -1,7 +1,8 @@
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
-import { EntryRejected, type ZipEntry } from './directory.ts'
+import type { ZipEntry } from './entries.ts'
 import { type MetadataLine, MetadataReader } from './metadata.ts'
 import { inflatedParts, shownName } from './package.ts'
+import { EntryRejected } from './zip-rejected.ts'
 
 /** The limit of the metadata in one package, in inflated bytes: about 250,000 rows. Larger months come in several packages. */
 export const MAX_METADATA_BYTES = 48 * 1024 * 1024

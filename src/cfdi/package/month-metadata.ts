@@ -1,10 +1,12 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
-import { EntryRejected, entriesOf, PackageRejected, readDirectory, type ZipEntry } from './directory.ts'
+import { readDirectory } from './directory.ts'
+import { entriesOf, type ZipEntry } from './entries.ts'
 import type { ListedRow, MetadataRow } from './metadata.ts'
 import { MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry } from './metadata-files.ts'
 import { isXml, kindOf, shownName, startOf } from './package.ts'
 import { type Rejection, Rejections } from './rejections.ts'
 import { ReportedStatuses } from './reported.ts'
+import { EntryRejected, PackageRejected } from './zip-rejected.ts'
 
 /** What is downloaded: the month of a source of a taxpayer. */
 interface WantedMetadata {

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
-import { EntryRejected, type ZipEntry } from './directory.ts'
+import type { ZipEntry } from './entries.ts'
 import { isOfThirdParties } from './metadata.ts'
+import { EntryRejected } from './zip-rejected.ts'
 
 /**
  * Inflates the data of an entry and checks its size and its CRC-32. Never returns more than `limit` bytes; a ZIP bomb is stopped at twice

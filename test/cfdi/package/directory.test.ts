@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Directory, entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { type Directory, readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { entriesOf } from '../../../src/cfdi/package/entries.ts'
 import { type Bytes, bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { zipOf } from '../../support/zip.ts'
 

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { ZipEntry } from '../../../src/cfdi/package/directory.ts'
+import type { ZipEntry } from '../../../src/cfdi/package/entries.ts'
 import { inflate, inflatedParts, startOf } from '../../../src/cfdi/package/package.ts'
 import { MAX_XML_BYTES } from '../../../src/cfdi/xml/parse.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { entriesOf, readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { entriesOf } from '../../../src/cfdi/package/entries.ts'
 import { kindOf, startOf } from '../../../src/cfdi/package/package.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { randomOf } from '../../support/random.ts'

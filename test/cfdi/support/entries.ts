@@ -1,4 +1,5 @@
-import { entriesOf, readDirectory, type ZipEntry } from '../../../src/cfdi/package/directory.ts'
+import { readDirectory } from '../../../src/cfdi/package/directory.ts'
+import { entriesOf, type ZipEntry } from '../../../src/cfdi/package/entries.ts'
 import { inflate } from '../../../src/cfdi/package/package.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
