@@ -288,7 +288,7 @@ export default defineConfig({
         ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2'],
       ),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'], setupFiles } },
-      { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
+      { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 420_000 } },
     ],
   },
 })

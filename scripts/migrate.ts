@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASES, ROOT, wrangler } from './wrangler.ts'
+import { DATABASES, ROOT, wranglerTwice } from './wrangler.ts'
 
 interface Applied {
   fingerprint: string
@@ -52,7 +52,7 @@ export async function migrate(stateDir: string): Promise<void> {
 
 async function apply(binding: string, stateDir: string): Promise<void> {
   try {
-    await wrangler('d1', 'migrations', 'apply', binding, '--local', '--persist-to', stateDir)
+    await wranglerTwice('d1', 'migrations', 'apply', binding, '--local', '--persist-to', stateDir)
   } catch (error) {
     // Migrations were squashed before the first deployment, so older databases have the tables under other migrations.
     if (!/already exists/.test(String(error))) throw error

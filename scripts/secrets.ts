@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, chmodSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 const SECRETS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS']
 
@@ -20,5 +20,6 @@ export function ensureSecrets(file: string): void {
   } finally {
     rmSync(draft, { force: true })
   }
-  chmodSync(file, 0o600)
+  // A service that runs watches the file.
+  if ((statSync(file).mode & 0o777) !== 0o600) chmodSync(file, 0o600)
 }

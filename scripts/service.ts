@@ -61,7 +61,8 @@ function checked(name: string, sink: string): string {
 /** A reason why the service cannot run that the user has to fix. The message says how. */
 export class Refusal extends Error {}
 
-const READY_WITHIN = 180_000
+/** How long a launch may take, in milliseconds. A runtime that hangs is ended and launched once more. */
+const READY_WITHIN = [60_000, 180_000]
 const LOOK_EVERY = 300
 const RESTARTS_A_MINUTE = 5
 const LARGEST_LOG = 10_000_000
@@ -123,6 +124,20 @@ export class Service {
   }
 
   async #launch(): Promise<void> {
+    for (const within of READY_WITHIN) {
+      if (await this.#isLaunched(within)) return
+      await this.#endChild()
+    }
+    throw this.#notStarted('time')
+  }
+
+  #notStarted(why: string | number): Refusal {
+    const { log } = this.place
+    return new Refusal(`The service did not start (${why}). The end of ${log}:\n\n${readFileSync(log, 'utf8').slice(-3_000)}`)
+  }
+
+  /** Launches the runtime, and waits until it answers. Returns whether it does, or need not any more. Throws when it says why it cannot. */
+  async #isLaunched(within: number): Promise<boolean> {
     const { port, stateDir, log, sinks, variables, secrets } = this.place
     const output = openSync(log, 'a')
     const from = statSync(log).size
@@ -161,15 +176,17 @@ export class Service {
     recordChild(stateDir, this.#runner)
     await new Promise((done, failed) => child.once('spawn', done).once('error', failed))
     this.#child = child
-    for (const until = Date.now() + READY_WITHIN; !(await this.#answers(2_000)); await sleep(100)) {
+    for (const until = Date.now() + within; !(await this.#answers(2_000)); await sleep(100)) {
       const lines = readFileSync(log, 'utf8').slice(from)
-      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(lines) ? 'build' : Date.now() > until ? 'time' : null)
-      if (this.#isStopping) return
+      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(lines) ? 'build' : null)
+      if (this.#isStopping) return true
       const missing = await this.#missing()
       if (missing.length > 0) throw new Refusal(`The service cannot start. ${missing.join(' ')}`)
-      if (failure !== null) throw new Refusal(`The service did not start (${failure}). The end of ${log}:\n\n${lines.slice(-3_000)}`)
+      if (failure !== null) throw this.#notStarted(failure)
+      if (Date.now() > until) return false
     }
     this.#goOn()
+    return true
   }
 
   /** The local queues lived in the process that was replaced: the crons find what was in them. */

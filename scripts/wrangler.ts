@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -64,22 +64,33 @@ const ATTEMPTS = 10
 /** The local storage is busy while the service writes, and nothing was done. The local bucket then answers with an unspecified error. */
 const BUSY = /SQLITE_BUSY|database is locked|put: Unspecified error \(0\)/
 
+const HUNG = 'was ended because it hung'
+
 /** Runs a wrangler command to its end, again while the local storage is busy. Returns its output; throws an error with it on failure. */
-export async function wrangler(...args: string[]): Promise<string> {
+export const wrangler = (...args: string[]): Promise<string> => repeated(BUSY, () => run(args, {}))
+
+/** Runs a wrangler command that may be run twice, again when it hangs for a minute. */
+export const wranglerTwice = (...args: string[]): Promise<string> =>
+  repeated(new RegExp(`${BUSY.source}|${HUNG}`), () => run(args, { timeout: 60_000, killSignal: 'SIGKILL' }))
+
+/** Runs a wrangler command once and writes `input` to its standard input, where other processes cannot read it. */
+export const wranglerWithInput = (input: string, ...args: string[]): Promise<string> => run(args, {}, input)
+
+async function repeated(passing: RegExp, work: () => Promise<string>): Promise<string> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await wranglerWithInput('', ...args)
+      return await work()
     } catch (error) {
-      if (attempt === ATTEMPTS || !BUSY.test(String(error))) throw error
+      if (attempt === ATTEMPTS || !passing.test(String(error))) throw error
       await sleep(200 * attempt)
     }
   }
 }
 
-/** Runs a wrangler command once and writes `input` to its standard input, where other processes cannot read it. */
-export const wranglerWithInput = (input: string, ...args: string[]): Promise<string> =>
+const run = (args: string[], options: SpawnOptions, input = ''): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--no-warnings', WRANGLER, ...args], {
+      ...options,
       cwd: ROOT,
       env: QUIET,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -89,5 +100,7 @@ export const wranglerWithInput = (input: string, ...args: string[]): Promise<str
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
     child.on('error', reject)
-    child.on('close', (code) => (code === 0 ? resolve(said) : reject(new Error(`wrangler ${args.join(' ')} failed:\n${said}`))))
+    child.on('close', (code) =>
+      code === 0 ? resolve(said) : reject(new Error(`wrangler ${args.join(' ')} ${child.killed ? HUNG : 'failed'}:\n${said}`)),
+    )
   })

@@ -31,7 +31,7 @@ beforeAll(async () => {
     const { status, jobs } = await customer.sync(fiscal_entity_id)
     return status === 'idle' && jobs.total > 0 && jobs.succeeded === jobs.total
   })
-}, 240_000)
+})
 afterAll(async () => {
   await discard(state, runners?.all ?? [])
   providers.stop()

@@ -41,7 +41,7 @@ describe.skipIf(isMissing)('automation in the console', () => {
   beforeAll(async () => {
     const sink = await listener.listen()
     ;[world, browser] = await Promise.all([ConsoleWorld.start({ WEBHOOK_SINK: sink, STORAGE_SINK: sink }), openBrowser()])
-  }, 240_000)
+  })
   afterAll(async () => {
     await browser?.close()
     if (world) await discard(world.service.stateDir, [world.service])

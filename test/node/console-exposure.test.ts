@@ -63,7 +63,7 @@ describe.skipIf(isMissing)(name, () => {
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([ConsoleWorld.start(), openBrowser()])
     ;({ context, page, complaints } = await world.enter(browser))
-  }, 240_000)
+  })
   afterAll(async () => {
     await context?.close()
     await browser?.close()

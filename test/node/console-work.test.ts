@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath() === null)('daily work in the console', () => {
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([ConsoleWorld.start(), openBrowser()])
     entity = world.ids['fiscal_entity_id']!
-  }, 240_000)
+  })
   afterAll(async () => {
     await browser?.close()
     if (world) await discard(world.service.stateDir, [world.service])

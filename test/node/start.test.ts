@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isDue, scheduledPath } from '../../scripts/crons.ts'
 import { Customer } from '../../scripts/customer.ts'
-import { childrenLeft } from '../../scripts/leftovers.ts'
+import { childrenLeft, type Runner } from '../../scripts/leftovers.ts'
 import { follow } from '../../scripts/log.ts'
 import { end, isAlive } from '../../scripts/processes.ts'
 import { ensureSecrets } from '../../scripts/secrets.ts'
@@ -136,6 +136,21 @@ describe('npm start', () => {
     await end(workerd)
     await until('the runtime is back', 60_000, () => isUp(service.url))
     expect(workerd.filter((one) => isAlive(one))).toEqual([])
+  })
+
+  it('ends a local runtime that hangs while it starts, and launches another', { timeout: 320_000 }, async () => {
+    const elsewhere = freshState()
+    const hung = await start(elsewhere, await freePort())
+    const record = join(elsewhere, 'runner.json')
+    const child = () => (existsSync(record) ? (JSON.parse(readFileSync(record, 'utf8')) as Runner).child : null)
+    await until('the runtime is launched', 60_000, () => child() !== null, 5)
+    const first = child()!
+    process.kill(first.pid, 'SIGSTOP')
+    await hung.ready()
+    expect(isAlive(first)).toBe(false)
+    expect(child()).not.toEqual(first)
+    expect(await isUp(hung.url)).toBe(true)
+    await discard(elsewhere, [hung])
   })
 
   it('after a SIGKILL of the runner, ends what it left and serves on the same port', async () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,19 @@ import { childrenLeft, type Runner } from '../../../scripts/leftovers.ts'
 import { end, type Mark, markOf, processes } from '../../../scripts/processes.ts'
 import { ROOT, WRANGLER } from '../../../scripts/wrangler.ts'
 
-export const freePort = (): Promise<number> =>
-  new Promise((done, failed) => {
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
     const server = createServer()
-    server.once('error', failed).listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' ? address!.port : 0))
-    })
+    server.once('error', () => done(false)).listen(port, '127.0.0.1', () => server.close(() => done(true)))
   })
+
+/** A port that nobody listens on, below those that systems give to connections: one of these could be taken before the service begins. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    if (await isFree(port)) return port
+  }
+}
 
 export const freshState = (): string => mkdtempSync(join(tmpdir(), 'fiscal-state-'))
 
@@ -27,10 +32,18 @@ export const isUp = async (url: string): Promise<boolean> => {
   }
 }
 
-export async function until(what: string, within: number, holds: () => Promise<boolean> | boolean, every = 100): Promise<void> {
+export async function until(
+  what: string | (() => string),
+  within: number,
+  holds: () => Promise<boolean> | boolean,
+  every = 100,
+): Promise<void> {
   for (const end = Date.now() + within; !(await holds()); await sleep(every))
-    if (Date.now() > end) throw new Error(`Not within ${within} ms: ${what}.`)
+    if (Date.now() > end) throw new Error(`Not within ${within} ms: ${typeof what === 'string' ? what : what()}.`)
 }
+
+/** The runner launches a runtime that hangs once more: it needs its first minute, and three more. */
+const READY_WITHIN = 300_000
 
 /** `npm start` without npm: the runner itself as a child, with its own STATE_DIR and PORT. */
 export class Started {
@@ -65,11 +78,21 @@ export class Started {
   }
 
   async ready(): Promise<this> {
-    await until(`the service is ready; it said:\n${this.said}`, 180_000, () => {
-      if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
-      return this.said.includes('Press Ctrl-C to stop.')
-    })
+    await until(
+      () => `the service is ready; ${this.#told()}`,
+      READY_WITHIN,
+      () => {
+        if (this.#child.exitCode !== null) throw new Error(`The runner ended with ${this.#child.exitCode}:\n${this.said}`)
+        return this.said.includes('Press Ctrl-C to stop.')
+      },
+    )
     return this
+  }
+
+  /** What the runner and the runtime said last. */
+  #told(): string {
+    const log = join(this.stateDir, 'service.log')
+    return `the runner said:\n${this.said}\nand the log ends:\n${existsSync(log) ? readFileSync(log, 'utf8').slice(-2_000) : 'there is none'}`
   }
 
   get runner(): Mark {
