@@ -101,4 +101,12 @@ describe('the memory of either Worker stays within its limit', { timeout: 4 * WI
     const large = await memory.needed(packed(padding, LARGE))
     expect(large / Math.max(before, await smalls())).toBeLessThan(MOST_RATIO[documents])
   })
+
+  // Garbage grows with the work until the engine collects it, and then no more: the same work has the same share of it, in packages of any size.
+  it.runIf(isLong)('and with garbage as much as its documents in ten packages need', async () => {
+    const small = await memory.used(async () => {
+      for (const download of Array.from({ length: 10 }, () => packed(0, SMALL))) await download()
+    })
+    expect((await memory.used(packed(0, LARGE))) / small).toBeLessThan(1.2)
+  })
 })

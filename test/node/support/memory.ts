@@ -27,6 +27,11 @@ export class Memory {
     return (await this.#watched(work, most, false)).result
   }
 
+  /** Does the work. Returns the most that a Worker had in use, with garbage. */
+  async used(work: () => Promise<unknown>): Promise<number> {
+    return (await this.#watched(work, MOST, false)).peak
+  }
+
   /** Does the work. Returns the most that a Worker had in use, without garbage. */
   async needed(work: () => Promise<unknown>): Promise<number> {
     return (await this.#watched(work, MOST, true)).peak
