@@ -10,6 +10,7 @@ import { zipOf } from '../../support/zip.ts'
 import { contentsOf, newBook, rowsOf } from '../support/book.ts'
 import { type Plain, plainOf, RFC, xmlOf } from '../support/documents.ts'
 import { contentOf, entriesIn } from '../support/entries.ts'
+import { ingestZip } from '../support/ingest-zip.ts'
 
 const random = randomOf(21)
 const encoded = (text: string) => new TextEncoder().encode(text)
@@ -157,6 +158,19 @@ describe('the size of an upload', () => {
     ])
     expect(new Set(slices.flat().map(({ code }) => code))).toEqual(new Set(['zip.wrong_size', 'zip.too_large']))
     expect(returned).toEqual([])
+  })
+
+  it.each([
+    [10_000, 1_000],
+    [10_001, 500],
+  ])('of %i files cuts slices of %i, and so does a download of as many', async (count, most) => {
+    const zip = zipOf(liars(count))
+    const { slices } = await sliced(newBook('import'), zip)
+    const lengths = Array.from({ length: Math.ceil(count / most) }, (_, n) => Math.min(most, count - n * most))
+    expect(slices.map(({ length }) => length)).toEqual(lengths)
+    const downloaded: number[] = []
+    for await (const { entries } of ingestZip(newBook('authority'), zip)) downloaded.push(entries.length)
+    expect(downloaded).toEqual(lengths)
   })
 
   it('is at most 512 MiB: what comes after is refused unopened, also as metadata', async () => {
