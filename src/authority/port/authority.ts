@@ -50,6 +50,8 @@ export interface SharedPackage {
   unannounced: readonly number[]
   /** Whether the month answers for lines of metadata that nobody can date, and for those that are of no month that was asked for. */
   is_last: boolean
+  /** Whether the metadata lists fewer documents than the authority announced. Otherwise a package or file without rows is no loss. */
+  is_short: boolean
   /** Whether a `Fecha`, or only its month, is of what was asked for: of its period, or of one of its months. */
   isAsked(time: string): boolean
   /** What all of its documents are; its metadata need not say so. */

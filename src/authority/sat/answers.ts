@@ -66,10 +66,14 @@ export function readVerified(text: string): Verified {
   const [state, stateCode, announced] = ['EstadoSolicitud', 'CodigoEstadoSolicitud', 'NumeroCFDIs'].map(
     (name) => result.attributes.get(name)?.trim() ?? '',
   ) as [string, string, string]
+  // A package that is listed twice is one: the authority delivers it only twice.
+  const packages = [...new Set(result.children.filter(({ name, text }) => name === 'IdsPaquetes' && text !== '').map(({ text }) => text))]
+  const meaning = meaningOfState(code, message, state, stateCode)
   return {
-    ...{ meaning: meaningOfState(code, message, state, stateCode), code, message, state, stateCode },
+    // What is finished without a package, and says that nothing matches, need not say how many documents that are.
+    meaning: meaning === 'finished' && stateCode === '5004' && packages.length === 0 ? 'nothing' : meaning,
+    ...{ code, message, state, stateCode, packages },
     announced: /^\d{1,9}$/.test(announced) ? Number(announced) : null,
-    packages: result.children.filter(({ name, text }) => name === 'IdsPaquetes' && text !== '').map(({ text }) => text),
   }
 }
 

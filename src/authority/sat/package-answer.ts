@@ -4,8 +4,8 @@ import { meaningForPackage } from './meanings.ts'
 import { envelopeOf, find } from './soap.ts'
 import { Unanswered, unexpected } from './unanswered.ts'
 
-/** The opening tag of the element that contains the package; without a package it is empty. */
-const OPENING = /<(?:[\w.-]+:)?Paquete(?:\s[^<>]*)?>/
+/** A comment, which may not have ended, or the opening tag of the element that contains the package; without a package it is empty. */
+const OPENING = /<!--(?:[\s\S]*?-->|[\s\S]*$)|(<(?:[\w.-]+:)?Paquete(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*)?>)/g
 /** What a package may be wrapped in. */
 const CDATA = '<![CDATA['
 /** What ends the package: the next tag, or the end of that. */
@@ -39,7 +39,7 @@ export async function readPackage(
     let rest = chunk
     if (place === 'before') {
       const text = utf8.decode(rest, { stream: true })
-      const opening = isOpened || text.includes('>') ? OPENING.exec(around + text) : null
+      const opening = isOpened || text.includes('>') ? openingIn(around + text) : null
       around += text
       if (opening) {
         isOpened = true
@@ -70,6 +70,8 @@ export async function readPackage(
   }
   return answerOf(around, isEmpty)
 }
+
+const openingIn = (text: string): RegExpExecArray | undefined => text.matchAll(OPENING).find(([, tag]) => tag !== undefined)
 
 /** Everything around the package has to be right, too: an answer that breaks off is no envelope. */
 function answerOf(around: string, isEmpty: boolean): SatAnswer {

@@ -134,7 +134,7 @@ export class MetadataReader {
 
   #take(text: string, lines: MetadataLine[]): void {
     const record = this.#separator === '\n' ? text.replace(/\r$/, '') : text
-    if (!this.#isCut && this.#columns !== null && record.trim() !== '') lines.push(readRow(record.split('~'), this.#columns, this.#line))
+    if (!this.#isCut && this.#columns !== null && record.trim() !== '') lines.push(readRecord(record.split('~'), this.#columns, this.#line))
     this.#isCut = false
     this.#line += lineFeeds(text) + 1
   }
@@ -158,6 +158,31 @@ const lineFeeds = (text: string): number => {
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++
   return count
 }
+
+/** The columns with names, in which the separator may be. */
+const NAMES = ['nombreemisor', 'nombrereceptor'] as const
+/** How many separators are taken for parts of names. */
+const MOST_IN_NAMES = 8
+
+/** Reads a record; one with too many fields, and which cannot be read as it is, with the separators that are parts of names. */
+const readRecord = (fields: readonly string[], columns: Columns, line: number): MetadataLine => {
+  const read = readRow(fields, columns, line)
+  const extra = fields.length - 1 - Math.max(...columns.values())
+  const [first, last] = NAMES.map((name) => columns.get(name)).sort((a, b) => a! - b!)
+  if (read.row || extra < 1 || extra > MOST_IN_NAMES || first === undefined || last === undefined) return read
+  for (let inFirst = 0; inFirst <= extra; inFirst++) {
+    const joined = joinedAt(joinedAt(fields, last + inFirst, extra - inFirst), first, inFirst)
+    const other = readRow(joined, columns, line)
+    if (other.row?.fecha) return other
+  }
+  return read
+}
+
+const joinedAt = (fields: readonly string[], at: number, more: number): string[] => [
+  ...fields.slice(0, at),
+  fields.slice(at, at + more + 1).join('~'),
+  ...fields.slice(at + more + 1),
+]
 
 const readRow = (fields: readonly string[], columns: Columns, line: number): MetadataLine => {
   const field = (name: string): string | null => fields[columns.get(name) ?? -1]?.replace(/[\r\n]+/g, '').trim() || null

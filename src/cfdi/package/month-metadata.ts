@@ -15,9 +15,10 @@ interface WantedMetadata {
   month: string
 }
 
-/** Of a package with documents of other months: whether the month answers for what is of none, and what was asked for. */
+/** Of a package with documents of other months: whether the month answers for what is of none, whether some are missing, and what was asked for. */
 interface SharedMetadata {
   is_last: boolean
+  is_short: boolean
   isAsked(time: string): boolean
   family: MetadataRow['kind']
 }
@@ -68,8 +69,8 @@ export class MonthMetadata {
       if (isOfMonth(row)) this.rejected.add(stray(row, 'metadata.other_source'))
       else if (row.fecha !== null && isAnsweredFor(row.fecha)) this.rejected.add(stray(row, 'metadata.outside_period'))
     }
-    const rejected = shared?.is_last === false ? undefined : this.rejected
     // How many documents a shared package has, the authority says: what else is in it is no loss.
+    const rejected = shared === undefined || (shared.is_last && shared.is_short) ? this.rejected : undefined
     for (const one of await metadataIn(file, rejected, shared === undefined)) {
       const read = { file: one, isOwn, family: shared?.family ?? null }
       this.#files.push(read)

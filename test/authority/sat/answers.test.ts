@@ -131,6 +131,17 @@ describe('the answer to a verification', () => {
     expect(readVerified(verificationAnswer(stated, [packages[0]!, ' ', packages[1]!]))).toMatchObject({ packages, announced: 250_000 })
   })
 
+  it('lists a package once, however often the authority names it', () => {
+    const stated = { CodEstatus: '5000', EstadoSolicitud: '3', CodigoEstadoSolicitud: '5000', NumeroCFDIs: '9' }
+    expect(readVerified(verificationAnswer(stated, ['A_01', 'A_02', 'A_01', 'A_01'])).packages).toEqual(['A_01', 'A_02'])
+  })
+
+  it('means nothing when it is finished, says that nothing matches, and lists no package', () => {
+    const stated = { CodEstatus: '5000', EstadoSolicitud: '3', CodigoEstadoSolicitud: '5004', NumeroCFDIs: '' }
+    expect(readVerified(verificationAnswer(stated)).meaning).toBe('nothing')
+    expect(readVerified(verificationAnswer(stated, ['A_01'])).meaning).toBe('finished')
+  })
+
   it.each(['', '-1', '1e3', 'muchos', '12345678901'])('announces nothing with %j', (NumeroCFDIs) => {
     expect(readVerified(verificationAnswer({ CodEstatus: '5000', EstadoSolicitud: '1', NumeroCFDIs })).announced).toBeNull()
   })
@@ -156,7 +167,10 @@ describe('what is no answer', () => {
 
   it('includes answers with too many elements or levels', () => {
     const stated = { CodEstatus: '5000', EstadoSolicitud: '3' }
-    const answer = verificationAnswer(stated, new Array(9_000).fill(`${ID}_01`))
+    const answer = verificationAnswer(
+      stated,
+      Array.from({ length: 9_000 }, (_, n) => `${ID}_${n}`),
+    )
     expect(readVerified(answer).packages).toHaveLength(9_000)
     expect(kindOf(readVerified, verificationAnswer(stated, new Array(10_000).fill(`${ID}_01`)))).toBe('malformed')
     const deep = (levels: number) =>

@@ -100,6 +100,17 @@ describe('a package', () => {
       .replace('</Paquete>', '</des:Paquete>')
     expect(await kind(inParts(answer, [3]))).toBe('accepted')
   })
+
+  it.each([
+    ['an attribute with >', (answer: string) => answer.replace('<Paquete>', `<Paquete a='>' b=">/>" >`)],
+    ['a comment that names it', (answer: string) => answer.replace('<Paquete>', '<!-- <Paquete>AAAA</Paquete> > --><!----><Paquete>')],
+  ])('may have %s before its bytes, wherever its answer is divided', async (_, changed) => {
+    const bytes = randomBytes(40)
+    for (const size of [1, 2, 7, 1_000]) {
+      const { meaning, bytes: got } = await read(inParts(changed(packageAnswer(base64(bytes))), [size]))
+      expect([size, meaning, Buffer.compare(got, bytes)]).toEqual([size, 'accepted', 0])
+    }
+  })
 })
 
 describe('what is no package', () => {

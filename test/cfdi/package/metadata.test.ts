@@ -47,6 +47,21 @@ const READ: MetadataRow = {
 
 describe('metadata', () => {
   it.each([
+    ['the issuer', { 2: 'A ~ B' }, { emisor_nombre: 'A ~ B' }],
+    ['the receiver', { 4: '~ B ~' }, { receptor_nombre: '~ B ~' }],
+    ['both', { 2: 'A~B~C', 4: 'D~' }, { emisor_nombre: 'A~B~C', receptor_nombre: 'D~' }],
+  ])('with the separator in the name of %s', (_, changes, names) => {
+    const text = `${HEADER}\r\n${row(changes)}\r\n${row()}\r\n`
+    expect(rows(text)).toEqual([{ ...READ, ...names }, READ])
+    expect(rejected(text)).toEqual([])
+  })
+
+  it('with more separators than names have, or an amount that is none, is rejected', () => {
+    for (const changes of [{ 2: '~'.repeat(9) }, { 2: 'A~B', 8: 'mucho' }])
+      expect([rows(`${HEADER}\n${row(changes)}`), rejected(`${HEADER}\n${row(changes)}`).length]).toEqual([[], 1])
+  })
+
+  it.each([
     ['line feeds', `${HEADER}\n${row()}\n`],
     ['no line end after the last row', `${HEADER}\n${row()}`],
     ['CR LF and blank lines', `${HEADER}\r\n${row()}\r\n\r\n`],

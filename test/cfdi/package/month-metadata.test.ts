@@ -42,7 +42,7 @@ describe('metadata of a month alone', () => {
 })
 
 describe('metadata of several months', () => {
-  const shared = (is_last: boolean): Shared => ({ is_last, isAsked: (time) => time.startsWith('2026-0'), family: 'cfdi' })
+  const shared = (is_last: boolean): Shared => ({ is_last, is_short: false, isAsked: (time) => time.startsWith('2026-0'), family: 'cfdi' })
 
   it('leaves rows of other months to these, and its last month tells of what is of none', async () => {
     const rows = [row(1), row(2, '2026-03-01 10:00:00'), row(3, '2024-01-01 10:00:00'), row(4, undefined, [OTHER, OWN])]
@@ -54,6 +54,20 @@ describe('metadata of several months', () => {
         [5, 'metadata.other_source', 4],
       ],
     })
+  })
+
+  it.each([
+    ['an empty package', []],
+    ['a package with something else', [{ name: 'leeme.txt', bytes: new TextEncoder().encode('nada') }]],
+  ])('%s is a loss where fewer documents came than were announced, and no loss otherwise', async (_, files) => {
+    const toldOf = async (is_short: boolean, is_last = true) => {
+      const metadata = new MonthMetadata({ rfc: OWN, direction: 0, month: '2026-02' })
+      await metadata.add(bytesInMemory(zipOf(files)), { ...shared(is_last)!, is_short })
+      return metadata.rejected.first.map(({ code }) => code)
+    }
+    expect(await toldOf(false)).toEqual([])
+    expect(await toldOf(true)).toEqual(['metadata.no_rows'])
+    expect(await toldOf(true, false)).toEqual([])
   })
 })
 

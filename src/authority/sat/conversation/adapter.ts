@@ -88,6 +88,7 @@ async function* packagesOf(
     const shared = {
       family,
       is_last: months.at(-1) === month,
+      is_short: isShort(request),
       isAsked: (time: string) => months.includes(time.slice(0, 7)) || isWithin(time, request),
     }
     for (const [k, { size, unannounced = [] }] of packages.entries()) {
