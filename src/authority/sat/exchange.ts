@@ -105,8 +105,9 @@ class Waiting {
   }
 }
 
-/** In bytes: what of an answer is in memory. */
+/** In bytes: what of an answer is in memory, and how much of it a read waits for, unless the answer ends: each read leaves some garbage. */
 const CHUNK = 65_536
+const LEAST = 32_768
 
 interface Reader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
@@ -124,7 +125,9 @@ function readerOf(body: ReadableStream<Uint8Array>): Reader {
   let buffer = new ArrayBuffer(CHUNK)
   return {
     async read() {
-      const { done, value } = await reader.read(new Uint8Array(buffer))
+      const part = new Uint8Array(buffer)
+      // Only the runtime of Workers has the first.
+      const { done, value } = await (reader.readAtLeast ? reader.readAtLeast(LEAST, part) : reader.read(part))
       if (value) buffer = value.buffer as ArrayBuffer
       return { done, value }
     },
