@@ -86,9 +86,9 @@ export class HeapWatch {
   }
 
   /**
-   * The greatest use while something runs, sampled every 50 ms. Garbage counts, unless it is collected before each sample, which are fewer
-   * then: that of a short work may never grow to where the engine collects it. The Worker goes on between the collection and the look, so that
-   * some garbage is in a sample all the same: what counts then is what lasts for three samples.
+   * The greatest use while something runs, sampled every 50 ms. Garbage counts, unless it is collected before each sample: that of a short
+   * work may never grow to where the engine collects it. The Worker goes on between the collection and the look, so that some garbage is in a
+   * sample all the same: what counts then is what lasts for three samples.
    */
   async peakDuring<T>(work: () => Promise<T>, isCollected: boolean): Promise<{ result: T; peak: HeapUse; samples: number }> {
     const sample = () => (isCollected ? this.collect() : this.use())
@@ -98,7 +98,7 @@ export class HeapWatch {
     let isOver = false
     const sampling = (async () => {
       while (!isOver) {
-        await sleep(isCollected ? 5 * EVERY_MS : EVERY_MS)
+        await sleep(EVERY_MS)
         last = [...last, await sample()].slice(isCollected ? -3 : -1)
         samples++
         const lasting = last.reduce((least, one) => (one.sum < least.sum ? one : least))
