@@ -244,7 +244,7 @@ describe.skipIf(isMissing)(name, () => {
     await page.clock.install()
     /** A page may ask one thing after the other, and each of them several times. */
     const retriesUntil = async (place: Locator) => {
-      for (let n = 0; n < 60 && !(await place.first().isVisible()); n++) {
+      for (const end = Date.now() + 15_000; Date.now() < end && !(await place.first().isVisible()); ) {
         await page.clock.runFor(2_000)
         await page.waitForTimeout(40)
       }
