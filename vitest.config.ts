@@ -225,9 +225,6 @@ const documentedSnippet = {
     id === '\0virtual:documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
-/** The tests hold the events of the feed against their payloads, which the Worker leaves out. */
-const alias = { '#event-payload': join(import.meta.dirname, 'src/webhooks/catalog/payload-contract.ts') }
-
 /** Of background/wrangler.toml: in the tests both Workers are one. */
 const queueConsumers = Object.fromEntries(
   CONSUMERS.map(({ queue, max_batch_size, max_batch_timeout, max_retries, dead_letter_queue }) => [
@@ -240,7 +237,6 @@ const queueConsumers = Object.fromEntries(
 )
 
 const workers = (name: string, include: string[], exclude: string[] = [], shards: string[] = []) => ({
-  resolve: { alias },
   plugins: [
     documentedSnippet,
     cloudflareTest({

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { alertRoutes } from './alerts/routes.ts'
 import { sourceRoutes } from './authority/routes.ts'
 import { checkPaid } from './billing/entitlements.ts'
@@ -48,29 +47,26 @@ import { eventRoutes } from './webhooks/events/routes.ts'
 /** Mounts what the Worker of requests answers itself. */
 export function mountRequests(app: Hono<App>): Hono<App> {
   app
-    .get(
-      '/docs',
-      publicOperation('getReference', 'Service', doc('Read this reference as a page')),
-      returnsFile(doc('The page'), 'text/html'),
-      (c) => referencePage(c),
+    .get('/docs', publicOperation('getReference', 'Service', 'Read this reference as a page'), returnsFile('The page', 'text/html'), (c) =>
+      referencePage(c),
     )
     .get(
       '/docs/:file',
-      publicOperation('getReferenceFile', 'Service', doc('Get a guide, or a file that the pages load')),
+      publicOperation('getReferenceFile', 'Service', 'Get a guide, or a file that the pages load'),
       params(z.strictObject({ file: z.string() })),
-      returnsFile(doc('The file'), 'text/html', 'text/javascript', 'text/css', 'image/svg+xml'),
-      refuses(404, doc('There is no file with this name.')),
+      returnsFile('The file', 'text/html', 'text/javascript', 'text/css', 'image/svg+xml'),
+      refuses(404, 'There is no file with this name.'),
       (c) => referenceFile(c, c.req.valid('param').file),
     )
     .get(
       '/llms.txt',
-      publicOperation('getLlmsText', 'Service', doc('Read what a language model should know of this API')),
-      returnsFile(doc('The text, in Markdown'), 'text/plain'),
+      publicOperation('getLlmsText', 'Service', 'Read what a language model should know of this API'),
+      returnsFile('The text, in Markdown', 'text/plain'),
       (c) => llmsPage(c),
     )
     .get(
       '/v1/openapi.json',
-      publicOperation('getOpenApi', 'Service', doc('Get the OpenAPI 3.1 document')),
+      publicOperation('getOpenApi', 'Service', 'Get the OpenAPI 3.1 document'),
       returns(200, z.looseObject({})),
       (c) => openApi(c, (path) => isServed(c.var.system.settings, path)),
     )

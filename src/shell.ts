@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import { authenticate, noteUse } from './identity/credentials/authenticate.ts'
 import { type App, type Authenticate, systemOf } from './platform/context.ts'
 import { apiHeaders, ownRequestId, requestLog } from './platform/http/envelope.ts'
@@ -35,14 +34,9 @@ export function shell(elsewhere: readonly string[] = []): Hono<App> {
     })
     .get(
       '/health',
-      publicOperation(
-        'getHealth',
-        'Service',
-        doc('Check whether the service can be used'),
-        doc('Checks the settings and asks every database.'),
-      ),
+      publicOperation('getHealth', 'Service', 'Check whether the service can be used', 'Checks the settings and asks every database.'),
       returns(200, Health),
-      returns(503, Unhealthy, doc('The service cannot be used. `missing` says what its operator has to do.'), {}),
+      returns(503, Unhealthy, 'The service cannot be used. `missing` says what its operator has to do.', {}),
       async (c) => {
         const health = await healthOf(c.env, c.var.requestId)
         return c.json(health, health.status === 'ok' ? 200 : 503)

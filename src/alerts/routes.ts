@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
@@ -9,16 +8,16 @@ import { Alert, AlertPath, AlertQuery } from './contract.ts'
 const TAG = 'Alerts'
 
 export const alertRoutes = new Hono<App>()
-  .get('/', operation('listAlerts', TAG, doc('List the alerts, newest first')), query(AlertQuery), returns(200, pageOf(Alert)), async (c) =>
+  .get('/', operation('listAlerts', TAG, 'List the alerts, newest first'), query(AlertQuery), returns(200, pageOf(Alert)), async (c) =>
     c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
   )
   .post(
     '/:alert_id/read',
-    operation('readAlert', TAG, doc('Mark an alert as read'), doc('An alert that is already read keeps its `read_at`.')),
+    operation('readAlert', TAG, 'Mark an alert as read', 'An alert that is already read keeps its `read_at`.'),
     params(AlertPath),
     roles('owner', 'admin'),
     returns(200, Alert),
-    refuses(404, doc('The alert does not exist or belongs to another organization.')),
+    refuses(404, 'The alert does not exist or belongs to another organization.'),
     idempotent(),
     async (c) => c.json(await readAlert(c.var.ctx, c.req.valid('param').alert_id)),
   )

@@ -1,21 +1,17 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { DATA_SOURCE_KEYS } from './port/catalog.ts'
 
 export const DataSource = z
   .strictObject({
     key: z.enum(DATA_SOURCE_KEYS),
-    label: z.string().meta({ description: doc('The Spanish name.'), examples: ['CFDI emitidos'] }),
-    description: z.string().meta({ description: doc('What the source contains, in Spanish.') }),
-    kind: z
-      .enum(['cfdi', 'document'])
-      .meta({ description: doc('`cfdi` sources deliver CFDIs by month, `document` sources deliver files.') }),
-    is_mandatory: z.boolean().meta({ description: doc('Whether every extractor and every connection includes the source.') }),
-    is_premium: z.boolean().meta({ description: doc('Whether the source is downloaded only when it is chosen.') }),
+    label: z.string().meta({ description: 'The Spanish name.', examples: ['CFDI emitidos'] }),
+    description: z.string().meta({ description: 'What the source contains, in Spanish.' }),
+    kind: z.enum(['cfdi', 'document']).meta({ description: '`cfdi` sources deliver CFDIs by month, `document` sources deliver files.' }),
+    is_mandatory: z.boolean().meta({ description: 'Whether every extractor and every connection includes the source.' }),
+    is_premium: z.boolean().meta({ description: 'Whether the source is downloaded only when it is chosen.' }),
     is_active: z.boolean().meta({
-      description: doc(
+      description:
         'Whether the source can be chosen, because the configured tax authority delivers it. A mandatory source that is not active stays in every list and is not downloaded.',
-      ),
     }),
   })
   .meta({ id: 'DataSource' })
@@ -23,8 +19,7 @@ export type DataSource = z.infer<typeof DataSource>
 
 /** What an answer says of the sources that it is made of, beside what it has. */
 export const SourceWarnings = z.array(z.strictObject({ code: z.string(), message: z.string() })).meta({
-  description: doc(
+  description:
     '`source.inactive`: this deployment does not download a data source of the answer, so that an empty answer says nothing about the taxpayer.',
-  ),
 })
 export type SourceWarnings = z.infer<typeof SourceWarnings>

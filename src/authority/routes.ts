@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, query, returns } from '../platform/http/operation.ts'
@@ -12,8 +11,8 @@ export const sourceRoutes = new Hono<App>().get(
   operation(
     'listDataSources',
     'Data sources',
-    doc('List the data sources'),
-    doc('Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.'),
+    'List the data sources',
+    'Returns the whole catalog in one page. When you offer a choice of sources, filter by `is_mandatory` rather than by key.',
   ),
   query(z.strictObject({})),
   returns(200, pageOf(DataSource)),

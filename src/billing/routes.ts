@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, publicOperation, query, refuses, returns, upload } from '../platform/http/operation.ts'
@@ -19,14 +18,14 @@ const MAX_EVENT = 1024 * 1024
 export const billingRoutes = new Hono<App>()
   .get(
     '/',
-    operation('getBilling', TAG, doc('Get the subscription status and the amount due')),
+    operation('getBilling', TAG, 'Get the subscription status and the amount due'),
     query(nothing),
     returns(200, Billing),
     async (c) => c.json(await getBilling(c.var.ctx)),
   )
   .get(
     '/plan',
-    operation('getBillingPlan', TAG, doc('Get the plan with its limits, seats and prices')),
+    operation('getBillingPlan', TAG, 'Get the plan with its limits, seats and prices'),
     query(nothing),
     returns(200, BillingPlan),
     async (c) => c.json(await getPlan(c.var.ctx)),
@@ -36,8 +35,8 @@ export const billingRoutes = new Hono<App>()
     operation(
       'listBillingPlans',
       TAG,
-      doc('List all plans with their prices'),
-      doc('Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.'),
+      'List all plans with their prices',
+      'Each plan comes with its seats, limits and prices, and with a link where your organization can buy what it can buy now.',
     ),
     query(nothing),
     returns(200, z.strictObject({ data: z.array(OfferedPlan) })),
@@ -45,12 +44,7 @@ export const billingRoutes = new Hono<App>()
   )
   .get(
     '/usage',
-    operation(
-      'getBillingUsage',
-      TAG,
-      doc('Get the current usage of the plan'),
-      doc('Lists every quota with what is used of it and its limit.'),
-    ),
+    operation('getBillingUsage', TAG, 'Get the current usage of the plan', 'Lists every quota with what is used of it and its limit.'),
     query(nothing),
     returns(200, BillingUsage),
     async (c) => c.json(await getUsage(c.var.ctx)),
@@ -60,10 +54,8 @@ export const billingRoutes = new Hono<App>()
     operation(
       'listInvoices',
       TAG,
-      doc('List the invoices, newest first'),
-      doc(
-        'Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.',
-      ),
+      'List the invoices, newest first',
+      'Invoices are issued monthly in advance, for the plan and the RFCs that are active at that time. They are due on the day of issue.',
     ),
     query(InvoiceQuery),
     returns(200, pageOf(Invoice)),
@@ -74,16 +66,14 @@ export const billingRoutes = new Hono<App>()
     publicOperation(
       'receiveStripeEvent',
       TAG,
-      doc('Receive a Stripe event'),
-      doc(
-        'Stripe reports payments here and signs its requests with Stripe-Signature. An event that is sent more than once has one effect.',
-      ),
+      'Receive a Stripe event',
+      'Stripe reports payments here and signs its requests with Stripe-Signature. An event that is sent more than once has one effect.',
     ),
-    upload(JSON_TYPE, MAX_EVENT, doc('A Stripe event.')),
+    upload(JSON_TYPE, MAX_EVENT, 'A Stripe event.'),
     returns(200, z.strictObject({ received: z.literal(true) })),
-    refuses(400, doc('The signature is absent, wrong or older than 5 minutes, or the body is not a Stripe event.')),
-    refuses(404, doc('Stripe is not the payment provider.')),
-    refuses(422, doc('The body is empty.')),
-    refuses(409, doc('Other requests keep changing the billing of the organization.')),
+    refuses(400, 'The signature is absent, wrong or older than 5 minutes, or the body is not a Stripe event.'),
+    refuses(404, 'Stripe is not the payment provider.'),
+    refuses(422, 'The body is empty.'),
+    refuses(409, 'Other requests keep changing the billing of the organization.'),
     async (c) => c.json(await receiveStripeEvent(c.var.system, c.var.upload, c.req.header('stripe-signature'))),
   )

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, refusesAny, returns, roles } from '../platform/http/operation.ts'
@@ -22,16 +21,13 @@ import {
 } from './contract.ts'
 import { unlinkRfc } from './unlink.ts'
 
-const LOGIN_REFUSED = doc(
-  'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).',
-)
-const TOO_MANY_CIECS = doc(
-  'The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.',
-)
-const NO_ANSWER = doc(
-  'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.',
-)
-const ABSENT = doc('The organization has no connection to this fiscal entity.')
+const LOGIN_REFUSED =
+  'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).'
+const TOO_MANY_CIECS =
+  'The tax authority refused three CIECs or e.firmas of the organization for this RFC within 15 minutes, or ten within a day of organizations that never had one accepted for it. It was not asked about this one. Accepted ones do not count and do not clear the refused ones; an e.firma that the service itself refuses does not count. Retry-After states when to try again.'
+const NO_ANSWER =
+  'With a CIEC or an e.firma: the tax authority does not answer, or has locked the account of the RFC (`authority.account_locked`, with a Retry-After of an hour: each attempt is another login). Nothing was stored.'
+const ABSENT = 'The organization has no connection to this fiscal entity.'
 
 /** Reads an RFC of a batch as a request for it alone is read. */
 function draftOf(sent: unknown): ReadDraft {
@@ -45,7 +41,7 @@ function draftOf(sent: unknown): ReadDraft {
 export const entityRoutes = new Hono<App>()
   .get(
     '/',
-    operation('listFiscalEntities', 'Fiscal entities', doc('List the connections of the organization')),
+    operation('listFiscalEntities', 'Fiscal entities', 'List the connections of the organization'),
     query(FiscalEntityQuery),
     returns(200, pageOf(FiscalEntity)),
     async (c) => c.json(await listFiscalEntities(c.var.ctx, c.req.valid('query'))),
@@ -55,10 +51,8 @@ export const entityRoutes = new Hono<App>()
     operation(
       'connectFiscalEntity',
       'Fiscal entities',
-      doc('Connect an RFC'),
-      doc(
-        'With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.',
-      ),
+      'Connect an RFC',
+      'With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; with both, each must be accepted. Without them it is a draft, which downloads nothing and costs nothing. Where the tax authority cannot be asked about a CIEC, it is stored, a connection with nothing else stays a draft, and `warnings` say what is missing. A connection lives by its own CIEC or e.firma: when another one of the same kind is accepted for the RFC, or one is refused, the authority is asked about this one again, and until it has answered nothing is downloaded with it. When it is refused, the connection goes on with the other one that it has, or its status becomes `invalid_ciec`. An e.firma is checked before the authority is asked; each 422 names its reason, such as `efirma.wrong_password` or `efirma.expired`.',
     ),
     roles('owner', 'admin'),
     body(FiscalEntityDraft),
@@ -66,9 +60,7 @@ export const entityRoutes = new Hono<App>()
     refuses(402, LOGIN_REFUSED),
     refuses(
       409,
-      doc(
-        'The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
-      ),
+      'The organization is already connected to this RFC, another RFC has the external_id (`fiscal_entity.external_id_taken`), other requests keep changing the connection, or without a CIEC and e.firma: the plan allows no further drafts (`fiscal_entity.plan_limit`).',
     ),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     idempotent(),
@@ -79,15 +71,13 @@ export const entityRoutes = new Hono<App>()
     operation(
       'connectFiscalEntities',
       'Fiscal entities',
-      doc('Connect up to 100 RFCs'),
-      doc(
-        'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
-          'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
-          'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
-          'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and ' +
-          '`warnings` name what was sent and not applied. A request that broke off ' +
-          'can be repeated in the same way.',
-      ),
+      'Connect up to 100 RFCs',
+      'Connects the RFCs in their order, each with the checks, seats and refusals of `POST /v1/fiscal-entities`, and answers with a result for ' +
+        'each: one that is refused does not keep the others from being connected. RFCs with a CIEC or an e.firma take time, because the tax ' +
+        'authority is asked about each. What does not fit into the request, some 25 seconds, is `not_attempted`. Send the batch again, with ' +
+        'another Idempotency-Key, until nothing is: an RFC that is connected already is answered with its connection, of which nothing is changed, and ' +
+        '`warnings` name what was sent and not applied. A request that broke off ' +
+        'can be repeated in the same way.',
     ),
     roles('owner', 'admin'),
     body(FiscalEntityBatch),
@@ -97,7 +87,7 @@ export const entityRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id',
-    operation('getFiscalEntity', 'Fiscal entities', doc('Get a connection')),
+    operation('getFiscalEntity', 'Fiscal entities', 'Get a connection'),
     params(FiscalEntityPath),
     returns(200, FiscalEntity),
     refuses(404, ABSENT),
@@ -108,10 +98,8 @@ export const entityRoutes = new Hono<App>()
     operation(
       'updateFiscalEntity',
       'Fiscal entities',
-      doc('Update a connection'),
-      doc(
-        'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. What is stored and not sent stays, in every status; only a login that the authority refused goes when another one is accepted. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.',
-      ),
+      'Update a connection',
+      'A CIEC or e.firma that the tax authority accepts activates a connection whose status is draft or invalid_ciec. What is stored and not sent stays, in every status; only a login that the authority refused goes when another one is accepted. A CIEC about which it cannot be asked is stored and changes no status. `ciec: null` erases the stored CIEC and `efirma: null` the stored e.firma in any status, whatever is owed: an active connection that has none left with which the service, or a fetcher, can log in becomes `invalid_ciec` with `invalid_reason` `withdrawn`, without an event, and a draft stays a draft.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
@@ -119,10 +107,7 @@ export const entityRoutes = new Hono<App>()
     returns(200, FiscalEntity),
     refuses(402, LOGIN_REFUSED),
     refuses(404, ABSENT),
-    refuses(
-      409,
-      doc('Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.'),
-    ),
+    refuses(409, 'Another RFC has the external_id (`fiscal_entity.external_id_taken`), or other requests keep changing the connection.'),
     refusesAny({ 429: TOO_MANY_CIECS, 503: NO_ANSWER }),
     async (c) => c.json(await changeFiscalEntity(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )
@@ -131,19 +116,17 @@ export const entityRoutes = new Hono<App>()
     operation(
       'unlinkFiscalEntity',
       'Fiscal entities',
-      doc('Unlink an RFC'),
-      doc(
-        'The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
-      ),
+      'Unlink an RFC',
+      'The stored CIEC and e.firma are erased, and events about the RFC are hidden. Connecting the RFC again restores its visibility windows and these events.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
-    returns(204, undefined, doc('The RFC is unlinked.')),
+    returns(204, undefined, 'The RFC is unlinked.'),
     refuses(
       402,
-      doc('The connection is paused, or an invoice is unpaid after its grace period. Drafts can always be unlinked, paused ones too.'),
+      'The connection is paused, or an invoice is unpaid after its grace period. Drafts can always be unlinked, paused ones too.',
     ),
     refuses(404, ABSENT),
-    refuses(409, doc('Other requests keep changing the connection.')),
+    refuses(409, 'Other requests keep changing the connection.'),
     (c) => unlinkRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id).then(() => c.body(null, 204)),
   )

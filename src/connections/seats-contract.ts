@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { ConnectionStatus, FiscalEntityId } from '../taxpayers/contract.ts'
 
@@ -13,12 +12,11 @@ export const BillingRfc = z
       .enum(['trial', 'plan', 'allowance'])
       .nullable()
       .meta({
-        description: doc(
+        description:
           'Where the seat comes from: the trial, the plan, or an allowance that was granted to the organization. Null when the RFC takes ' +
-            'no seat.',
-        ),
+          'no seat.',
       }),
-    active_since: Instant.nullable().meta({ description: doc('When the connection last became active. Null unless it is active.') }),
+    active_since: Instant.nullable().meta({ description: 'When the connection last became active. Null unless it is active.' }),
   })
   .meta({ id: 'BillingRfc' })
 export type BillingRfc = z.infer<typeof BillingRfc>
@@ -28,5 +26,5 @@ export type BillingRfcQuery = z.infer<typeof BillingRfcQuery>
 
 export const BillingRfcPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 export const BillingRfcChanges = z
-  .strictObject({ active: z.boolean().meta({ description: doc('False pauses the RFC, true resumes it.') }) })
+  .strictObject({ active: z.boolean().meta({ description: 'False pauses the RFC, true resumes it.' }) })
   .meta({ id: 'BillingRfcChanges' })

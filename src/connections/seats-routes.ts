@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
@@ -12,7 +11,7 @@ const TAG = 'Billing'
 export const seatRoutes = new Hono<App>()
   .get(
     '/rfcs',
-    operation('listBillingRfcs', TAG, doc('List the RFCs with their seats')),
+    operation('listBillingRfcs', TAG, 'List the RFCs with their seats'),
     query(BillingRfcQuery),
     returns(200, pageOf(BillingRfc)),
     async (c) => c.json(await listRfcs(c.var.ctx, c.req.valid('query'))),
@@ -22,29 +21,22 @@ export const seatRoutes = new Hono<App>()
     operation(
       'changeBillingRfc',
       TAG,
-      doc('Pause or resume an RFC'),
-      doc(
-        'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax ' +
-          'authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, ' +
-          'the status is `invalid_ciec`.',
-      ),
+      'Pause or resume an RFC',
+      'Pausing is never refused and frees the seat. Resuming restores the status from before the pause. When that was active, the tax ' +
+        'authority is first asked about the stored CIEC and e.firma: if it accepts one, the extractors for reactivated connections run; if not, ' +
+        'the status is `invalid_ciec`.',
     ),
     params(BillingRfcPath),
     roles('owner', 'admin'),
     body(BillingRfcChanges),
     returns(200, BillingRfc),
-    refuses(
-      402,
-      doc('Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),
-    ),
-    refuses(404, doc('The organization has no connection to this fiscal entity.')),
+    refuses(402, 'Resuming only: an invoice is unpaid after its grace period, or no seat is free, as after the trial (with checkout_url).'),
+    refuses(404, 'The organization has no connection to this fiscal entity.'),
     refuses(
       409,
-      doc(
-        'Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing ' +
-          'the connection.',
-      ),
+      'Resuming only: the connection is a draft or has no valid CIEC or e.firma. The same status is returned when other requests keep changing ' +
+        'the connection.',
     ),
-    refuses(503, doc('Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.')),
+    refuses(503, 'Resuming only: the tax authority does not answer, or has locked the account of the RFC. The RFC stays paused.'),
     async (c) => c.json(await changeRfc(c.var.ctx, c.req.valid('param').fiscal_entity_id, c.req.valid('json'))),
   )

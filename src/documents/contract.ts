@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { SourceWarnings } from '../authority/contract.ts'
 import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
@@ -10,51 +9,46 @@ import { FIELDS_STATUSES } from './fields-status.ts'
 
 const DocumentKind = z.enum(DOCUMENT_KINDS).meta({
   id: 'DocumentKind',
-  description: doc(
+  description:
     '`csf` tax status certificate, `opinion_32d` compliance opinion, `obligations` registered obligations, `declaracion` a return, ' +
-      '`acuse` the receipt for a return, `registration` the taxpayer’s registration data, `certificates` list of certificates, `rug` ' +
-      'collateral registry.',
-  ),
+    '`acuse` the receipt for a return, `registration` the taxpayer’s registration data, `certificates` list of certificates, `rug` ' +
+    'collateral registry.',
 })
 
 const version = {
-  version: z.int().meta({ description: doc('Number of the version in its series, from 1, among those that you can read.') }),
-  is_latest: z.boolean().meta({ description: doc('Whether it is the latest version of its series that you can read.') }),
+  version: z.int().meta({ description: 'Number of the version in its series, from 1, among those that you can read.' }),
+  is_latest: z.boolean().meta({ description: 'Whether it is the latest version of its series that you can read.' }),
 }
 
 export const Document = z
   .strictObject({
     document_id: Id('doc'),
-    data_source_key: z.string().meta({ description: doc('The data source that the document was downloaded from.') }),
+    data_source_key: z.string().meta({ description: 'The data source that the document was downloaded from.' }),
     kind: DocumentKind,
     series: z.string().meta({
-      description: doc('Documents of a data source with the same series are versions of each other, such as the returns of one period.'),
+      description: 'Documents of a data source with the same series are versions of each other, such as the returns of one period.',
     }),
     ...version,
-    name: z.string().meta({ description: doc('File name.') }),
+    name: z.string().meta({ description: 'File name.' }),
     title: z.string(),
     content_type: z.string(),
-    size: z.int().meta({ description: doc('In bytes.') }),
-    sha256: z.string().meta({ description: doc('SHA-256 of the content, in hex. It is also the ETag of the content.') }),
-    document_date: z.iso.date().meta({ description: doc('The day on which the document was issued or that it is about.') }),
-    period_end: z.iso
-      .date()
-      .nullable()
-      .meta({ description: doc('Last day of the period that a return covers. Null for other documents.') }),
+    size: z.int().meta({ description: 'In bytes.' }),
+    sha256: z.string().meta({ description: 'SHA-256 of the content, in hex. It is also the ETag of the content.' }),
+    document_date: z.iso.date().meta({ description: 'The day on which the document was issued or that it is about.' }),
+    period_end: z.iso.date().nullable().meta({ description: 'Last day of the period that a return covers. Null for other documents.' }),
     attributes: z
       .record(z.string(), z.string())
-      .meta({ description: doc('What the tax authority lists beside the document. The names depend on the data source.') }),
+      .meta({ description: 'What the tax authority lists beside the document. The names depend on the data source.' }),
     fields_status: z.enum(FIELDS_STATUSES).meta({
-      description: doc(
+      description:
         '`read`: `fields` says what the document says. `none`: documents of this kind have no fields. `pending`: they are read soon. ' +
-          '`unreadable`: they cannot be read from the PDF; `fields_reason` says why.',
-      ),
+        '`unreadable`: they cannot be read from the PDF; `fields_reason` says why.',
     }),
     fields: DocumentFields.nullable().meta({
-      description: doc('What the document says: of a `csf`, an `opinion_32d`, `certificates` or `obligations`. Otherwise null.'),
+      description: 'What the document says: of a `csf`, an `opinion_32d`, `certificates` or `obligations`. Otherwise null.',
     }),
     fields_reason: z.string().nullable(),
-    created_at: Instant.meta({ description: doc('When a run of the organization first downloaded the document.') }),
+    created_at: Instant.meta({ description: 'When a run of the organization first downloaded the document.' }),
   })
   .meta({ id: 'Document' })
 export type Document = z.infer<typeof Document>
@@ -62,21 +56,15 @@ export type Document = z.infer<typeof Document>
 export const DocumentQuery = z
   .strictObject({
     ...Paging,
-    data_source_key: z
-      .enum(DATA_SOURCE_KEYS)
-      .optional()
-      .meta({ description: doc('Only documents of this data source.') }),
+    data_source_key: z.enum(DATA_SOURCE_KEYS).optional().meta({ description: 'Only documents of this data source.' }),
     kind: DocumentKind.optional(),
     from: GivenDay.optional().meta({
-      description: doc('Only documents whose period ends on this day or later; without a period, that are dated so.'),
+      description: 'Only documents whose period ends on this day or later; without a period, that are dated so.',
     }),
     to: GivenDay.optional().meta({
-      description: doc('Only documents whose period ends on this day or earlier; without a period, that are dated so.'),
+      description: 'Only documents whose period ends on this day or earlier; without a period, that are dated so.',
     }),
-    version: z
-      .enum(['all', 'latest'])
-      .default('all')
-      .meta({ description: doc('`latest`: only the latest version of each series.') }),
+    version: z.enum(['all', 'latest']).default('all').meta({ description: '`latest`: only the latest version of each series.' }),
   })
   .refine(({ from, to }) => from === undefined || to === undefined || from <= to, { path: ['to'], message: 'Must not be before from.' })
 export type DocumentQuery = z.infer<typeof DocumentQuery>
@@ -86,7 +74,7 @@ export const DocumentPath = z.strictObject({ fiscal_entity_id: FiscalEntityId, d
 /** A value that changed from one version to the next. */
 export const FieldChange = z
   .strictObject({
-    field: z.string().meta({ description: doc('Name of the field; those of the address begin with `address.`.') }),
+    field: z.string().meta({ description: 'Name of the field; those of the address begin with `address.`.' }),
     from: z.json(),
     to: z.json(),
   })
@@ -105,10 +93,9 @@ const partOf = <S extends z.ZodType>(fields: S) =>
       }),
       fields,
       changes: z.array(FieldChange).meta({
-        description: doc(
+        description:
           'What changed since the version before that you can read. `issued_on` of a certificate, and `date` and `folio` of an opinion, are in ' +
-            '`fields` and never among the changes, because every version has another one.',
-        ),
+          '`fields` and never among the changes, because every version has another one.',
       }),
     })
     .nullable()
@@ -125,6 +112,6 @@ export const TaxProfile = z
   })
   .meta({
     id: 'TaxProfile',
-    description: doc('Each part is the latest version that could be read of one kind of document; null while there is none.'),
+    description: 'Each part is the latest version that could be read of one kind of document; null while there is none.',
   })
 export type TaxProfile = z.infer<typeof TaxProfile>

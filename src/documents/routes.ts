@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import { SourceWarnings } from '../authority/contract.ts'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
@@ -13,7 +12,7 @@ import { getTaxProfile } from './profile.ts'
 const TAG = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const
 
-const NO_DOCUMENT = doc('There is no active connection to the fiscal entity, or no such document that you can read.')
+const NO_DOCUMENT = 'There is no active connection to the fiscal entity, or no such document that you can read.'
 
 export const documentRoutes = new Hono<App>()
   .get(
@@ -21,12 +20,10 @@ export const documentRoutes = new Hono<App>()
     operation(
       'listDocuments',
       TAG,
-      doc('List tax documents, newest first'),
-      doc(
-        'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
-          'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
-          'floor of your windows. A document whose content changes gets another version; the versions before stay.',
-      ),
+      'List tax documents, newest first',
+      'Tax documents other than CFDIs: the tax status certificate (CSF), the compliance opinion (32-D), returns and others. You can ' +
+        'read a document when one of your own runs downloaded it and its date, or the end of its period, is not before the earlier ' +
+        'floor of your windows. A document whose content changes gets another version; the versions before stay.',
     ),
     params(FiscalEntityPath),
     query(DocumentQuery),
@@ -39,11 +36,9 @@ export const documentRoutes = new Hono<App>()
     operation(
       'getTaxProfile',
       TAG,
-      doc('Get what the latest tax documents say'),
-      doc(
-        'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can ' +
-          'read, each with the document that it comes from and with what changed since the version before.',
-      ),
+      'Get what the latest tax documents say',
+      'Joins the latest tax status certificate, compliance opinion, registered obligations and list of certificates that you can ' +
+        'read, each with the document that it comes from and with what changed since the version before.',
     ),
     params(FiscalEntityPath),
     returns(200, TaxProfile),
@@ -55,10 +50,8 @@ export const documentRoutes = new Hono<App>()
     operation(
       'getDocument',
       TAG,
-      doc('Get a tax document'),
-      doc(
-        'Returns the document as the list has it, under the `document_id` that events, alerts, obligations, the tax profile and manifests name.',
-      ),
+      'Get a tax document',
+      'Returns the document as the list has it, under the `document_id` that events, alerts, obligations, the tax profile and manifests name.',
     ),
     params(DocumentPath),
     returns(200, Document),
@@ -70,14 +63,12 @@ export const documentRoutes = new Hono<App>()
     operation(
       'readDocument',
       TAG,
-      doc('Download a document'),
-      doc(
-        'Returns the file byte for byte as the tax authority delivered it. Its ETag is the SHA-256 of the content. The header Range may ask ' +
-          'for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.',
-      ),
+      'Download a document',
+      'Returns the file byte for byte as the tax authority delivered it. Its ETag is the SHA-256 of the content. The header Range may ask ' +
+        'for one part of it, If-Range for the part only if the ETag is still the same, and If-None-Match for the file only if it is not.',
     ),
     params(DocumentPath),
-    returnsFile(doc('The document'), ...TYPES),
+    returnsFile('The document', ...TYPES),
     returnsRanges(...TYPES),
     refuses(404, NO_DOCUMENT),
     async (c) => {

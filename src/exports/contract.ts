@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { CfdiFilters } from '../cfdi/search/contract.ts'
 import { Id, Instant, Paging, pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
@@ -7,22 +6,20 @@ import { EXPORT_FORMATS, EXPORT_HEADINGS, EXPORT_KINDS } from './tables.ts'
 
 const Kind = z.enum(EXPORT_KINDS).meta({
   id: 'ExportKind',
-  description: doc(
+  description:
     '`cfdi`: a row for each document, as `GET /v1/cfdi` has it. `conceptos`: a row for each line. `pagos`: a row for each document that a ' +
-      'payment complement pays. `xml`: the XML of each document.',
-  ),
+    'payment complement pays. `xml`: the XML of each document.',
 })
 const Format = z.enum(EXPORT_FORMATS).meta({
   id: 'ExportFormat',
-  description: doc('`csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.'),
+  description: '`csv`, `xlsx` or `ndjson` for rows, `zip` for `xml`.',
 })
 
 const Headings = z.enum(EXPORT_HEADINGS).meta({
   id: 'ExportHeadings',
-  description: doc(
+  description:
     '`api`: columns have the names of the members, and values are those of the API. `es`: columns have Spanish headings, and values of ' +
-      'enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.',
-  ),
+    'enumerations are Spanish words, such as `Emitido` and `Sí`. Codes of the authority stay codes.',
 })
 
 const isPair = ({ kind, format }: { kind: string; format: string }): boolean => (kind === 'xml') === (format === 'zip')
@@ -32,16 +29,15 @@ export const NewExport = z
     fiscal_entity_id: FiscalEntityId,
     kind: Kind,
     format: Format.meta({
-      description: doc('The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.'),
+      description: 'The format of the content: `zip` for the kind `xml`, and `csv`, `xlsx` or `ndjson` for any other.',
     }),
     headings: Headings.default('api').meta({
-      description: doc(
+      description:
         'What is written above the columns of `csv` and `xlsx`: `api` the names of the members, `es` Spanish headings, with Spanish words for ' +
-          'values of enumerations. Other formats have no headings and take `api` alone.',
-      ),
+        'values of enumerations. Other formats have no headings and take `api` alone.',
     }),
     filters: CfdiFilters.optional().meta({
-      description: doc('Those of `GET /v1/cfdi`, by the same names. All documents without any.'),
+      description: 'Those of `GET /v1/cfdi`, by the same names. All documents without any.',
     }),
   })
   .superRefine((sent, context) => {
@@ -65,44 +61,36 @@ export const Export = z
     kind: Kind,
     format: Format,
     headings: Headings,
-    filters: z.record(z.string(), z.string()).meta({ description: doc('Those of the request.') }),
+    filters: z.record(z.string(), z.string()).meta({ description: 'Those of the request.' }),
     status: z.enum(['queued', 'running', 'ready', 'failed', 'expired']).meta({
       id: 'ExportStatus',
-      description: doc(
-        '`ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.',
-      ),
+      description: '`ready`: the content can be downloaded, until `expires_at`. `failed`: `error_code` says why. `expired`: it is deleted.',
     }),
-    rows: z.int().meta({ description: doc('Rows that are written so far, without headings; files of a ZIP.') }),
-    documents: z.int().meta({ description: doc('Documents that matched so far.') }),
-    documents_without_xml: z.int().meta({ description: doc('Of these, those that a ZIP lacks, because only their metadata is known.') }),
+    rows: z.int().meta({ description: 'Rows that are written so far, without headings; files of a ZIP.' }),
+    documents: z.int().meta({ description: 'Documents that matched so far.' }),
+    documents_without_xml: z.int().meta({ description: 'Of these, those that a ZIP lacks, because only their metadata is known.' }),
     scanned_through: Instant.nullable().meta({
-      description: doc(
+      description:
         'Documents are written newest first: those issued after this instant are written. Null before the first, and ' +
-          'once all are written.',
-      ),
+        'once all are written.',
     }),
-    bytes: z.int().meta({ description: doc('Bytes that are written so far; the size of the content once it is ready.') }),
+    bytes: z.int().meta({ description: 'Bytes that are written so far; the size of the content once it is ready.' }),
     error_code: z
       .string()
       .nullable()
       .meta({
-        description: doc(
+        description:
           'Why the export failed: `fiscal_entity.not_active` when the connection was not active any more, `export.too_large` above 48 GiB, ' +
-            'else `export.failed`: begin another one. Null otherwise.',
-        ),
+          'else `export.failed`: begin another one. Null otherwise.',
       }),
-    created_by: z
-      .string()
-      .nullable()
-      .meta({
-        description: doc(
-          'The api_key of the credential that began it, which may delete it whatever its role. Null of exports begun before this was kept.',
-        ),
-      }),
+    created_by: z.string().nullable().meta({
+      description:
+        'The api_key of the credential that began it, which may delete it whatever its role. Null of exports begun before this was kept.',
+    }),
     created_at: Instant,
-    completed_at: Instant.nullable().meta({ description: doc('When it became ready or failed.') }),
+    completed_at: Instant.nullable().meta({ description: 'When it became ready or failed.' }),
     expires_at: Instant.nullable().meta({
-      description: doc('When its content is deleted: seven days after it became ready. Null before.'),
+      description: 'When its content is deleted: seven days after it became ready. Null before.',
     }),
   })
   .meta({ id: 'Export' })

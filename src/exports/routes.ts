@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import { askedOf } from '../platform/content.ts'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
@@ -15,7 +14,7 @@ const TYPES = [
   'application/zip',
 ] as const
 
-const NO_EXPORT = doc('There is no such export.')
+const NO_EXPORT = 'There is no such export.'
 
 export const exportRoutes = new Hono<App>()
   .post(
@@ -23,17 +22,15 @@ export const exportRoutes = new Hono<App>()
     operation(
       'createExport',
       TAG,
-      doc('Begin an export'),
-      doc(
-        'Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change ' +
-          'meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. ' +
-          'The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.',
-      ),
+      'Begin an export',
+      'Has everything that the filters find for an RFC written into one file, in the background: what your windows show now, also when they change ' +
+        'meanwhile. Get the export to follow it, and its content once it is `ready`. Rows are those of `GET /v1/cfdi` in its order, newest first. ' +
+        'The guide [Exports](/docs/exports) lists the columns. Exports that are made or kept count against the plan.',
     ),
     body(NewExport),
-    returns(202, Export, doc('The export. It is queued.'), { Location: doc('The path of the export.') }),
+    returns(202, Export, 'The export. It is queued.', { Location: 'The path of the export.' }),
     refuses(404, NOT_READABLE),
-    refuses(409, doc('The plan allows no further export (`export.plan_limit`). Delete one, or wait until one expires.')),
+    refuses(409, 'The plan allows no further export (`export.plan_limit`). Delete one, or wait until one expires.'),
     idempotent(),
     async (c) => {
       const made = await createExport(c.var.ctx, c.req.valid('json'))
@@ -41,12 +38,12 @@ export const exportRoutes = new Hono<App>()
       return c.json(made, 202)
     },
   )
-  .get('/', operation('listExports', TAG, doc('List exports, newest first')), query(ExportQuery), returns(200, ExportPage), async (c) =>
+  .get('/', operation('listExports', TAG, 'List exports, newest first'), query(ExportQuery), returns(200, ExportPage), async (c) =>
     c.json(await listExports(c.var.ctx, c.req.valid('query'))),
   )
   .get(
     '/:export_id',
-    operation('getExport', TAG, doc('Get an export with its progress')),
+    operation('getExport', TAG, 'Get an export with its progress'),
     params(ExportPath),
     returns(200, Export),
     refuses(404, NO_EXPORT),
@@ -57,14 +54,12 @@ export const exportRoutes = new Hono<App>()
     operation(
       'deleteExport',
       TAG,
-      doc('Delete an export with its content'),
-      doc(
-        'An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).',
-      ),
+      'Delete an export with its content',
+      'An export that is being made stops. A credential with the role `member` deletes only exports that it began itself (`created_by`).',
     ),
     params(ExportPath),
     returns(204),
-    refuses(403, doc('A credential with the role member deletes an export that another credential began (`credential.role`).')),
+    refuses(403, 'A credential with the role member deletes an export that another credential began (`credential.role`).'),
     refuses(404, NO_EXPORT),
     async (c) => {
       await deleteExport(c.var.ctx, c.req.valid('param').export_id)
@@ -76,21 +71,17 @@ export const exportRoutes = new Hono<App>()
     operation(
       'readExport',
       TAG,
-      doc('Download the content of an export'),
-      doc(
-        'The header Range may ask for one part of it, so that a download that broke off can go on; If-Range for the part only if the ETag is ' +
-          'still the same, and If-None-Match for the file only if it is not.',
-      ),
+      'Download the content of an export',
+      'The header Range may ask for one part of it, so that a download that broke off can go on; If-Range for the part only if the ETag is ' +
+        'still the same, and If-None-Match for the file only if it is not.',
     ),
     params(ExportPath),
-    returnsFile(doc('The file'), ...TYPES),
+    returnsFile('The file', ...TYPES),
     returnsRanges(...TYPES),
     refuses(
       404,
-      doc(
-        'There is no such export, its content is not ready yet (`export.not_ready`) or deleted (`export.expired`), or the connection to the ' +
-          'fiscal entity is not active any more (`fiscal_entity.not_active`).',
-      ),
+      'There is no such export, its content is not ready yet (`export.not_ready`) or deleted (`export.expired`), or the connection to the ' +
+        'fiscal entity is not active any more (`fiscal_entity.not_active`).',
     ),
     async (c) => {
       const answer = await readContent(c.var.ctx, c.req.valid('param').export_id, askedOf(c.req.raw))

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { DATA_SOURCE_KEYS } from '../authority/port/catalog.ts'
 import { TimeZone } from '../identity/organization/contract.ts'
 import { Id, Instant, trimmedText } from '../platform/http/shapes.ts'
@@ -10,10 +9,9 @@ const TriggerKind = z.enum(TRIGGER_KINDS).meta({ id: 'TriggerKind' })
 const ScheduleKind = z.enum(SCHEDULE_KINDS).meta({ id: 'ScheduleKind' })
 const Scope = z.enum(SCOPES).meta({
   id: 'Scope',
-  description: doc(
+  description:
     '`full_history`: from 2018 on. `last_n_months`: the last scope_months months. `since_watermark`: from the end of the last range ' +
-      'whose downloads all succeeded, less 72 hours, in which documents may have been stamped since; without one, from 2018 on.',
-  ),
+    'whose downloads all succeeded, less 72 hours, in which documents may have been stamped since; without one, from 2018 on.',
 })
 
 const bounded = (minimum: number, maximum: number) => ({ type: 'integer', minimum, maximum })
@@ -24,7 +22,7 @@ const spec = (properties: Record<string, object>) => ({
   additionalProperties: false,
 })
 const specDocumented = {
-  description: doc('`{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.'),
+  description: '`{}` when schedule_kind is `daily` or null. `weekday` 0 is Monday. A month without an nth such weekday is skipped.',
   anyOf: [spec({}), spec({ n: bounded(1, 365) }), spec({ weekday: bounded(0, 6), nth: bounded(1, 5) })],
 }
 
@@ -36,21 +34,21 @@ const ScheduleSpec = z
   .transform((value) => value ?? {})
   .meta({ documented: { ...specDocumented, anyOf: [...specDocumented.anyOf, { type: 'null' }] } })
 
-const timezoneMeta = { description: doc('The exact name of an IANA time zone or of a link to one.'), examples: ['America/Mexico_City'] }
+const timezoneMeta = { description: 'The exact name of an IANA time zone or of a link to one.', examples: ['America/Mexico_City'] }
 
 const members = {
   name: trimmedText(1, 120),
   trigger_kind: TriggerKind,
   scope: Scope,
   data_source_keys: z.array(z.string()).min(1, 'Must name at least one data source.').max(100),
-  schedule_kind: ScheduleKind.nullable().meta({ description: doc('Required with the trigger `schedule`; null with any other trigger.') }),
+  schedule_kind: ScheduleKind.nullable().meta({ description: 'Required with the trigger `schedule`; null with any other trigger.' }),
   schedule_spec: ScheduleSpec,
   scope_months: z
     .int()
     .min(1)
     .max(240)
     .nullable()
-    .meta({ description: doc('Required with the scope `last_n_months`; null with any other scope. A month is 30 days.') }),
+    .meta({ description: 'Required with the scope `last_n_months`; null with any other scope. A month is 30 days.' }),
   timezone: TimeZone.meta(timezoneMeta),
   is_enabled: z.boolean(),
 }
@@ -93,7 +91,7 @@ export const PreviewDraft = checkedAcrossMembers(
     ...draft,
     extractor_id: Id('ext')
       .exactOptional()
-      .meta({ description: doc('The extractor that would be changed: a schedule that stays as it is goes on from its last run.') }),
+      .meta({ description: 'The extractor that would be changed: a schedule that stays as it is goes on from its last run.' }),
   }),
 ).meta({ id: 'ExtractorPreviewDraft' })
 export type PreviewDraft = z.infer<typeof PreviewDraft>
@@ -124,14 +122,13 @@ export const Extractor = z
     timezone: z.string().meta(timezoneMeta),
     scope: Scope,
     scope_months: z.int().nullable(),
-    data_source_keys: z.array(z.enum(DATA_SOURCE_KEYS)).meta({ description: doc('The requested sources and the mandatory ones.') }),
+    data_source_keys: z.array(z.enum(DATA_SOURCE_KEYS)).meta({ description: 'The requested sources and the mandatory ones.' }),
     created_at: Instant,
     last_run_at: Instant.nullable(),
     next_run_at: Instant.nullable().meta({
-      description: doc(
+      description:
         'The extractor runs then, unless it is changed before. Each local date runs once, also across time zones. Null when it is ' +
-          'disabled or not scheduled.',
-      ),
+        'disabled or not scheduled.',
     }),
   })
   .meta({ id: 'Extractor' })

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { FETCH_ERRORS } from '../authority/fetcher/states.ts'
 import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { DocumentFields } from '../authority/port/fields-contract.ts'
@@ -9,36 +8,29 @@ import { documented, Instant } from '../platform/http/shapes.ts'
 /** The ledger, the fetch and the token of a lease; of a login its connection, the version of the RFC's CIECs, and the end. */
 const LEASE = /^(\d{1,4}-\d{1,15}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|login-\d{1,15}-\d{1,15}-\d{1,15})$/
 
-const LeaseId = z
-  .string()
-  .regex(LEASE)
-  .meta({ description: doc('The lease. Nothing follows from its parts.') })
+const LeaseId = z.string().regex(LEASE).meta({ description: 'The lease. Nothing follows from its parts.' })
 
 export const Lease = z
   .strictObject({
     lease_id: LeaseId,
-    until: Instant.meta({ description: doc('When the lease runs out, unless it is renewed before.') }),
+    until: Instant.meta({ description: 'When the lease runs out, unless it is renewed before.' }),
     task: z.enum(['login', 'month', 'documents']).meta({
-      description: doc(
+      description:
         '`login`: log in, and say with complete that the portal accepts the CIEC, or with fail that it does not; the lease cannot be renewed. `month`: bring the metadata and the XML of the CFDIs of a source and month. `documents`: bring everything that the portal shows of a source that is not one of CFDIs, also what was brought before.',
-      ),
     }),
     rfc: z.string(),
-    ciec: z.string().meta({ description: doc('The password of the RFC at the portal. Keep it in memory only, and never log it.') }),
+    ciec: z.string().meta({ description: 'The password of the RFC at the portal. Keep it in memory only, and never log it.' }),
     source: z
       .string()
       .nullable()
-      .meta({ description: doc('The data source, such as `sat_cfdi_issued` or `sat_cfdi_received`. Null for `login`.') }),
-    month: z
-      .string()
-      .nullable()
-      .meta({ description: doc('The month of the literal Fecha, `YYYY-MM`. Null for `login` and `documents`.') }),
+      .meta({ description: 'The data source, such as `sat_cfdi_issued` or `sat_cfdi_received`. Null for `login`.' }),
+    month: z.string().nullable().meta({ description: 'The month of the literal Fecha, `YYYY-MM`. Null for `login` and `documents`.' }),
   })
   .meta({ id: 'Lease' })
 export type Lease = z.infer<typeof Lease>
 
 export const LeaseAnswer = z
-  .strictObject({ lease: Lease.nullable().meta({ description: doc('Null when there is nothing to do. Ask again in some seconds.') }) })
+  .strictObject({ lease: Lease.nullable().meta({ description: 'Null when there is nothing to do. Ask again in some seconds.' }) })
   .meta({ id: 'LeaseAnswer' })
 
 export const Renewed = z.strictObject({ until: Instant }).meta({ id: 'Renewed' })
@@ -52,7 +44,7 @@ export const LeaseRequest = z
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: doc('Any text that no other request has, such as a UUID: a signature is answered once.') }),
+      .meta({ description: 'Any text that no other request has, such as a UUID: a signature is answered once.' }),
   })
   .meta({ id: 'LeaseRequest' })
 
@@ -73,17 +65,13 @@ export const DocumentPath = z.strictObject({ lease_id: LeaseId, n: DocumentNumbe
 const text = z.string().min(1).max(300)
 
 const uploaded = {
-  n: z
-    .int()
-    .min(0)
-    .max(999)
-    .meta({ description: doc('The number under which it was uploaded.') }),
+  n: z.int().min(0).max(999).meta({ description: 'The number under which it was uploaded.' }),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
-    .meta({ description: doc('The SHA-256 of what was uploaded, in lower hexadecimal.') }),
-  rfc: z.string().meta({ description: doc('The RFC that the document names. It must be that of the lease.') }),
-  name: text.meta({ description: doc('File name.') }),
+    .meta({ description: 'The SHA-256 of what was uploaded, in lower hexadecimal.' }),
+  rfc: z.string().meta({ description: 'The RFC that the document names. It must be that of the lease.' }),
+  name: text.meta({ description: 'File name.' }),
   content_type: z.enum(['application/pdf', 'application/json', 'application/octet-stream']),
 }
 
@@ -91,100 +79,73 @@ const FetchedDocument = z
   .strictObject({
     ...uploaded,
     kind: z.enum(DOCUMENT_KINDS).meta({
-      description: doc(
+      description:
         'Of `sat_csf`: `csf`. Of `sat_opinion_32d`: `opinion_32d`. Of `sat_obligations`: `obligations`. Of `sat_declaracion_anual` and ' +
-          '`sat_declaracion_mensual`: `declaracion`, and `acuse` for its receipt. Of `sat_miinformacion`: `registration`. Of ' +
-          '`sat_certificates`: `certificates`. Of `sat_rug`: `rug`.',
-      ),
+        '`sat_declaracion_mensual`: `declaracion`, and `acuse` for its receipt. Of `sat_miinformacion`: `registration`. Of ' +
+        '`sat_certificates`: `certificates`. Of `sat_rug`: `rug`.',
     }),
     series: text.meta({
-      description: doc(
+      description:
         'Documents of a source with the same series are versions of each other: all tax status certificates, or the returns of one period, the amended ones too. It must never change.',
-      ),
     }),
     title: text,
-    document_date: z.iso.date().meta({ description: doc('The day on which it was issued or filed, or to which it refers.') }),
-    period_end: z.iso
-      .date()
-      .nullable()
-      .meta({ description: doc('The last day of the period that a return covers; null for other documents.') }),
+    document_date: z.iso.date().meta({ description: 'The day on which it was issued or filed, or to which it refers.' }),
+    period_end: z.iso.date().nullable().meta({ description: 'The last day of the period that a return covers; null for other documents.' }),
     attributes: z
       .record(z.string().max(60), z.string().max(1_000))
       .default({})
       .meta({
-        description: doc(
+        description:
           'What the portal lists beside it. A `declaracion` has `ejercicio`, `periodo` (`01` to `12`, or `del ejercicio`), and `impuesto`: the ' +
-            'taxes or forms that it declares, as the authority names them, with commas between them.',
-        ),
+          'taxes or forms that it declares, as the authority names them, with commas between them.',
       }),
-    fields: DocumentFields.nullable()
-      .default(null)
-      .meta({
-        description: doc(
-          'What a document of the kind `csf`, `opinion_32d`, `obligations` or `certificates` says. Null for the other kinds. The service reads the PDF of a `csf` or an `opinion_32d` itself when it is null.',
-        ),
-      }),
+    fields: DocumentFields.nullable().default(null).meta({
+      description:
+        'What a document of the kind `csf`, `opinion_32d`, `obligations` or `certificates` says. Null for the other kinds. The service reads the PDF of a `csf` or an `opinion_32d` itself when it is null.',
+    }),
   })
   .meta({ id: 'FetchedDocument' })
 
 const FetchedNotification = z
   .strictObject({
-    notification: z
-      .string()
-      .min(1)
-      .max(100)
-      .meta({ description: doc('The portal’s identifier of it, which never changes.') }),
+    notification: z.string().min(1).max(100).meta({ description: 'The portal’s identifier of it, which never changes.' }),
     kind: z.enum(NOTIFICATION_KINDS),
     title: text,
-    authority: text.meta({ description: doc('The unit of the authority that sent it.') }),
+    authority: text.meta({ description: 'The unit of the authority that sent it.' }),
     document_number: text.nullable(),
     sent_at: Instant,
-    opened_at: Instant.nullable().meta({ description: doc('When somebody opened it; null before.') }),
-    document_kind: text.nullable().meta({ description: doc('What its document is, in the authority’s words; null without a document.') }),
-    document: z
-      .strictObject(uploaded)
-      .nullable()
-      .default(null)
-      .meta({
-        description: doc(
-          'Its document, if it can be had without opening the notification: it only informs, was opened, or was notified by expiry. A fetcher never opens one.',
-        ),
-      }),
+    opened_at: Instant.nullable().meta({ description: 'When somebody opened it; null before.' }),
+    document_kind: text.nullable().meta({ description: 'What its document is, in the authority’s words; null without a document.' }),
+    document: z.strictObject(uploaded).nullable().default(null).meta({
+      description:
+        'Its document, if it can be had without opening the notification: it only informs, was opened, or was notified by expiry. A fetcher never opens one.',
+    }),
   })
   .meta({ id: 'FetchedNotification' })
 
 export const Completion = z
   .strictObject({
-    metadata: z
-      .int()
-      .min(0)
-      .max(10_000)
-      .default(0)
-      .meta({ description: doc('How many packages of metadata were uploaded: those from 0 on.') }),
+    metadata: z.int().min(0).max(10_000).default(0).meta({ description: 'How many packages of metadata were uploaded: those from 0 on.' }),
     xml: z
       .int()
       .min(0)
       .max(10_000)
       .default(0)
-      .meta({ description: doc('How many packages of XML were uploaded: those from 0 on. A whole month with XML has metadata too.') }),
-    is_whole: z
-      .boolean()
-      .default(true)
-      .meta({
-        description: doc(
-          'False when the portal lists documents of the month that could not be brought. Documents are brought as a whole, or the lease fails.',
-        ),
-      }),
+      .meta({ description: 'How many packages of XML were uploaded: those from 0 on. A whole month with XML has metadata too.' }),
+    is_whole: z.boolean().default(true).meta({
+      description:
+        'False when the portal lists documents of the month that could not be brought. Documents are brought as a whole, or the lease fails.',
+    }),
     documents: z
       .array(FetchedDocument)
       .max(MOST)
       .default([])
-      .meta({ description: doc('Of the task `documents`: each document that was uploaded, all that the portal shows of the source.') }),
+      .meta({ description: 'Of the task `documents`: each document that was uploaded, all that the portal shows of the source.' }),
     notifications: z
       .array(FetchedNotification)
       .max(MOST)
       .default([])
-      .meta({ description: doc('Of `sat_miinformacion`: what the tax mailbox lists.') }),
+      .meta({ description: 'Of `sat_miinformacion`: what the tax mailbox lists.' }),
   })
   .meta({ id: 'Completion' })
 export type Completion = z.infer<typeof Completion>
@@ -194,11 +155,10 @@ export const LOGIN_REJECTED = 'login_rejected'
 export const FailureReport = z
   .strictObject({
     error_class: z.enum([LOGIN_REJECTED, ...FETCH_ERRORS]).meta({
-      description: doc(
+      description:
         '`login_rejected`: the portal says that RFC and CIEC do not match; the connections with this CIEC end. `account_locked`, ' +
-          '`sat_unavailable` and `rate_limited`: the job is offered again after a wait, twelve times in all. `not_delivered`: the portal will ' +
-          'never deliver it; the job fails.',
-      ),
+        '`sat_unavailable` and `rate_limited`: the job is offered again after a wait, twelve times in all. `not_delivered`: the portal will ' +
+        'never deliver it; the job fails.',
     }),
   })
   .meta({ id: 'FailureReport' })

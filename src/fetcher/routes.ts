@@ -1,5 +1,4 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { doc } from '#doc'
 import { FETCHED } from '../downloads/awaited/awaited.ts'
 import { Failure } from '../failures.ts'
 import type { App } from '../platform/context.ts'
@@ -15,13 +14,12 @@ import { isSigned } from './signature.ts'
 const TAG = 'Jobs'
 const MAX_DOCUMENT = 25 * 1024 * 1024
 
-const UNSIGNED = doc('The signature is absent or wrong, or its timestamp is more than five minutes away.')
-const ABSENT = doc('This deployment has no fetcher: FETCHER_KEYS is not set.')
-const LOST = doc('Somebody else has the lease, or the job is needed no longer (`fetcher.lease_lost`). Drop what it was for.')
-const REPEATED = doc(
-  'A lease was asked for with this signature before (`fetcher.repeated`). Sign a request with another nonce, or another timestamp.',
-)
-const ALTERED = doc('The body is not the one of Fetcher-Digest.')
+const UNSIGNED = 'The signature is absent or wrong, or its timestamp is more than five minutes away.'
+const ABSENT = 'This deployment has no fetcher: FETCHER_KEYS is not set.'
+const LOST = 'Somebody else has the lease, or the job is needed no longer (`fetcher.lease_lost`). Drop what it was for.'
+const REPEATED =
+  'A lease was asked for with this signature before (`fetcher.repeated`). Sign a request with another nonce, or another timestamp.'
+const ALTERED = 'The body is not the one of Fetcher-Digest.'
 
 /** Admits requests that the fetcher signed. Throws Failure 404 where there is none, and 401. */
 const signed: MiddlewareHandler<App> = async ({ req, var: { system } }, next) => {
@@ -75,11 +73,9 @@ export const fetcherRoutes = new Hono<App>()
     publicOperation(
       'leaseJob',
       TAG,
-      doc('Lease a job'),
-      doc(
-        'Answers with a job and the CIEC that it needs. Of an RFC only one job is leased at a time. A lease whose answer is lost runs out, and the job is offered again. ' +
-          'A signature is answered once, as long as its timestamp is good: send a new `nonce` with each request, without which only one request a second has a signature of its own.',
-      ),
+      'Lease a job',
+      'Answers with a job and the CIEC that it needs. Of an RFC only one job is leased at a time. A lease whose answer is lost runs out, and the job is offered again. ' +
+        'A signature is answered once, as long as its timestamp is good: send a new `nonce` with each request, without which only one request a second has a signature of its own.',
     ),
     signed,
     body(LeaseRequest),
@@ -91,7 +87,7 @@ export const fetcherRoutes = new Hono<App>()
   )
   .post(
     '/leases/:lease_id/renew',
-    publicOperation('renewLease', TAG, doc('Renew a lease'), doc('The lease lasts for another ten minutes from now.')),
+    publicOperation('renewLease', TAG, 'Renew a lease', 'The lease lasts for another ten minutes from now.'),
     signed,
     params(LeasePath),
     body(Empty),
@@ -105,19 +101,17 @@ export const fetcherRoutes = new Hono<App>()
     publicOperation(
       'uploadPackage',
       TAG,
-      doc('Upload a package'),
-      doc(
-        'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial, and so does metadata with rows of another month or source, which are rejected (`metadata.outside_period`, `metadata.other_source`), without a column that a list must have (`metadata.missing_column`: Uuid, RfcEmisor, RfcReceptor, FechaEmision, Estatus), or beside a file that is none (`metadata.no_rows`). The same kind and number again replaces what was uploaded before.',
-      ),
+      'Upload a package',
+      'A ZIP as the tax authority packs it: `metadata` holds a TXT file whose columns are separated by `~`, `xml` holds `{UUID}.xml` entries. Packages of a kind are numbered from 0, without a gap. A package without what its kind holds leaves the month partial, and so does metadata with rows of another month or source, which are rejected (`metadata.outside_period`, `metadata.other_source`), without a column that a list must have (`metadata.missing_column`: Uuid, RfcEmisor, RfcReceptor, FechaEmision, Estatus), or beside a file that is none (`metadata.no_rows`). The same kind and number again replaces what was uploaded before.',
     ),
     signed,
     params(PackagePath),
-    storedUpload(['application/zip'], MOST_BODY_BYTES, doc('The ZIP, of at most 100 MB.'), FETCHED, () => true),
+    storedUpload(['application/zip'], MOST_BODY_BYTES, 'The ZIP, of at most 100 MB.', FETCHED, () => true),
     intact,
-    returns(204, undefined, doc('The package is stored.')),
+    returns(204, undefined, 'The package is stored.'),
     refusesAny({
       ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST },
-      422: doc('The body is empty, no ZIP, or not all of one (`fetcher.package`).'),
+      422: 'The body is empty, no ZIP, or not all of one (`fetcher.package`).',
     }),
     async (c) => {
       const { lease_id, kind, n } = c.req.valid('param')
@@ -129,17 +123,15 @@ export const fetcherRoutes = new Hono<App>()
     publicOperation(
       'uploadDocument',
       TAG,
-      doc('Upload a document'),
-      doc(
-        'The document as the portal delivers it, byte for byte, whatever its type: completing the lease says what it is. Numbers are free, from 0 to 999. The same number again replaces what was uploaded before.',
-      ),
+      'Upload a document',
+      'The document as the portal delivers it, byte for byte, whatever its type: completing the lease says what it is. Numbers are free, from 0 to 999. The same number again replaces what was uploaded before.',
     ),
     signed,
     params(DocumentPath),
-    storedUpload(['application/octet-stream'], MAX_DOCUMENT, doc('The document, of at most 25 MiB.'), FETCHED, () => true),
+    storedUpload(['application/octet-stream'], MAX_DOCUMENT, 'The document, of at most 25 MiB.', FETCHED, () => true),
     intact,
-    returns(204, undefined, doc('The document is stored.')),
-    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: doc('The body is empty.') }),
+    returns(204, undefined, 'The document is stored.'),
+    refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST, 422: 'The body is empty.' }),
     async (c) => {
       const { lease_id, n } = c.req.valid('param')
       return keepStored(c, lease_id, `document-${Number(n)}`)
@@ -150,24 +142,18 @@ export const fetcherRoutes = new Hono<App>()
     publicOperation(
       'completeLease',
       TAG,
-      doc('Complete a job'),
-      doc(
-        'Says what was uploaded: of a month how many packages, of a document source what each document is. The job runs with that, and its lease ends. A repetition changes nothing; that of a login is answered 409, because its lease has ended.',
-      ),
+      'Complete a job',
+      'Says what was uploaded: of a month how many packages, of a document source what each document is. The job runs with that, and its lease ends. A repetition changes nothing; that of a login is answered 409, because its lease has ended.',
     ),
     signed,
     params(LeasePath),
     body(Completion),
     intact,
-    returns(204, undefined, doc('The job runs with what was uploaded.')),
+    returns(204, undefined, 'The job runs with what was uploaded.'),
     refusesAny({
       ...{ 400: ALTERED, 401: UNSIGNED, 404: ABSENT },
-      409: doc(
-        'The lease is lost (`fetcher.lease_lost`), something else was uploaded than the request says (`fetcher.incomplete`), or PDFs cannot be read now (`fetcher.unread`): send the request again.',
-      ),
-      422: doc(
-        'The request completes another task than that of the lease (`fetcher.task`), packages of XML come without metadata although the month is whole (`fetcher.metadata`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
-      ),
+      409: 'The lease is lost (`fetcher.lease_lost`), something else was uploaded than the request says (`fetcher.incomplete`), or PDFs cannot be read now (`fetcher.unread`): send the request again.',
+      422: 'The request completes another task than that of the lease (`fetcher.task`), packages of XML come without metadata although the month is whole (`fetcher.metadata`), or what it says of documents cannot be, such as one of another RFC (`fetcher.documents`). `errors` lists every fault.',
     }),
     async (c) => {
       await completeLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))
@@ -179,14 +165,14 @@ export const fetcherRoutes = new Hono<App>()
     publicOperation(
       'failLease',
       TAG,
-      doc('Give a job back'),
-      doc('Says why it could not be done. A repetition changes nothing; that of a login is answered 409, because its lease has ended.'),
+      'Give a job back',
+      'Says why it could not be done. A repetition changes nothing; that of a login is answered 409, because its lease has ended.',
     ),
     signed,
     params(LeasePath),
     body(FailureReport),
     intact,
-    returns(204, undefined, doc('The lease is over.')),
+    returns(204, undefined, 'The lease is over.'),
     refusesAny({ 400: ALTERED, 401: UNSIGNED, 404: ABSENT, 409: LOST }),
     async (c) => {
       await failLease(c.var.system, c.req.valid('param').lease_id, c.req.valid('json'))

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { operation, params, refuses, returns, roles } from '../platform/http/operation.ts'
@@ -10,7 +9,7 @@ import { getOrganizationStats, revokeCredential } from './identity.ts'
 export const identityRoutes = new Hono<App>()
   .get(
     '/organization/stats',
-    operation('getOrganizationStats', 'Organization', doc('Count members and active connections')),
+    operation('getOrganizationStats', 'Organization', 'Count members and active connections'),
     returns(200, OrganizationStats),
     async (c) => c.json(await getOrganizationStats(c.var.ctx)),
   )
@@ -19,16 +18,14 @@ export const identityRoutes = new Hono<App>()
     operation(
       'revokeCredential',
       'Credentials',
-      doc('Revoke a credential'),
-      doc(
-        'The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of ' +
-          'notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.',
-      ),
+      'Revoke a credential',
+      'The credential fails from its next request on, and pending invitations that were sent with it are withdrawn. So are openings of ' +
+        'notifications that were acknowledged with it and wait. Only an owner can revoke a credential with the role owner.',
     ),
     params(CredentialPath),
     roles('owner', 'admin'),
-    returns(204, undefined, doc('The credential is revoked.')),
-    refuses(404, doc('There is no such credential.')),
-    refuses(409, doc('No other credential with the role owner is valid for as long as this one.')),
+    returns(204, undefined, 'The credential is revoked.'),
+    refuses(404, 'There is no such credential.'),
+    refuses(409, 'No other credential with the role owner is valid for as long as this one.'),
     (c) => revokeCredential(c.var.ctx, c.req.valid('param').api_key).then(() => c.body(null, 204)),
   )

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import { Acceptance, Signup } from '../identity/team/contract.ts'
 import { acceptInvitation } from '../identity/team/invitations.ts'
 import type { App } from '../platform/context.ts'
@@ -13,8 +12,8 @@ export const authRoutes = new Hono<App>()
     publicOperation(
       'signUp',
       'Sign-up',
-      doc('Create an organization'),
-      doc('Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422.'),
+      'Create an organization',
+      'Returns the owner’s credential; its secret is shown only in this answer. Addresses at disposable domains are refused with 422.',
     ),
     body(SignupDraft),
     returns(201, Signup),
@@ -26,13 +25,13 @@ export const authRoutes = new Hono<App>()
     publicOperation(
       'acceptInvitation',
       'Sign-up',
-      doc('Accept an invitation'),
-      doc('Makes you a member of the organization that invited you. Returns your credential; its secret is shown only in this answer.'),
+      'Accept an invitation',
+      'Makes you a member of the organization that invited you. Returns your credential; its secret is shown only in this answer.',
     ),
     body(Acceptance),
     returns(201, Signup),
-    refuses(404, doc('There is no open invitation with this token: it is unknown, was accepted, replaced or withdrawn, or has expired.')),
-    refuses(409, doc('The organization has as many credentials as its plan allows (`credential.plan_limit`). The invitation stays open.')),
+    refuses(404, 'There is no open invitation with this token: it is unknown, was accepted, replaced or withdrawn, or has expired.'),
+    refuses(409, 'The organization has as many credentials as its plan allows (`credential.plan_limit`). The invitation stays open.'),
     perAddress(),
     async (c) => c.json(await acceptInvitation(c.var.system, c.req.valid('json')), 201),
   )

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Instant } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'
 
@@ -11,14 +10,11 @@ const Activity = z.strictObject({ descripcion: z.string(), folio: z.string() })
 export const RepseStatus = z
   .strictObject({
     rfc: z.string(),
-    is_registered: z.boolean().meta({ description: doc('False when the registry answered that it has no registration for the RFC.') }),
-    is_stale: z.boolean().meta({ description: doc('True when the answer is older than a day. It is still the latest one.') }),
-    checked_at: Instant.nullable().meta({ description: doc('When the registry answered.') }),
+    is_registered: z.boolean().meta({ description: 'False when the registry answered that it has no registration for the RFC.' }),
+    is_stale: z.boolean().meta({ description: 'True when the answer is older than a day. It is still the latest one.' }),
+    checked_at: Instant.nullable().meta({ description: 'When the registry answered.' }),
     folio: z.string().nullable(),
-    razon_social: z
-      .string()
-      .nullable()
-      .meta({ description: doc('The name as the registry spells it.') }),
+    razon_social: z.string().nullable().meta({ description: 'The name as the registry spells it.' }),
     entidad: z.string().nullable(),
     municipio: z.string().nullable(),
     num_aviso: z.string().nullable(),
@@ -26,12 +22,12 @@ export const RepseStatus = z
     vigencia_hasta: z.iso
       .date()
       .nullable()
-      .meta({ description: doc('The last day of the registration; null when the registry publishes none.') }),
-    is_expired: z.boolean().meta({ description: doc('Whether the last day has passed in the organization’s time zone.') }),
+      .meta({ description: 'The last day of the registration; null when the registry publishes none.' }),
+    is_expired: z.boolean().meta({ description: 'Whether the last day has passed in the organization’s time zone.' }),
     days_to_expiry: z
       .int()
       .nullable()
-      .meta({ description: doc('Days until the registration ends, negative after it; null when the registry publishes no end.') }),
+      .meta({ description: 'Days until the registration ends, negative after it; null when the registry publishes no end.' }),
     actividades: z.array(Activity),
   })
   .meta({ id: 'RepseStatus' })
@@ -39,7 +35,7 @@ export type RepseStatus = z.infer<typeof RepseStatus>
 
 export const RepseChecking = z
   .strictObject({ status: z.literal('checking'), rfc: z.string(), retry_after_seconds: z.int() })
-  .meta({ id: 'RepseChecking', description: doc('The registry has not answered yet. Do not take this for “not registered”.') })
+  .meta({ id: 'RepseChecking', description: 'The registry has not answered yet. Do not take this for “not registered”.' })
 export type RepseChecking = z.infer<typeof RepseChecking>
 
 export const RepseQueued = z.strictObject({ status: z.literal('queued'), rfc: z.string() }).meta({ id: 'RepseQueued' })

@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { doc } from '#doc'
 import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, returns } from '../platform/http/operation.ts'
@@ -10,7 +9,7 @@ import { SupplierReport, SupplierReportQuery } from './report-contract.ts'
 import { getRepse, requestRefresh } from './repse.ts'
 
 const TAG = 'REPSE'
-const NO_CONNECTION = doc('There is no active connection to the fiscal entity.')
+const NO_CONNECTION = 'There is no active connection to the fiscal entity.'
 
 const answer = (c: Context, it: RepseStatus | RepseChecking) =>
   'status' in it ? c.json(it, 202, { 'Retry-After': String(it.retry_after_seconds) }) : c.json(it)
@@ -22,16 +21,14 @@ export const repseRoutes = new Hono<App>()
     operation(
       'getRepse',
       TAG,
-      doc('Get the REPSE status of an RFC'),
-      doc(
-        'Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered ' +
-          'for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.',
-      ),
+      'Get the REPSE status of an RFC',
+      'Returns the last answer of the registry of providers of specialized services. Returns 202 while the registry has not answered ' +
+        'for the first time. Repeat the request after the delay, and do not take 202 for “not registered”.',
     ),
     params(RepsePath),
     returns(200, RepseStatus),
-    returns(202, RepseChecking, doc('The registry has not answered yet'), {
-      'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
+    returns(202, RepseChecking, 'The registry has not answered yet', {
+      'Retry-After': 'Seconds to wait before the next request, as in the body.',
     }),
     refuses(404, NOT_READABLE),
     async (c) => answer(c, await getRepse(c.var.ctx)),
@@ -41,34 +38,28 @@ export const repseRoutes = new Hono<App>()
     operation(
       'refreshRepse',
       TAG,
-      doc('Refresh the REPSE status of an RFC'),
-      doc(
-        'Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, ' +
-          'members too.',
-      ),
+      'Refresh the REPSE status of an RFC',
+      'Queues a look-up, at most once an hour per RFC across all organizations. `GET …/repse` returns the answer. Every role may ask for it, ' +
+        'members too.',
     ),
     params(RepsePath),
-    returns(202, RepseQueued, doc('The look-up is queued')),
+    returns(202, RepseQueued, 'The look-up is queued'),
     refuses(404, NO_CONNECTION),
-    refuses(
-      429,
-      doc('A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again.'),
-    ),
+    refuses(429, 'A look-up of the RFC was requested less than an hour ago. Retry-After and retry_after_seconds state when to try again.'),
     idempotent(),
     async (c) => c.json(await requestRefresh(c.var.ctx), 202),
   )
 
-const REPORT = doc(
+const REPORT =
   'Compares the issuers of received CFDIs inside their visibility window with the registry. Counts and amounts cover all suppliers, with ' +
-    '`blacklist` all that are on a list; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of ' +
-    'up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else ' +
-    'does: the flags of fiscal insight about specialized services rest on these answers.',
-)
+  '`blacklist` all that are on a list; `limit` only shortens the list. A supplier is `unknown` until the registry has answered about it. Each request queues look-ups of ' +
+  'up to 500 suppliers whose answer is missing or older than a day, which go on in the background until all of them are done. Nothing else ' +
+  'does: the flags of fiscal insight about specialized services rest on these answers.'
 
 /** The supplier report, mounted at /v1/cfdi. */
 export const supplierRoutes = new Hono<App>().get(
   '/repse-suppliers',
-  operation('reportRepseSuppliers', TAG, doc('Compare suppliers with REPSE'), REPORT),
+  operation('reportRepseSuppliers', TAG, 'Compare suppliers with REPSE', REPORT),
   query(SupplierReportQuery),
   returns(200, SupplierReport),
   refuses(404, NOT_READABLE),

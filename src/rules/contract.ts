@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 
 /** The classes of insights.md 8.2 of which something is withheld. */
 export const WITHHOLDING_CLASSES = ['autotransporte', 'resico_pf', 'arrendamiento', 'comision', 'honorarios'] as const
@@ -7,18 +6,14 @@ export const WITHHOLDING_CLASSES = ['autotransporte', 'resico_pf', 'arrendamient
 /** A rule that a figure rests on, as the `basis` of an aggregate cites it (insights.md 8.0). */
 export const RuleBasis = z.strictObject({
   key: z.string(),
-  value: z.unknown().meta({ description: doc('The value that was used; null for a catalog, which is too long to be repeated.') }),
-  rule_ref: z.string().meta({ description: doc('The provision that says so, or the page that proposes it.') }),
+  value: z.unknown().meta({ description: 'The value that was used; null for a catalog, which is too long to be repeated.' }),
+  rule_ref: z.string().meta({ description: 'The provision that says so, or the page that proposes it.' }),
   valid_from: z.iso.date(),
-  valid_to: z.iso
-    .date()
-    .nullable()
-    .meta({ description: doc('The last day; null while no end is known.') }),
+  valid_to: z.iso.date().nullable().meta({ description: 'The last day; null while no end is known.' }),
   source: z.string(),
   confidence: z.enum(['verified', 'from_memory', 'proposed']).meta({
-    description: doc(
+    description:
       '`verified`: read in its source. `from_memory`: written from memory, to be checked. `proposed`: no provision says it; the operator may set another value.',
-    ),
   }),
 })
 export type RuleBasis = z.infer<typeof RuleBasis>

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { type Doc, doc } from '#doc'
 import { InvalidInput, parse } from '../platform/http/validation/faults.ts'
 import { AzureBlobCredentials, GoogleDriveCredentials, OneDriveCredentials, S3Credentials } from './provider-credentials.ts'
 import { DEFAULT_TEMPLATE, prefixFault, templateFault } from './template.ts'
@@ -12,12 +11,12 @@ export type Provider = (typeof PROVIDERS)[number]
 /** Paths are compared in composed form. */
 const composed = (text: string): string => text.normalize('NFC')
 
-const text = (pattern: RegExp, message: string, description: Doc) => z.string().trim().regex(pattern, message).meta({ description })
+const text = (pattern: RegExp, message: string, description: string) => z.string().trim().regex(pattern, message).meta({ description })
 
 /** A part that the URL parser would take for a step to another folder. */
 const STEP = /[/\\](?:\.|%2e){1,2}(?=[/\\]|$)/i
 
-const endpoint = (description: Doc) =>
+const endpoint = (description: string) =>
   z
     .string()
     .max(500)
@@ -35,9 +34,8 @@ const place = {
     .transform((prefix) => composed(prefix).replace(/\/$/, ''))
     .default('')
     .meta({
-      description: doc(
+      description:
         'The folder in which everything is stored, such as `fiscal/cfdi`. By default it is empty, and nothing stands before the paths.',
-      ),
     }),
   path_template: z
     .string()
@@ -45,13 +43,12 @@ const place = {
     .transform(composed)
     .default(DEFAULT_TEMPLATE)
     .meta({
-      description: doc(
+      description:
         'The path of each CFDI below the prefix, `{rfc}/{yyyy}/{mm}/{direction}/{uuid}.xml` by default. It contains `{uuid}`; it contains `{rfc}`, because two of your RFCs may have ' +
-          'a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
-          '`received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another ' +
-          'type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, ' +
-          'spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.',
-      ),
+        'a CFDI of the same UUID; it ends in `.xml`. Variables: `{rfc}` (your own), `{yyyy}`, `{mm}`, `{dd}` (of `Fecha`), `{direction}` (`issued` or ' +
+        '`received`), `{uuid}`, `{kind}` (`cfdi` or `retenciones`), `{tipo}` (`I`, `E`, `P`, `N`, `T`; `R` for retenciones, `X` for another ' +
+        'type), `{emisor_rfc}`, `{receptor_rfc}`. In an RFC, `Ñ` is written `_N` and `&` is written `_Y`. Outside variables, letters, digits, ' +
+        'spaces and `- _ . , ( ) + = @ /` are allowed, but no name that a provider reserves. A change does not move what is copied.',
     }),
 }
 
@@ -71,24 +68,19 @@ export const S3Config = z
     bucket: text(
       /^(?!.*\.\.)[A-Za-z\d][A-Za-z\d._-]{1,61}[A-Za-z\d]$/,
       'Must be the name of a bucket: 3 to 63 letters, digits, single dots, hyphens and underscores.',
-      doc('The name of the bucket, which exists.'),
+      'The name of the bucket, which exists.',
     ),
     region: z
       .string()
       .trim()
       .regex(/^[A-Za-z\d-]{1,40}$/, 'Must be the name of a region, such as us-east-1.')
       .default('us-east-1')
-      .meta({ description: doc('The region for which requests are signed.') }),
-    endpoint: endpoint(doc('The URL of an S3-compatible service. Null for Amazon S3.')),
-    path_style: z
-      .boolean()
-      .nullable()
-      .default(null)
-      .meta({
-        description: doc(
-          'Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.',
-        ),
-      }),
+      .meta({ description: 'The region for which requests are signed.' }),
+    endpoint: endpoint('The URL of an S3-compatible service. Null for Amazon S3.'),
+    path_style: z.boolean().nullable().default(null).meta({
+      description:
+        'Whether the bucket stands in the path of the URL (true) or in its host (false). Null: in the path with an `endpoint`, otherwise in the host.',
+    }),
   })
   .superRefine(judgePlace)
   .superRefine(({ bucket, endpoint }, context) => {
@@ -106,14 +98,14 @@ export const AzureBlobConfig = z
     account: text(
       /^[a-z\d]{3,24}$/,
       'Must be the name of a storage account: 3 to 24 lower-case letters and digits.',
-      doc('The storage account.'),
+      'The storage account.',
     ),
     container: text(
       /^(?!.*--)[a-z\d][a-z\d-]{1,61}[a-z\d]$/,
       'Must be the name of a container: 3 to 63 lower-case letters, digits and single hyphens.',
-      doc('The container, which exists.'),
+      'The container, which exists.',
     ),
-    endpoint: endpoint(doc('The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.')),
+    endpoint: endpoint('The URL of the blob service, if it is not `https://{account}.blob.core.windows.net`.'),
   })
   .superRefine(judgePlace)
   .meta({ id: 'AzureBlobConfig' })
@@ -127,14 +119,14 @@ export const GoogleDriveConfig = z
     folder_id: text(
       folder,
       'Must be the identifier of a folder, as its URL has it.',
-      doc('The folder, on a shared drive or shared with the account.'),
+      'The folder, on a shared drive or shared with the account.',
     ),
   })
   .superRefine(judgePlace)
   .meta({ id: 'GoogleDriveConfig' })
 export type GoogleDriveConfig = z.infer<typeof GoogleDriveConfig>
 
-const optionalId = (what: string, description: Doc) =>
+const optionalId = (what: string, description: string) =>
   z.string().trim().regex(folder, `Must be the identifier of ${what}.`).nullable().default(null).meta({ description })
 
 export const OneDriveConfig = z
@@ -146,18 +138,14 @@ export const OneDriveConfig = z
       .regex(/^(?!\.+$)[A-Za-z\d.-]{1,100}$/, 'Must be a tenant: its identifier, its domain, common, organizations or consumers.')
       .default('common')
       .meta({
-        description: doc(
-          'The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.',
-        ),
+        description: 'The Microsoft Entra tenant that issues tokens: its identifier or domain, or `common`, `organizations`, `consumers`.',
       }),
     drive_id: optionalId(
       'a drive',
-      doc(
-        'The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, ' +
-          'also when the credentials change. Null with new credentials: the drive of their account.',
-      ),
+      'The drive, also that of a SharePoint library. Null: the drive of the account, which the connector keeps here from its first test or use on, ' +
+        'also when the credentials change. Null with new credentials: the drive of their account.',
     ),
-    folder_id: optionalId('a folder', doc('The folder (item) in the drive. Null: the root.')),
+    folder_id: optionalId('a folder', 'The folder (item) in the drive. Null: the root.'),
   })
   .superRefine(judgePlace)
   .meta({ id: 'OneDriveConfig' })
@@ -205,7 +193,7 @@ export const AnyConfigChanges = z.union(
     const { shape } = SCHEMAS.config[provider]
     const changed = Object.entries(shape).map(([name, field]) => {
       const inner = (field instanceof z.ZodDefault ? field.unwrap() : field) as z.ZodType
-      return [name, inner.optional().meta({ description: field.description as Doc })]
+      return [name, inner.optional().meta({ description: field.description as string })]
     })
     return z.strictObject(Object.fromEntries(changed))
   }),

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 
 /** What admits the service to a destination of each provider. */
 
@@ -38,15 +37,15 @@ export const AzureBlobCredentials = z
     account_key: secret(200)
       .regex(/^[A-Za-z\d+/]+={0,2}$/, 'Must be base64.')
       .exactOptional()
-      .meta({ description: doc('A key of the storage account.') }),
+      .meta({ description: 'A key of the storage account.' }),
     sas_token: secret(2_000)
       .transform((token) => token.replace(/^\?/, ''))
       .refine((token) => /(?:^|&)sig=/.test(token) && !token.includes('#'), 'Must be a shared access signature, with sig=.')
       .exactOptional()
-      .meta({ description: doc('A shared access signature of the container, with the permissions to read, create, write and delete.') }),
+      .meta({ description: 'A shared access signature of the container, with the permissions to read, create, write and delete.' }),
   })
   .superRefine(oneOf(['account_key'], ['sas_token']))
-  .meta({ id: 'AzureBlobCredentials', description: doc('Either of the two.') })
+  .meta({ id: 'AzureBlobCredentials', description: 'Either of the two.' })
 export type AzureBlobCredentials = z.infer<typeof AzureBlobCredentials>
 
 export const GoogleDriveCredentials = z
@@ -60,21 +59,19 @@ export const GoogleDriveCredentials = z
           .regex(/^\s*-----BEGIN PRIVATE KEY-----[\sA-Za-z\d+/=]+-----END PRIVATE KEY-----\s*$/, 'Must be a private key in PEM (PKCS #8).'),
       })
       .exactOptional()
-      .meta({ description: doc('The key file of a service account. Its other members are accepted and not stored.') }),
+      .meta({ description: 'The key file of a service account. Its other members are accepted and not stored.' }),
     client_id: secret(300).exactOptional(),
     client_secret: secret(300).exactOptional(),
     refresh_token: secret(4_096).exactOptional(),
   })
   .superRefine(oneOf(['service_account'], ['client_id', 'client_secret', 'refresh_token']))
-  .meta({ id: 'GoogleDriveCredentials', description: doc('A service account, or the other three.') })
+  .meta({ id: 'GoogleDriveCredentials', description: 'A service account, or the other three.' })
 export type GoogleDriveCredentials = z.infer<typeof GoogleDriveCredentials>
 
 export const OneDriveCredentials = z
   .strictObject({
     client_id: secret(300),
-    client_secret: secret(300)
-      .exactOptional()
-      .meta({ description: doc('Absent for a public client.') }),
+    client_secret: secret(300).exactOptional().meta({ description: 'Absent for a public client.' }),
     refresh_token: secret(8_192),
   })
   .meta({ id: 'OneDriveCredentials' })

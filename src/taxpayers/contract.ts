@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { idOfUuid, isId } from '../platform/db/id.ts'
 import { documented, UUID } from '../platform/http/shapes.ts'
 import { GENERIC_RFCS, isRfc, normalRfc } from './rfc.ts'
@@ -13,7 +12,7 @@ export const Rfc = z
   .meta({
     documented: {
       type: 'string',
-      description: doc('12 or 13 characters. Lower case, spaces and hyphens are accepted.'),
+      description: '12 or 13 characters. Lower case, spaces and hyphens are accepted.',
       examples: ['EKU9003173C9'],
     },
   })
@@ -26,7 +25,7 @@ export const FiscalEntityId = documented(
     .string()
     .transform((text) => (UUID.test(text) ? idOfUuid('fe', text) : text))
     .refine((text) => isId('fe', text), `Must be an identifier with the prefix fe_, or its UUID form. ${WHERE}`),
-  { type: 'string', description: doc('An identifier with the prefix `fe_`, or its UUID form.') },
+  { type: 'string', description: 'An identifier with the prefix `fe_`, or its UUID form.' },
 )
 
 /** The states in which a connection is shown; unlinked connections are not shown. */
@@ -35,10 +34,10 @@ export const ConnectionStatus = z.enum(['draft', 'active', 'paused', 'invalid_ci
 /** Query parameters that name a fiscal entity: `fiscal_entity_id`, or `fiscalEntityId`. */
 export const ofFiscalEntity = {
   fiscal_entity_id: FiscalEntityId.optional().meta({
-    documented: { type: 'string', description: doc('Required, unless `fiscalEntityId` is given.') },
+    documented: { type: 'string', description: 'Required, unless `fiscalEntityId` is given.' },
   }),
   fiscalEntityId: FiscalEntityId.optional().meta({
-    documented: { type: 'string', description: doc('Alternative spelling of `fiscal_entity_id`.') },
+    documented: { type: 'string', description: 'Alternative spelling of `fiscal_entity_id`.' },
   }),
 }
 
@@ -58,7 +57,6 @@ export const requireFiscalEntity = (query: FiscalEntityNames, context: z.Refinem
 export const FiscalEntityPath = z.strictObject({ fiscal_entity_id: FiscalEntityId })
 
 /** The description of 404 in operations that read fiscal data. */
-export const NOT_READABLE = doc(
+export const NOT_READABLE =
   'The organization has no connection to the fiscal entity (`fiscal_entity.not_found`), or one that is not active (`fiscal_entity.not_active`: `detail` says its state and ' +
-    'what makes it active). A connection that an unpaid invoice paused can still be read.',
-)
+  'what makes it active). A connection that an unpaid invoice paused can still be read.'

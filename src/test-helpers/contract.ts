@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { NOTIFICATION_KINDS } from '../authority/port/mailbox.ts'
 import { PUBLIC_SOURCES, SITUACIONES } from '../blacklists/catalog.ts'
 import { CfdiUuid } from '../cfdi/contract.ts'
@@ -16,7 +15,7 @@ export const OrganizationScenario = z
       .max(1_000_000)
       .nullable()
       .optional()
-      .meta({ description: doc('The number of seats; null for the plan’s number.') }),
+      .meta({ description: 'The number of seats; null for the plan’s number.' }),
     trial_ends_at: GivenInstant.nullable().optional(),
   })
   .meta({ id: 'OrganizationScenario' })
@@ -26,10 +25,7 @@ export const ScenarioOrganization = z
   .strictObject({
     id: z.string(),
     plan: z.string(),
-    rfc_allowance: z
-      .int()
-      .nullable()
-      .meta({ description: doc('The number of seats; null for the plan’s number.') }),
+    rfc_allowance: z.int().nullable().meta({ description: 'The number of seats; null for the plan’s number.' }),
     trial_ends_at: z.string().nullable(),
   })
   .meta({ id: 'ScenarioOrganization' })
@@ -49,7 +45,7 @@ const line = trimmedText(1, 300).nullable().default(null)
 export const RepseScenario = z
   .strictObject({
     rfc: Rfc,
-    is_registered: z.boolean().meta({ description: doc('With false, the registry has no record and the other members are ignored.') }),
+    is_registered: z.boolean().meta({ description: 'With false, the registry has no record and the other members are ignored.' }),
     folio: line,
     razon_social: line,
     entidad: line,
@@ -70,17 +66,14 @@ const WITH_SITUATIONS: readonly string[] = ['sat_69b', 'sat_69b_bis']
 export const BlacklistScenario = z
   .strictObject({
     rfc: Rfc,
-    source: z.enum(PUBLIC_SOURCES).meta({ description: doc('The public list.') }),
+    source: z.enum(PUBLIC_SOURCES).meta({ description: 'The public list.' }),
     name: trimmedText(1, 300).default('CONTRIBUYENTE DE PRUEBA'),
     situacion: z
       .enum(SITUACIONES)
       .nullable()
       .default(null)
-      .meta({ description: doc('Required on the lists `sat_69b` and `sat_69b_bis`; null on the others, which have no situations.') }),
-    is_listed: z
-      .boolean()
-      .default(true)
-      .meta({ description: doc('With false, the RFC leaves the list and the other members are ignored.') }),
+      .meta({ description: 'Required on the lists `sat_69b` and `sat_69b_bis`; null on the others, which have no situations.' }),
+    is_listed: z.boolean().default(true).meta({ description: 'With false, the RFC leaves the list and the other members are ignored.' }),
   })
   .superRefine(({ source, situacion, is_listed }, context) => {
     const fault = (message: string) => context.addIssue({ code: 'custom', path: ['situacion'], message })
@@ -102,11 +95,11 @@ export const MailboxScenario = z
       .datetime({ offset: true })
       .refine((text) => text >= '2018' && text < '2100', 'Must be in a year from 2018 to 2099.')
       .optional()
-      .meta({ description: doc('In a year from 2018 to 2099; now by default. What is sent later than now is received then.') }),
+      .meta({ description: 'In a year from 2018 to 2099; now by default. What is sent later than now is received then.' }),
     document_kind: trimmedText(1, 100)
       .nullable()
       .default('oficio')
-      .meta({ description: doc('What its document is; null for a notification without one.') }),
+      .meta({ description: 'What its document is; null for a notification without one.' }),
   })
   .meta({ id: 'MailboxScenario' })
 export type MailboxScenario = z.infer<typeof MailboxScenario>
@@ -119,15 +112,14 @@ export const JobFailureScenario = z
     error_class: z
       .enum(JOB_FAILURES)
       .default('sat_unavailable')
-      .meta({ description: doc('Why the download failed, as the job and its events tell it.') }),
+      .meta({ description: 'Why the download failed, as the job and its events tell it.' }),
   })
   .meta({ id: 'JobFailureScenario' })
 export type JobFailureScenario = z.infer<typeof JobFailureScenario>
 
 const DueDate = z.union([GivenDay, GivenInstant]).meta({
-  description: doc(
+  description:
     'The local day on which the invoice is due; today by default. An instant stands for its day in the organization’s time zone.',
-  ),
 })
 const Total = z
   .union([z.string(), z.number()])
@@ -136,7 +128,7 @@ const Total = z
   .meta({
     documented: {
       type: ['string', 'number'],
-      description: doc('The total including tax, with at most nine digits and two decimal places.'),
+      description: 'The total including tax, with at most nine digits and two decimal places.',
       examples: ['1160.00'],
     },
   })

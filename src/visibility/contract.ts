@@ -1,29 +1,24 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Instant } from '../platform/http/shapes.ts'
 import type { Window, Windows } from './window.ts'
 
 const SourceWindow = z.strictObject({
-  visible_from: z.iso
-    .date()
-    .nullable()
-    .meta({ description: doc('Floor: the first visible day of Fecha. Null without one.') }),
-  visible_to: Instant.nullable().meta({ description: doc('Ceiling: the last visible instant of issued_at. Null without one.') }),
+  visible_from: z.iso.date().nullable().meta({ description: 'Floor: the first visible day of Fecha. Null without one.' }),
+  visible_to: Instant.nullable().meta({ description: 'Ceiling: the last visible instant of issued_at. Null without one.' }),
 })
 
 /** The windows on the CFDIs of an RFC, by data source. */
 export const CfdiWindows = z
   .strictObject({ sat_cfdi_issued: SourceWindow, sat_cfdi_received: SourceWindow })
-  .meta({ id: 'CfdiWindows', description: doc('The visibility window on the CFDIs of each source.') })
+  .meta({ id: 'CfdiWindows', description: 'The visibility window on the CFDIs of each source.' })
 export type CfdiWindows = z.infer<typeof CfdiWindows>
 
 export const WindowStateName = z.enum(['empty', 'bounded', 'open']).meta({
   id: 'WindowState',
-  description: doc(
+  description:
     '`empty`: no extraction has reached any CFDI yet. `bounded`: the windows hide CFDIs that the service has or can have for the RFC. ' +
-      '`open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, ' +
-      'and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.',
-  ),
+    '`open`: they hide nothing, or your organization has no extractors. Without extractors `windows` and `visible_from` say what runs reached, ' +
+    'and everything that the service has is shown; the first extractor that you create takes away what lies outside the windows.',
 })
 
 /** A window as it crosses the wire. */

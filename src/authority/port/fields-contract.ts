@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 
 /** What documents say, as fields. The Worker that reads PDFs (pdf/) and the adapters of the tax authority fill them. */
 
@@ -22,7 +21,7 @@ const TaxAddress = z.strictObject({
 
 export const TaxRegime = z
   .strictObject({
-    code: text.meta({ description: doc('The code in c_RegimenFiscal; null when the name is none of the catalog.') }),
+    code: text.meta({ description: 'The code in c_RegimenFiscal; null when the name is none of the catalog.' }),
     name: z.string(),
     from: day,
     to: day,
@@ -33,7 +32,7 @@ export type TaxRegime = z.infer<typeof TaxRegime>
 export const TaxObligation = z
   .strictObject({
     description: z.string(),
-    due_rule: text.meta({ description: doc('When it is due, in the tax authority’s words.') }),
+    due_rule: text.meta({ description: 'When it is due, in the tax authority’s words.' }),
     from: day,
     to: day,
   })
@@ -44,11 +43,11 @@ export const TaxStatus = z
   .strictObject({
     rfc: z.string(),
     name: z.string(),
-    capital_regime: text.meta({ description: doc('Régimen Capital of a company, such as SOCIEDAD ANONIMA DE CAPITAL VARIABLE.') }),
+    capital_regime: text.meta({ description: 'Régimen Capital of a company, such as SOCIEDAD ANONIMA DE CAPITAL VARIABLE.' }),
     commercial_name: text,
     curp: text,
     id_cif: text,
-    status: text.meta({ description: doc('Estatus en el padrón, such as ACTIVO, REACTIVADO or SUSPENDIDO.') }),
+    status: text.meta({ description: 'Estatus en el padrón, such as ACTIVO, REACTIVADO or SUSPENDIDO.' }),
     status_changed_on: day,
     operations_started_on: day,
     issued_on: day,
@@ -57,25 +56,25 @@ export const TaxStatus = z
     regimes: z.array(TaxRegime),
     obligations: z.array(TaxObligation),
   })
-  .meta({ id: 'TaxStatus', description: doc('What a tax status certificate (constancia de situación fiscal) says.') })
+  .meta({ id: 'TaxStatus', description: 'What a tax status certificate (constancia de situación fiscal) says.' })
 export type TaxStatus = z.infer<typeof TaxStatus>
 
 export const SENSES = ['positivo', 'negativo', 'en_suspension', 'inscrito_sin_obligaciones', 'no_inscrito'] as const
-export const OpinionSense = z.enum(SENSES).meta({ id: 'OpinionSense', description: doc('Sentido of a compliance opinion (article 32-D).') })
+export const OpinionSense = z.enum(SENSES).meta({ id: 'OpinionSense', description: 'Sentido of a compliance opinion (article 32-D).' })
 export type OpinionSense = z.infer<typeof OpinionSense>
 
 export const ComplianceOpinion = z
   .strictObject({ rfc: z.string(), name: text, folio: z.string(), sense: OpinionSense, date: z.iso.date() })
-  .meta({ id: 'ComplianceOpinion', description: doc('What a compliance opinion says.') })
+  .meta({ id: 'ComplianceOpinion', description: 'What a compliance opinion says.' })
 export type ComplianceOpinion = z.infer<typeof ComplianceOpinion>
 
 export const Certificate = z
   .strictObject({
-    serial: z.string().meta({ description: doc('The number of the certificate, 20 digits.') }),
+    serial: z.string().meta({ description: 'The number of the certificate, 20 digits.' }),
     kind: z.enum(['efirma', 'csd']),
-    status: z.enum(['active', 'revoked', 'expired']).meta({ description: doc('As the tax authority lists it.') }),
+    status: z.enum(['active', 'revoked', 'expired']).meta({ description: 'As the tax authority lists it.' }),
     valid_from: z.iso.date(),
-    valid_to: z.iso.date().meta({ description: doc('The last day on which it is valid.') }),
+    valid_to: z.iso.date().meta({ description: 'The last day on which it is valid.' }),
   })
   .meta({ id: 'Certificate' })
 export type Certificate = z.infer<typeof Certificate>

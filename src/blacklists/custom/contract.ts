@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { documented, Instant, trimmedText } from '../../platform/http/shapes.ts'
 import { isCustom } from '../catalog.ts'
 
@@ -10,7 +9,7 @@ const Slug = documented(
       (text) => isCustom(`custom:${text}`),
       'Must be words of lower-case letters and digits, joined by hyphens, at most 57 characters.',
     ),
-  { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 57, description: doc('With it the list is named `custom:<slug>`.') },
+  { type: 'string', pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 57, description: 'With it the list is named `custom:<slug>`.' },
 )
 export const CustomListPath = z.strictObject({ slug: Slug })
 
@@ -26,9 +25,9 @@ export const CustomList = z
     source: z.string().meta({ examples: ['custom:vetados'] }),
     slug: z.string(),
     label: z.string(),
-    row_count: z.int().meta({ description: doc('The number of RFCs.') }),
-    version: z.int().meta({ description: doc('Incremented with each upload that changes the list.') }),
-    uploaded_at: Instant.nullable().meta({ description: doc('When the list was last replaced, or created.') }),
+    row_count: z.int().meta({ description: 'The number of RFCs.' }),
+    version: z.int().meta({ description: 'Incremented with each upload that changes the list.' }),
+    uploaded_at: Instant.nullable().meta({ description: 'When the list was last replaced, or created.' }),
   })
   .meta({ id: 'CustomBlacklist' })
 export type CustomList = z.infer<typeof CustomList>

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { NOT_COUNTED_REASONS } from '../balances.ts'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
 import { REPAIRS } from '../xml/document.ts'
@@ -9,38 +8,36 @@ const text = z.string().nullable()
 /** A payment or credit note that refers to an invoice. */
 export const Application = z
   .strictObject({
-    source_uuid: z.string().meta({ description: doc('UUID of the payment complement or credit note.') }),
-    kind: z.enum(['P', 'E']).meta({ description: doc('`P`: a payment complement. `E`: a credit note.') }),
-    fecha_pago: z.string().meta({ description: doc('Local time of the payment, or Fecha of the credit note.') }),
+    source_uuid: z.string().meta({ description: 'UUID of the payment complement or credit note.' }),
+    kind: z.enum(['P', 'E']).meta({ description: '`P`: a payment complement. `E`: a credit note.' }),
+    fecha_pago: z.string().meta({ description: 'Local time of the payment, or Fecha of the credit note.' }),
     forma_pago: text,
     num_parcialidad: text,
     imp_saldo_ant: text,
     imp_pagado: text,
     imp_saldo_insoluto: text,
     amount: z.string().meta({
-      description: doc('The amount that it applies to the invoice, in `currency`. It does not change the balance of a PUE invoice.'),
+      description: 'The amount that it applies to the invoice, in `currency`. It does not change the balance of a PUE invoice.',
     }),
     currency: text.meta({
-      description: doc(
+      description:
         'MonedaDR of a payment complement. The invoice’s currency for a credit note, which is converted to it once the XML of the ' +
-          'invoice and both rates are known; else its own.',
-      ),
+        'invoice and both rates are known; else its own.',
     }),
-    estatus: Estatus.meta({ description: doc('Status of the payment complement or credit note.') }),
-    counts: z.boolean().meta({ description: doc('Whether it is applied to the invoice.') }),
+    estatus: Estatus.meta({ description: 'Status of the payment complement or credit note.' }),
+    counts: z.boolean().meta({ description: 'Whether it is applied to the invoice.' }),
     not_counted_reason: z
       .enum(NOT_COUNTED_REASONS)
       .nullable()
       .meta({
-        description: doc(
+        description:
           '`cancelled`: it is cancelled. `other_parties`: its issuer is not the invoice’s, or it is a credit note with another receiver. ' +
-            '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be ' +
-            'converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it ' +
-            'counts.',
-        ),
+          '`currency_mismatch`: MonedaDR is not the invoice’s currency. `missing_rate`: a credit note in another currency cannot be ' +
+          'converted, because an exchange rate is not stated. `substituted`: another vigente document substitutes it. Null when it ' +
+          'counts.',
       }),
     warnings: z.array(z.enum(['receiver_differs'])).meta({
-      description: doc('`receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.'),
+      description: '`receiver_differs`: the receiver of the payment complement is not the invoice’s, because a third party paid.',
     }),
   })
   .meta({ id: 'CfdiApplication' })
@@ -57,20 +54,19 @@ export const CfdiPayments = z
     balance: text,
     payment_status: PaymentStatus,
     reported_balance: text.meta({
-      description: doc(
+      description:
         'imp_saldo_insoluto of the payment with the highest num_parcialidad of those that count: the balance that the issuer states.',
-      ),
     }),
-    balance_mismatch: z.boolean().meta({ description: doc('Whether reported_balance and balance differ by more than 0.01.') }),
+    balance_mismatch: z.boolean().meta({ description: 'Whether reported_balance and balance differ by more than 0.01.' }),
     data: z.array(Application),
   })
   .meta({ id: 'CfdiPayments' })
 export type CfdiPayments = z.infer<typeof CfdiPayments>
 
 const Tax = z.strictObject({
-  impuesto: z.string().meta({ description: doc('001 (ISR), 002 (IVA) or 003 (IEPS).') }),
+  impuesto: z.string().meta({ description: '001 (ISR), 002 (IVA) or 003 (IEPS).' }),
   tipo_factor: text,
-  tasa_o_cuota: text.meta({ description: doc('A ratio, such as 0.160000.') }),
+  tasa_o_cuota: text.meta({ description: 'A ratio, such as 0.160000.' }),
   base: text,
   importe: text,
 })
@@ -96,25 +92,23 @@ const Concepto = z
     iedu: z
       .strictObject({ nombre_alumno: text, curp: text, nivel_educativo: text, aut_rvoe: text, rfc_pago: text })
       .nullable()
-      .meta({ description: doc('Whose tuition the line is (complement iedu, instEducativas). Null without it.') }),
+      .meta({ description: 'Whose tuition the line is (complement iedu, instEducativas). Null without it.' }),
   })
   .meta({
-    description: doc(
+    description:
       'A line. Its texts are as the XML states them, without white space at their ends; in all other texts of a document several spaces ' +
-        'are one.',
-    ),
+      'are one.',
   })
 
 const Docto = z.strictObject({
-  uuid: z.string().meta({ description: doc('IdDocumento, in upper case. Empty when the document does not state it.') }),
+  uuid: z.string().meta({ description: 'IdDocumento, in upper case. Empty when the document does not state it.' }),
   serie: text,
   folio: text,
   moneda_dr: text,
   equivalencia_dr: text.meta({
-    description: doc(
+    description:
       'Units of the document’s currency for one unit of the payment’s currency: EquivalenciaDR, or TipoCambioDR of Pagos 1.0, as it is ' +
-        'stated.',
-    ),
+      'stated.',
   }),
   metodo_pago_dr: text,
   num_parcialidad: text,
@@ -126,7 +120,7 @@ const Docto = z.strictObject({
 })
 
 const Pago = z.strictObject({
-  fecha_pago: z.string().meta({ description: doc('Local time, as the complement states it.') }),
+  fecha_pago: z.string().meta({ description: 'Local time, as the complement states it.' }),
   forma_pago_p: text,
   moneda_p: text,
   tipo_cambio_p: text,
@@ -136,7 +130,7 @@ const Pago = z.strictObject({
 })
 
 const Nomina = z.strictObject({
-  version: text.meta({ description: doc('As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.') }),
+  version: text.meta({ description: 'As the Nómina states it: 1.1 or 1.2. Another one is read like these as far as it is alike.' }),
   tipo_nomina: text,
   fecha_pago: text,
   fecha_inicial_pago: text,
@@ -147,7 +141,7 @@ const Nomina = z.strictObject({
   total_otros_pagos: text,
   total_gravado: text,
   total_exento: text,
-  isr_retenido: text.meta({ description: doc('Sum of the deductions of type 002.') }),
+  isr_retenido: text.meta({ description: 'Sum of the deductions of type 002.' }),
   num_empleado: text,
   curp: text,
   num_seguridad_social: text,
@@ -173,7 +167,7 @@ const Retencion = z.strictObject({
     z.strictObject({
       base: text,
       impuesto: text.meta({
-        description: doc('As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.'),
+        description: 'As the document states it: 001 (ISR), 002 (IVA) or 003 (IEPS), or in version 1.0 01, 02 or 03.',
       }),
       monto: text,
       tipo_pago: text,
@@ -186,39 +180,34 @@ export const CfdiDetail = Cfdi.extend({
   receptor_residencia_fiscal: text,
   receptor_num_reg_id_trib: text,
   no_certificado: text,
-  sello_ultimos_8: text.meta({ description: doc('The last eight characters of Sello.') }),
+  sello_ultimos_8: text.meta({ description: 'The last eight characters of Sello.' }),
   informacion_global: z.strictObject({ periodicidad: text, meses: text, anio: text }).nullable(),
   impuestos: Taxes.extend({ total_trasladados: text, total_retenidos: text })
     .nullable()
-    .meta({ description: doc('Of the whole document. Null while only metadata is known.') }),
+    .meta({ description: 'Of the whole document. Null while only metadata is known.' }),
   impuestos_locales: z.strictObject({ traslados: z.array(LocalTax), retenciones: z.array(LocalTax) }).nullable(),
   relacionados: z.array(z.strictObject({ tipo_relacion: z.string(), uuid: z.string() })),
   conceptos: z.array(Concepto),
   pagos: z.array(Pago),
   nominas: z.array(Nomina),
   retencion: Retencion.nullable(),
-  complementos: z.array(z.string()).meta({ description: doc('`LocalName:version` of each complement, sorted.') }),
-  has_addenda: z
-    .boolean()
-    .nullable()
-    .meta({ description: doc('Null while only metadata is known.') }),
+  complementos: z.array(z.string()).meta({ description: '`LocalName:version` of each complement, sorted.' }),
+  has_addenda: z.boolean().nullable().meta({ description: 'Null while only metadata is known.' }),
   repairs: z.array(z.enum(REPAIRS)).meta({
-    description: doc(
+    description:
       'How the XML was repaired before it could be read, and what is odd about it; GET …/xml returns it unchanged. `bom`: it had several ' +
-        'byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the ' +
-        'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
-        '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
-        '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
-    ),
+      'byte order marks. `encoding_fallback`: it was not in the encoding that it declares. `trimmed_junk`: it had text outside the ' +
+      'document. `control_characters`: it had characters that XML forbids. `addenda_cut`: its Addenda was malformed and is not read. ' +
+      '`several_timbres`: it had several stamps, and the first one counts. `negative_total`: its Total is below zero. ' +
+      '`unknown_version`: a complement is of a version that is not known, and was read as far as it has the namespace of a known one.',
   }),
   aplicaciones: z
     .array(Application)
-    .meta({ description: doc('The payments and credit notes that refer to the document and that your window shows.') }),
+    .meta({ description: 'The payments and credit notes that refer to the document and that your window shows.' }),
 }).meta({
   id: 'CfdiDetail',
-  description: doc(
+  description:
     'A document with everything that its XML states. While only metadata is known (`version` is null), what only the XML states is not ' +
-      'known: it is null, and lists are empty.',
-  ),
+    'known: it is null, and lists are empty.',
 })
 export type CfdiDetail = z.infer<typeof CfdiDetail>

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns, returnsFile } from '../../platform/http/operation.ts'
@@ -12,19 +11,19 @@ const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntityAsOf = z.strictObject({ ...ofFiscalEntity, as_of: AsOf }).superRefine(requireFiscalEntity)
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
-const NOT_VISIBLE = doc('There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.')
+const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.'
 
-const PAYMENTS = doc(`Lists the payment complements and credit notes (relation 01 and 03) that refer to the invoice, by their local dates.
+const PAYMENTS = `Lists the payment complements and credit notes (relation 01 and 03) that refer to the invoice, by their local dates.
 Those that your visibility windows do not show are not listed, and those issued after the ceiling do not count. counts says whether one is
 applied to the invoice, and not_counted_reason why not: it is cancelled, its parties are not the invoice’s, its MonedaDR is not the invoice’s
 currency, it is a credit note that cannot be converted to it, or another vigente document substitutes it. A payment with the invoice’s issuer and another receiver counts, with the warning
-receiver_differs.`)
+receiver_differs.`
 
 /** The routes of one CFDI, under /v1/cfdi. */
 export const detailRoutes = new Hono<App>()
   .get(
     '/:uuid',
-    operation('getCfdi', 'CFDI', doc('Get a CFDI with its lines, taxes and complements')),
+    operation('getCfdi', 'CFDI', 'Get a CFDI with its lines, taxes and complements'),
     params(ByUuid),
     query(OfEntityAsOf),
     returns(200, CfdiDetail),
@@ -33,7 +32,7 @@ export const detailRoutes = new Hono<App>()
   )
   .get(
     '/:uuid/payments',
-    operation('listCfdiPayments', 'CFDI', doc('List the payments and credit notes of an invoice'), PAYMENTS),
+    operation('listCfdiPayments', 'CFDI', 'List the payments and credit notes of an invoice', PAYMENTS),
     params(ByUuid),
     query(OfEntity),
     returns(200, CfdiPayments),
@@ -42,11 +41,11 @@ export const detailRoutes = new Hono<App>()
   )
   .get(
     '/:uuid/xml',
-    operation('getCfdiXml', 'CFDI', doc('Get the XML of a CFDI'), doc('Returns the XML byte for byte as it was downloaded or imported.')),
+    operation('getCfdiXml', 'CFDI', 'Get the XML of a CFDI', 'Returns the XML byte for byte as it was downloaded or imported.'),
     params(ByUuid),
     query(OfEntity),
-    returnsFile(doc('The XML'), 'application/xml'),
-    refuses(404, doc(`${NOT_VISIBLE} With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.`)),
+    returnsFile('The XML', 'application/xml'),
+    refuses(404, `${NOT_VISIBLE} With the code cfdi.xml_not_available, only the metadata of the CFDI is known so far.`),
     async (c) => {
       const { bytes, name } = await getXml(c.var.ctx, c.req.valid('param').uuid)
       return c.body(bytes, 200, { 'Content-Type': 'application/xml', 'Content-Disposition': `attachment; filename="${name}"` })

@@ -1,18 +1,16 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { DATA_STATUSES, type DataStatus } from '../../visibility/coverage.ts'
 
 /** What is known of the documents of a month and direction. */
 export const DataStatusName = z.enum(DATA_STATUSES).meta({
   id: 'DataStatus',
-  description: doc(
+  description:
     '`complete`: your runs asked for the month, and the tax authority delivered it completely up to your last run, so that zeros are ' +
-      'zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, ' +
-      'only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your ' +
-      'runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in ' +
-      'the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the ' +
-      'tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.',
-  ),
+    'zeros. Documents are stamped up to 72 hours after their Fecha: once your window ends later than that after the end of the month, ' +
+    'only a download from then on makes it complete. A month that has ended stays so while it is downloaded again; the current one does not. `downloading`: a job of your ' +
+    'runs is queued or running, or the last download did not bring all that the tax authority announces (`requested` and `partial` in ' +
+    'the coverage). `missing`: neither, because no run of yours asked for the month, its downloads failed, or it is older than what the ' +
+    'tax authority gives (`missing` and `unobtainable`); also of a row outside the window, in which only your imports are counted.',
 })
 
 /** How far the figures of an aggregate can be relied upon. */
@@ -20,24 +18,22 @@ export const DataQuality = z
   .strictObject({
     cfdi_total: z
       .int()
-      .meta({ description: doc('Number of documents in the answer. The monthly summary includes cancelled and substituted ones.') }),
-    with_xml: z.int().meta({ description: doc('Number of those with status vigente whose XML is known.') }),
+      .meta({ description: 'Number of documents in the answer. The monthly summary includes cancelled and substituted ones.' }),
+    with_xml: z.int().meta({ description: 'Number of those with status vigente whose XML is known.' }),
     missing_rate: z.int().meta({
-      description: doc('Number of documents with status vigente that are in no amount, because their exchange rate is not known.'),
+      description: 'Number of documents with status vigente that are in no amount, because their exchange rate is not known.',
     }),
     not_counted: z.int().meta({
-      description: doc(
+      description:
         'Number of documents with status vigente that are in no amount, because one of theirs in MXN has more than 18 digits before the ' +
-          'point.',
-      ),
+        'point.',
     }),
     months_missing: z.int().meta({
-      description: doc(
+      description:
         'Number of months that are summed and have the status `missing`. Each direction counts. Rows of the monthly summary; of the ' +
-          'supplier report all months from `from` to `to`, also those outside the window.',
-      ),
+        'supplier report all months from `from` to `to`, also those outside the window.',
     }),
-    months_downloading: z.int().meta({ description: doc('The same of the status `downloading`.') }),
+    months_downloading: z.int().meta({ description: 'The same of the status `downloading`.' }),
   })
   .meta({ id: 'DataQuality' })
 

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
@@ -12,20 +11,19 @@ import { listRelations } from './relations.ts'
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)
 
-const NOT_VISIBLE = doc('There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.')
+const NOT_VISIBLE = 'There is no active connection to the fiscal entity, or your visibility windows show no such CFDI.'
 
-const RELATIONS =
-  doc(`Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. What the CFDI names is
-listed although your windows do not show it, then without the document. Of what names the CFDI, only what your windows show is listed.`)
+const RELATIONS = `Lists first the documents that the CFDI names, then those that name it, each by relation and uuid. What the CFDI names is
+listed although your windows do not show it, then without the document. Of what names the CFDI, only what your windows show is listed.`
 
-const HISTORY = doc(`Tells what happened to the CFDI and since when you could know of it. Nothing is said of when another organization
-downloaded it before your own run reached it. When a document was stored is known for 90 days, and as long as nothing else happened to it.`)
+const HISTORY = `Tells what happened to the CFDI and since when you could know of it. Nothing is said of when another organization
+downloaded it before your own run reached it. When a document was stored is known for 90 days, and as long as nothing else happened to it.`
 
 /** What a CFDI has to do with others, and what happened to it, under /v1/cfdi. */
 export const relatedRoutes = new Hono<App>()
   .get(
     '/:uuid/relations',
-    operation('listCfdiRelations', 'CFDI', doc('List the documents that a CFDI names, and those that name it'), RELATIONS),
+    operation('listCfdiRelations', 'CFDI', 'List the documents that a CFDI names, and those that name it', RELATIONS),
     params(ByUuid),
     query(RelationsQuery),
     returns(200, CfdiRelations),
@@ -34,7 +32,7 @@ export const relatedRoutes = new Hono<App>()
   )
   .get(
     '/:uuid/history',
-    operation('getCfdiHistory', 'CFDI', doc('Get the history of a CFDI'), HISTORY),
+    operation('getCfdiHistory', 'CFDI', 'Get the history of a CFDI', HISTORY),
     params(ByUuid),
     query(OfEntity),
     returns(200, CfdiHistory),

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { type Doc, doc } from '#doc'
 import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../blacklists/catalog.ts'
 import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -22,12 +21,12 @@ const list = <T extends z.ZodType<string, string>>(item: T, max: number, json: R
     .meta({ documented: { type: 'string', ...json } })
 
 /** Lists and situations, separated by commas, such as `sat_69b,definitivo`. */
-export const blacklisted = (description: Doc) =>
+export const blacklisted = (description: string) =>
   list(z.string().refine(isListed, `${SOURCE_FAULT.slice(0, -1)}; or one of the situations ${SITUACIONES.join(', ')}.`), 20, {
     description,
   })
 
-const pattern = (regex: RegExp, message: string, description?: Doc) =>
+const pattern = (regex: RegExp, message: string, description?: string) =>
   z
     .string(message)
     .trim()
@@ -37,12 +36,11 @@ const pattern = (regex: RegExp, message: string, description?: Doc) =>
     .meta({ documented: { type: 'string', pattern: regex.source, ...(description && { description }) } })
 
 const code = (length: string, words: string) => pattern(new RegExp(`^[A-Z0-9]${length}$`), `Must be ${words} letters or digits.`)
-const rfc = (description?: Doc) => pattern(/^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/, 'Must be an RFC.', description)
+const rfc = (description?: string) => pattern(/^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/, 'Must be an RFC.', description)
 const literal = z.string().min(1).max(40).optional()
 
-const DAY_OR_INSTANT = doc(
-  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.',
-)
+const DAY_OR_INSTANT =
+  'Inclusive. A day, `YYYY-MM-DD`, is compared with the day of `fecha`; a date and time with a UTC offset is compared with `issued_at`.'
 const moment = (description = DAY_OR_INSTANT) =>
   z
     .union([GivenDay, GivenInstant], 'Must be a day, YYYY-MM-DD, or a date and time with a UTC offset, in a year from 2000 to 2199.')
@@ -53,11 +51,11 @@ const AMOUNT = /^\d{1,18}(\.\d{1,6})?$/
 const AMOUNT_FAULT = 'Must be a decimal number with at most 18 digits before the point and 6 after it.'
 const amount = z.string(AMOUNT_FAULT).regex(AMOUNT, AMOUNT_FAULT)
 
-const money = (description: Doc) => amount.optional().meta({ documented: { type: 'string', pattern: AMOUNT.source, description } })
+const money = (description: string) => amount.optional().meta({ documented: { type: 'string', pattern: AMOUNT.source, description } })
 
-const LEAST_TOTAL = doc('Least total, in the document’s own currency.')
-const GREATEST_TOTAL = doc('Greatest total, in the document’s own currency.')
-const LEAST_BALANCE = doc('Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.')
+const LEAST_TOTAL = 'Least total, in the document’s own currency.'
+const GREATEST_TOTAL = 'Greatest total, in the document’s own currency.'
+const LEAST_BALANCE = 'Least balance, in the document’s own currency. Only invoices (I) whose XML is known have a balance.'
 
 const isInOrder = requireOrder(
   ...(['issued', 'cancelled', 'paid'] as const).map((name) => [`${name}_from`, `${name}_to`] as const),
@@ -72,7 +70,7 @@ const SORTS = ['-issued_at', 'issued_at', '-total', 'total'] as const
 export const INCLUDED = ['conceptos', 'pagos', 'relacionados'] as const
 
 const { conceptos, pagos, relacionados } = CfdiDetail.shape
-const INCLUDES = doc('Only with `include`. Empty while only metadata is known.')
+const INCLUDES = 'Only with `include`. Empty while only metadata is known.'
 
 /** A document of a page. */
 export const ListedCfdi = Cfdi.extend({
@@ -90,37 +88,34 @@ export const CfdiSearch = z
     q: trimmedText(2, 100)
       .optional()
       .meta({
-        description: doc(
+        description:
           'Text in the name of the issuer or the receiver, or in serie and folio, written together or with a space between them; or the beginning of the UUID, or the whole RFC of a party. ' +
-            'Case and accents do not matter. ' +
-            'The export `conceptos` has the descriptions of lines.',
-        ),
+          'Case and accents do not matter. ' +
+          'The export `conceptos` has the descriptions of lines.',
       }),
     sort: z
       .enum(SORTS)
       .default('-issued_at')
       .meta({
-        description: doc(
+        description:
           '`-issued_at`: newest first. `issued_at`: oldest first. `-total` and `total`: by the total in the document’s own currency, of equal ones the newest ' +
-            'first, and those without a total last. They look at all documents that the indexed filters leave, at most 5,000.',
-        ),
+          'first, and those without a total last. They look at all documents that the indexed filters leave, at most 5,000.',
       }),
     fields: list(z.enum(MEMBERS), MEMBERS.length, {
-      description: doc(
+      description:
         'Members of the documents to return, separated by commas, such as `uuid,total`: the answer has these and leaves out all others, also those ' +
-          'that it has otherwise. All by default.',
-      ),
+        'that it has otherwise. All by default.',
     }),
     direction: Direction.optional(),
     estatus: Estatus.optional(),
-    tipo_comprobante: list(TipoComprobante, 5, { description: doc('One or more of I, E, P, N and T, separated by commas.') }),
+    tipo_comprobante: list(TipoComprobante, 5, { description: 'One or more of I, E, P, N and T, separated by commas.' }),
     payment_status: list(PaymentStatus, 4, {
-      description: doc('One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.'),
+      description: 'One or more of paid, partially_paid, unpaid and not_applicable, separated by commas.',
     }),
-    counterparty_rfc: rfc(doc('RFC of the other party, whether it is the issuer or the receiver.')),
+    counterparty_rfc: rfc('RFC of the other party, whether it is the issuer or the receiver.'),
     emisor_rfc: rfc(),
     receptor_rfc: rfc(),
-    uuid: list(CfdiUuid, 100, { description: doc('At most 100, separated by commas.') }),
+    uuid: list(CfdiUuid, 100, { description: 'At most 100, separated by commas.' }),
     issued_from: moment(),
     issued_to: moment(),
     metodo_pago: z.enum(['PUE', 'PPD']).optional(),
@@ -130,44 +125,31 @@ export const CfdiSearch = z
     serie: literal,
     folio: literal,
     version: z.enum(['3.2', '3.3', '4.0', '1.0', '2.0']).optional(),
-    cancelled_from: moment(doc('Like issued_from, for the time of cancellation. Only cancelled documents are returned.')),
-    cancelled_to: moment(doc('Like issued_to, for the time of cancellation. Only cancelled documents are returned.')),
-    paid_from: GivenDay.optional().meta({ description: doc('First day of last_payment_at. Only documents with a payment are returned.') }),
-    paid_to: GivenDay.optional().meta({ description: doc('Last day of last_payment_at. Only documents with a payment are returned.') }),
+    cancelled_from: moment('Like issued_from, for the time of cancellation. Only cancelled documents are returned.'),
+    cancelled_to: moment('Like issued_to, for the time of cancellation. Only cancelled documents are returned.'),
+    paid_from: GivenDay.optional().meta({ description: 'First day of last_payment_at. Only documents with a payment are returned.' }),
+    paid_to: GivenDay.optional().meta({ description: 'Last day of last_payment_at. Only documents with a payment are returned.' }),
     total_min: money(LEAST_TOTAL),
     total_max: money(GREATEST_TOTAL),
     balance_min: money(LEAST_BALANCE),
     as_of: AsOf,
     blacklist: blacklisted(
-      doc(
-        'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
-          'separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in ' +
-          '`POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.',
-      ),
+      'Only documents whose counterparty is now on one of these lists or in one of these situations: `sat_69b`, `custom:<slug>`, `definitivo`, …, ' +
+        'separated by commas. A list finds those who are on it now, not those whom it still names as cleared (`is_active` false in ' +
+        '`POST /v1/blacklists/lookup`): the situations `desvirtuado` and `sentencia_favorable` find these.',
     ),
     tipo_relacion: list(z.string().regex(/^\d{2}$/, 'Must be two digits.'), 9, {
-      description: doc('One or more relations to other documents, such as 01, separated by commas.'),
+      description: 'One or more relations to other documents, such as 01, separated by commas.',
     }),
     has_xml: z.enum(['true', 'false']).optional(),
-    has_pdf: z
-      .enum(['true', 'false'])
-      .optional()
-      .meta({ description: doc('No PDFs are stored yet, so `true` finds nothing.') }),
+    has_pdf: z.enum(['true', 'false']).optional().meta({ description: 'No PDFs are stored yet, so `true` finds nothing.' }),
     kind: Kind.optional(),
-    is_substituted: z
-      .enum(['true', 'false'])
-      .optional()
-      .meta({
-        description: doc(
-          'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
-        ),
-      }),
-    to_itself: z
-      .enum(['true', 'false'])
-      .optional()
-      .meta({ description: doc('Whether the issuer and the receiver are the same RFC.') }),
+    is_substituted: z.enum(['true', 'false']).optional().meta({
+      description: 'Whether another vigente document substitutes the vigente document. `false` with `estatus=vigente` finds what counts.',
+    }),
+    to_itself: z.enum(['true', 'false']).optional().meta({ description: 'Whether the issuer and the receiver are the same RFC.' }),
     include: list(z.enum(INCLUDED), INCLUDED.length, {
-      description: doc('What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.'),
+      description: 'What each document has beside its row: one or more of conceptos, pagos and relacionados, separated by commas.',
     }),
   })
   .superRefine(requireFiscalEntity)
@@ -186,7 +168,7 @@ const {
 } = CfdiSearch.shape
 
 /** Of a body: a boolean of JSON, or its text as in the query. */
-const given = (description: Doc) =>
+const given = (description: string) =>
   z
     .union([z.boolean(), z.enum(['true', 'false'])])
     .transform((one) => (String(one) === 'true' ? 'true' : 'false'))
@@ -194,7 +176,7 @@ const given = (description: Doc) =>
     .meta({ documented: { type: 'boolean', description } })
 
 /** Of a body: a number of JSON, or its text as in the query. */
-const givenAmount = (description: Doc) =>
+const givenAmount = (description: string) =>
   z
     .union([amount, z.number().transform(String).pipe(amount)], AMOUNT_FAULT)
     .optional()
@@ -215,10 +197,10 @@ export const CfdiFilters = z
     total_min: givenAmount(LEAST_TOTAL),
     total_max: givenAmount(GREATEST_TOTAL),
     balance_min: givenAmount(LEAST_BALANCE),
-    has_xml: given(doc('Whether the XML is held.')),
-    has_pdf: given(doc('No PDFs are stored yet, so `true` finds nothing.')),
-    is_substituted: given(doc('Whether a valid document of the same parties substitutes it.')),
-    to_itself: given(doc('Whether the issuer and the receiver are the same RFC.')),
+    has_xml: given('Whether the XML is held.'),
+    has_pdf: given('No PDFs are stored yet, so `true` finds nothing.'),
+    is_substituted: given('Whether a valid document of the same parties substitutes it.'),
+    to_itself: given('Whether the issuer and the receiver are the same RFC.'),
   })
   .superRefine(isInOrder)
   .meta({ id: 'CfdiFilters' })
@@ -226,24 +208,22 @@ export type CfdiFilters = z.infer<typeof CfdiFilters>
 
 export const CfdiPage = z
   .strictObject({
-    data: z.array(ListedCfdi).meta({ description: doc('Whole documents, unless `fields` names the members that they have.') }),
+    data: z.array(ListedCfdi).meta({ description: 'Whole documents, unless `fields` names the members that they have.' }),
     has_more: z.boolean(),
     next_cursor: z.string().nullable(),
     scanned_through: z.iso
       .datetime()
       .nullable()
       .meta({
-        description: doc(
+        description:
           'Set when the page is short although more documents follow: 5,000 documents were looked at for it, up to this issued_at. ' +
-            'Go on with next_cursor.',
-        ),
+          'Go on with next_cursor.',
       }),
     data_status: DataStatusName.nullable().meta({
-      description: doc(
+      description:
         'On the first page: the severest status of the months and directions that are asked for, `missing` before `downloading` before `complete`. ' +
-          'Without issued_from or issued_to, what your windows show is asked for. Days that they do not show are missing, also where imports lie: ' +
-          'a month that a window divides has its own status. Null on other pages.',
-      ),
+        'Without issued_from or issued_to, what your windows show is asked for. Days that they do not show are missing, also where imports lie: ' +
+        'a month that a window divides has its own status. Null on other pages.',
     }),
   })
   .meta({ id: 'CfdiPage' })

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { type Doc, doc } from '#doc'
 import { GivenDay } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
@@ -7,7 +6,7 @@ import { Direction } from '../contract.ts'
 import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 
 export const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
-export const monthOrDay = (description: Doc) =>
+export const monthOrDay = (description: string) =>
   z
     .string()
     .refine(
@@ -16,17 +15,15 @@ export const monthOrDay = (description: Doc) =>
     )
     .optional()
     .meta({ documented: { type: 'string', pattern: '^2[01]\\d\\d-(0[1-9]|1[0-2])(-\\d\\d)?$', description } })
-const money = z.string().meta({ description: doc('Decimal, in MXN.') })
+const money = z.string().meta({ description: 'Decimal, in MXN.' })
 
 /** The query of GET /v1/cfdi/summary/monthly. */
 export const MonthlySummaryQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    from: monthOrDay(doc('The first month or day. The default is eleven months before the month of `to`.')),
-    to: monthOrDay(
-      doc('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
-    ),
-    direction: Direction.optional().meta({ description: doc('By default there is a row for each direction.') }),
+    from: monthOrDay('The first month or day. The default is eleven months before the month of `to`.'),
+    to: monthOrDay('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
+    direction: Direction.optional().meta({ description: 'By default there is a row for each direction.' }),
   })
   .superRefine(requireFiscalEntity)
 export type MonthlySummaryQuery = z.infer<typeof MonthlySummaryQuery>
@@ -35,14 +32,14 @@ const CfdiMonth = z
   .strictObject({
     month: z.string(),
     direction: Direction,
-    count: z.int().meta({ description: doc('Number of documents with status vigente that no other one substitutes.') }),
-    cancelled_count: z.int().meta({ description: doc('Number of cancelled documents.') }),
+    count: z.int().meta({ description: 'Number of documents with status vigente that no other one substitutes.' }),
+    cancelled_count: z.int().meta({ description: 'Number of cancelled documents.' }),
     substituted_count: z.int().meta({
-      description: doc('Number of documents with status vigente that another vigente document substitutes. They are in no amount.'),
+      description: 'Number of documents with status vigente that another vigente document substitutes. They are in no amount.',
     }),
     by_tipo: z
       .strictObject({ I: z.int(), E: z.int(), P: z.int(), N: z.int(), T: z.int() })
-      .meta({ description: doc('`count` by tipo_comprobante.') }),
+      .meta({ description: '`count` by tipo_comprobante.' }),
     subtotal: money,
     descuento: money,
     iva_trasladado: money,
@@ -50,24 +47,23 @@ const CfdiMonth = z
     isr_retenido: money,
     ieps: money,
     total: money,
-    credit_notes: money.meta({ description: doc('subtotal − descuento of the documents of type E.') }),
+    credit_notes: money.meta({ description: 'subtotal − descuento of the documents of type E.' }),
     credit_notes_iva: money.meta({
-      description: doc('iva_trasladado of the documents of type E, which the row’s iva_trasladado leaves out.'),
+      description: 'iva_trasladado of the documents of type E, which the row’s iva_trasladado leaves out.',
     }),
-    net: money.meta({ description: doc('subtotal − descuento of the documents of type I, minus credit_notes.') }),
+    net: money.meta({ description: 'subtotal − descuento of the documents of type I, minus credit_notes.' }),
     pue_total: money,
     ppd_total: money,
     is_partial: z.boolean().meta({
-      description: doc(
+      description:
         'Whether the row is not the whole month: the window, `from` or `to` divides it, it lies outside the window, or it is not over.',
-      ),
     }),
     data_status: DataStatusName,
-    drilldown: z.string().meta({ description: doc('Path and query of the search that returns exactly the documents of `count`.') }),
+    drilldown: z.string().meta({ description: 'Path and query of the search that returns exactly the documents of `count`.' }),
     through_date: z.iso
       .date()
       .nullable()
-      .meta({ description: doc('Last day that is included. Null for a month outside the window in which only your imports are counted.') }),
+      .meta({ description: 'Last day that is included. Null for a month outside the window in which only your imports are counted.' }),
   })
   .meta({ id: 'CfdiMonth' })
 export type CfdiMonth = z.infer<typeof CfdiMonth>
@@ -89,7 +85,7 @@ export const MonthlySummary = z
     window_state: WindowStateName,
     as_of: z.iso
       .datetime()
-      .meta({ description: doc('The later ceiling of the directions that are summed, or the time of the request when there is none.') }),
+      .meta({ description: 'The later ceiling of the directions that are summed, or the time of the request when there is none.' }),
     data_quality: DataQuality,
     data: z.array(CfdiMonth),
   })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -12,11 +11,9 @@ export const obligationRoutes = new Hono<App>().get(
   operation(
     'listObligations',
     'Documents',
-    doc('List the tax obligations of an RFC by period'),
-    doc(
-      'Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current ' +
-        'period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.',
-    ),
+    'List the tax obligations of an RFC by period',
+    'Returns each registered obligation for its last twelve months that are over, or its last three years, and for the current ' +
+      'period: when it is due, and whether a return that you can read shows that it was filed. The rows are in the order of their due dates.',
   ),
   params(FiscalEntityPath),
   returnsTable(Obligations),

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
@@ -8,19 +7,17 @@ import { CoverageMonth, CoveragePath, CoverageQuery, LackingDocument, LackingQue
 import { listCoverage } from './coverage.ts'
 import { listLacking } from './lacking.ts'
 
-const COVERAGE =
-  doc(`Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
+const COVERAGE = `Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
 the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have
-more. Nothing in a row is from before the run of yours that asked for the job.`)
+more. Nothing in a row is from before the run of yours that asked for the job.`
 
-const LACKING =
-  doc(`Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
-whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.`)
+const LACKING = `Lists the documents of a month that the tax authority announces, that your visibility window shows, and that are not held
+whole, each with the reason. They are sorted by issued_at; those come first of which not even the metadata could be kept.`
 
 export const coverageRoutes = new Hono<App>()
   .get(
     '/:fiscal_entity_id/coverage',
-    operation('listCoverage', 'Downloads', doc('List what is held and what is missing of each month'), COVERAGE),
+    operation('listCoverage', 'Downloads', 'List what is held and what is missing of each month', COVERAGE),
     params(FiscalEntityPath),
     query(CoverageQuery),
     returns(200, pageOf(CoverageMonth)),
@@ -29,10 +26,10 @@ export const coverageRoutes = new Hono<App>()
   )
   .get(
     '/:fiscal_entity_id/coverage/:source/:month',
-    operation('listLackingDocuments', 'Downloads', doc('List the documents of a month that are not held whole'), LACKING),
+    operation('listLackingDocuments', 'Downloads', 'List the documents of a month that are not held whole', LACKING),
     params(CoveragePath),
     query(LackingQuery),
     returns(200, pageOf(LackingDocument)),
-    refuses(404, doc('The organization has no active connection to the fiscal entity, or its window does not show the month.')),
+    refuses(404, 'The organization has no active connection to the fiscal entity, or its window does not show the month.'),
     async (c) => c.json(await listLacking(c.var.ctx, c.req.valid('param'), c.req.valid('query'))),
   )

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
@@ -14,7 +13,7 @@ import { getRun, listEntityRuns, listRunJobs } from './progress.ts'
 import { runExtractor } from './run-now.ts'
 
 const TAG = 'Extractors'
-const NOT_FOUND = doc('The organization has no extractor with this identifier.')
+const NOT_FOUND = 'The organization has no extractor with this identifier.'
 
 /** Mounted at /v1/extractors. */
 export const runRoutes = new Hono<App>()
@@ -23,12 +22,10 @@ export const runRoutes = new Hono<App>()
     operation(
       'previewExtractor',
       TAG,
-      doc('Preview what an extractor would fetch'),
-      doc(
-        'Send what you would send to `POST /v1/extractors`, with `extractor_id` when you would change one. Nothing is saved and nothing is downloaded. The answer says when it would run, which ' +
-          'months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the ' +
-          'visibility windows afterwards. The limit of extractors is not checked.',
-      ),
+      'Preview what an extractor would fetch',
+      'Send what you would send to `POST /v1/extractors`, with `extractor_id` when you would change one. Nothing is saved and nothing is downloaded. The answer says when it would run, which ' +
+        'months of each data source its first run would cover for the RFCs that are active now, how many of these you can read already, and the ' +
+        'visibility windows afterwards. The limit of extractors is not checked.',
     ),
     roles('owner', 'admin'),
     body(PreviewDraft),
@@ -41,18 +38,16 @@ export const runRoutes = new Hono<App>()
     operation(
       'runExtractor',
       TAG,
-      doc('Run an extractor now'),
-      doc(
-        'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is ' +
-          '`no_connections`, and the extractor can run again at once.',
-      ),
+      'Run an extractor now',
+      'Runs for all active RFCs, at most once every ten minutes, and does not affect the schedule. Without an active RFC the status is ' +
+        '`no_connections`, and the extractor can run again at once.',
     ),
     params(ExtractorPath),
     roles('owner', 'admin'),
     returns(200, ExtractorRun),
     refuses(404, NOT_FOUND),
-    refuses(409, doc('The extractor is disabled.')),
-    refuses(429, doc('The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.')),
+    refuses(409, 'The extractor is disabled.'),
+    refuses(429, 'The extractor ran less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.'),
     idempotent(),
     async (c) => c.json(await runExtractor(c.var.ctx, c.req.valid('param').extractor_id)),
   )
@@ -61,11 +56,9 @@ export const runRoutes = new Hono<App>()
     operation(
       'listRuns',
       TAG,
-      doc('List the runs of an extractor'),
-      doc(
-        'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. ' +
-          'Runs are kept for 30 days.',
-      ),
+      'List the runs of an extractor',
+      'Newest first: one for each local date on which the extractor was due, and those that a request or a newly active RFC started. ' +
+        'Runs are kept for 30 days.',
     ),
     params(ExtractorPath),
     query(RunQuery),
@@ -74,7 +67,7 @@ export const runRoutes = new Hono<App>()
     async (c) => c.json(await listRuns(c.var.ctx, c.req.valid('param').extractor_id, c.req.valid('query'))),
   )
 
-const NO_RUN = doc('The organization has no run with this identifier. Runs are kept for 30 days.')
+const NO_RUN = 'The organization has no run with this identifier. Runs are kept for 30 days.'
 
 /** Mounted at /v1/runs. */
 export const oneRunRoutes = new Hono<App>()
@@ -83,11 +76,9 @@ export const oneRunRoutes = new Hono<App>()
     operation(
       'cancelRun',
       TAG,
-      doc('Cancel a run'),
-      doc(
-        'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; ' +
-          'a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.',
-      ),
+      'Cancel a run',
+      'Withdraws the downloads of the run that have not begun and that no other run of yours and no other organization asked for; ' +
+        'a run that you have cancelled wants nothing any more. Those that have been taken up go on. Windows stay as they are. The same request again withdraws what it can by then.',
     ),
     params(RunPath),
     roles('owner', 'admin'),
@@ -101,8 +92,8 @@ export const oneRunRoutes = new Hono<App>()
     operation(
       'getRun',
       TAG,
-      doc('Get a run with its downloads'),
-      doc('Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.'),
+      'Get a run with its downloads',
+      'Counts the downloads that the run created, joined or found finished, of all RFCs that it covers, and says how it ended.',
     ),
     params(RunPath),
     returns(200, RunProgress),
@@ -114,12 +105,10 @@ export const oneRunRoutes = new Hono<App>()
     operation(
       'listRunJobs',
       TAG,
-      doc('List the downloads of a run'),
-      doc(
-        'Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month ' +
-          'first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without ' +
-          'times. Attempts and times are counted from this run on.',
-      ),
+      'List the downloads of a run',
+      'Each download that the run created, joined or found finished, with its state and why it failed: by RFC, then by source, the latest month ' +
+        'first. A download in which nothing changed is forgotten after 14 days; it then stands here as succeeded, with 0 attempts and without ' +
+        'times. Attempts and times are counted from this run on.',
     ),
     params(RunPath),
     query(RunJobQuery),
@@ -135,13 +124,11 @@ export const entityRunRoutes = new Hono<App>()
     operation(
       'createExtraction',
       TAG,
-      doc('Download a range of one RFC now'),
-      doc(
-        'Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the ' +
-          'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is ' +
-          'cancelled whole before anything of it was tried does not count. It is no cadence: ' +
-          'extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.',
-      ),
+      'Download a range of one RFC now',
+      'Downloads the months from `from` to `to` of one RFC at once, without an extractor: it joins downloads that are under way, and widens the ' +
+        'visibility windows of the RFC like a run that reaches back to `from`. At most once every ten minutes for each RFC; a run that is ' +
+        'cancelled whole before anything of it was tried does not count. It is no cadence: ' +
+        'extractors download regularly. Follow it with `GET /v1/runs/{run_id}` or the events extraction.completed and extraction.failed.',
     ),
     params(FiscalEntityPath),
     roles('owner', 'admin'),
@@ -150,7 +137,7 @@ export const entityRunRoutes = new Hono<App>()
     refuses(404, NOT_READABLE),
     refuses(
       429,
-      doc('A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.'),
+      'A range of the RFC was asked for less than ten minutes ago. Retry-After and retry_after_seconds state when to try again.',
     ),
     idempotent(),
     async (c) => c.json(await extractRange(c.var.ctx, c.req.valid('json')), 202),
@@ -160,12 +147,12 @@ export const entityRunRoutes = new Hono<App>()
     operation(
       'listEntityRuns',
       TAG,
-      doc('List the runs that covered an RFC'),
-      doc('The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.'),
+      'List the runs that covered an RFC',
+      'The last 60 runs that asked for downloads of this RFC, newest first, each with its downloads of this RFC alone.',
     ),
     params(FiscalEntityPath),
     query(RunQuery),
     returns(200, pageOf(RunProgress)),
-    refuses(404, doc('The organization has no connection to this fiscal entity.')),
+    refuses(404, 'The organization has no connection to this fiscal entity.'),
     async (c) => c.json(await listEntityRuns(c.var.ctx, c.req.valid('query'))),
   )

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { GivenInstant, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { ROLES } from '../../platform/tenant.ts'
 
@@ -10,24 +9,19 @@ const fields = {
   name: z.string(),
   role: Role,
   member_id: Id('mem').meta({
-    description: doc(
+    description:
       'The member whose credential it is, or who made it, directly or through other credentials. Removing the member revokes it.',
-    ),
   }),
-  created_by: z
-    .string()
-    .nullable()
-    .meta({
-      description: doc(
-        'The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.',
-      ),
-    }),
+  created_by: z.string().nullable().meta({
+    description:
+      'The api_key of the credential that made it. Null for the one that a member got by signing up or by accepting an invitation.',
+  }),
   created_at: Instant,
   expires_at: Instant.nullable(),
   last_used_on: z.iso
     .date()
     .nullable()
-    .meta({ description: doc('The last day, in UTC, on which a request was sent with it. Null before the first one.') }),
+    .meta({ description: 'The last day, in UTC, on which a request was sent with it. Null before the first one.' }),
 }
 
 export const Credential = z.strictObject(fields).meta({ id: 'Credential' })
@@ -36,7 +30,7 @@ export type Credential = z.infer<typeof Credential>
 export const NewCredential = z
   .strictObject({
     ...fields,
-    api_secret: z.string().meta({ description: doc('Shown only in this answer; the service stores a keyed hash of it.') }),
+    api_secret: z.string().meta({ description: 'Shown only in this answer; the service stores a keyed hash of it.' }),
   })
   .meta({ id: 'NewCredential' })
 export type NewCredential = z.infer<typeof NewCredential>
@@ -48,10 +42,9 @@ export const CredentialDraft = z
     expires_at: GivenInstant.nullable()
       .optional()
       .meta({
-        description: doc(
+        description:
           'Must be in the future, and not after the expiry of the credential that makes this one. If omitted, both expire at the same ' +
-            'time. Null: it never expires.',
-        ),
+          'time. Null: it never expires.',
       }),
   })
   .meta({ id: 'CredentialDraft' })

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { documented, Email, Id, trimmedText } from '../../platform/http/shapes.ts'
 import { targetFault } from '../../platform/target.ts'
 import { isTimeZone } from '../../platform/time/zones.ts'
@@ -26,7 +25,7 @@ const LogoUrl = documented(
     }),
   {
     ...{ type: 'string', maxLength: 2_048, examples: ['https://example.com/logo.png'] },
-    description: doc('An https URL with a public host name, without a user name, password or fragment. An empty text removes the logo.'),
+    description: 'An https URL with a public host name, without a user name, password or fragment. An empty text removes the logo.',
   },
 )
 
@@ -42,9 +41,8 @@ export const OrganizationChanges = z
     timezone: TimeZone.nullable()
       .optional()
       .meta({
-        description: doc(
+        description:
           'Decides on which day it is for invoices, limits a day and expiries. Extractors have time zones of their own, which stay.',
-        ),
         examples: ['America/Mexico_City'],
       }),
   })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, operation, returns, roles } from '../../platform/http/operation.ts'
@@ -6,7 +5,7 @@ import { OrganizationChanges, OrganizationProfile } from './contract.ts'
 import { changeOrganization, getOrganization } from './organization.ts'
 
 export const organizationRoutes = new Hono<App>()
-  .get('/', operation('getOrganization', 'Organization', doc('Get the organization')), returns(200, OrganizationProfile), async (c) =>
+  .get('/', operation('getOrganization', 'Organization', 'Get the organization'), returns(200, OrganizationProfile), async (c) =>
     c.json(await getOrganization(c.var.ctx)),
   )
   .patch(
@@ -14,8 +13,8 @@ export const organizationRoutes = new Hono<App>()
     operation(
       'updateOrganization',
       'Organization',
-      doc('Update the organization'),
-      doc('Members that are omitted or null keep their value. An empty `logo_url` removes the logo.'),
+      'Update the organization',
+      'Members that are omitted or null keep their value. An empty `logo_url` removes the logo.',
     ),
     roles('owner', 'admin'),
     body(OrganizationChanges),

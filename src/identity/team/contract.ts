@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { documented, Email, Id, Instant, Paging, trimmedText } from '../../platform/http/shapes.ts'
 import { NewCredential, Role } from '../credentials/contract.ts'
 import { OrganizationProfile } from '../organization/contract.ts'
@@ -21,7 +20,7 @@ export const InvitationDraft = z
   .strictObject({
     email: Email,
     role: Role,
-    name: Name.optional().meta({ description: doc('Suggested name; the invited person chooses the final name.') }),
+    name: Name.optional().meta({ description: 'Suggested name; the invited person chooses the final name.' }),
   })
   .meta({ id: 'InvitationDraft' })
 export type InvitationDraft = z.infer<typeof InvitationDraft>
@@ -31,10 +30,10 @@ const invitation = {
   email: z.string(),
   role: Role,
   name: z.string().nullable(),
-  invited_by: z.string().meta({ description: doc('The api_key of the credential that sent it.') }),
+  invited_by: z.string().meta({ description: 'The api_key of the credential that sent it.' }),
   created_at: Instant,
   expires_at: Instant.meta({
-    description: doc('Seven days after created_at, or when the credential that sent it expires, if that is earlier.'),
+    description: 'Seven days after created_at, or when the credential that sent it expires, if that is earlier.',
   }),
 }
 
@@ -45,9 +44,7 @@ export const NewInvitation = z
   .strictObject({
     ...invitation,
     token: z.string().meta({
-      description: doc(
-        'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.',
-      ),
+      description: 'Shown only in this answer; the service stores a keyed hash of it. Pass it on to the invited person: no e-mail is sent.',
     }),
   })
   .meta({ id: 'NewInvitation' })
@@ -73,7 +70,7 @@ export const MemberRemovalQuery = z.strictObject({
     {
       type: 'boolean',
       default: false,
-      description: doc('With true, the credentials that the member made stay valid. The member’s own credentials are always revoked.'),
+      description: 'With true, the credentials that the member made stay valid. The member’s own credentials are always revoked.',
     },
   ),
 })
@@ -83,7 +80,7 @@ export const MemberRemoval = z
     member_id: Id('mem'),
     revoked_api_keys: z
       .array(z.string())
-      .meta({ description: doc('The credentials that were revoked: the member’s own, and those that the member made.') }),
+      .meta({ description: 'The credentials that were revoked: the member’s own, and those that the member made.' }),
   })
   .meta({ id: 'MemberRemoval' })
 export type MemberRemoval = z.infer<typeof MemberRemoval>

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { Month, monthOrDay } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
@@ -8,27 +7,24 @@ import { ofFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
 
 /** Decimal text with two places. */
-export const money = z.string().meta({ description: doc('Decimal with two places, in MXN.') })
-export const percent = z
-  .string()
-  .nullable()
-  .meta({ description: doc('Percent with two places. Null when it is not defined.') })
+export const money = z.string().meta({ description: 'Decimal with two places, in MXN.' })
+export const percent = z.string().nullable().meta({ description: 'Percent with two places. Null when it is not defined.' })
 export const Drilldown = z
   .record(z.string(), z.string())
-  .meta({ description: doc('Path and query of the documents behind each figure: they add up to it exactly.') })
+  .meta({ description: 'Path and query of the documents behind each figure: they add up to it exactly.' })
 
 /** `fiscal_entity_id`, `from` and `to` of every surface with a range. */
 export const Range = {
   ...ofFiscalEntity,
-  from: monthOrDay(doc('The first month or day. The default is eleven months before the month of `to`.')),
-  to: monthOrDay(doc('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.')),
+  from: monthOrDay('The first month or day. The default is eleven months before the month of `to`.'),
+  to: monthOrDay('The last month or day. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
 }
 
 /** What an aggregate rests on. */
 export const Basis = z
   .strictObject({
-    rules: z.array(RuleBasis).meta({ description: doc('The dated rules that were used.') }),
-    formulas: z.record(z.string(), z.string()).meta({ description: doc('How each figure is computed.') }),
+    rules: z.array(RuleBasis).meta({ description: 'The dated rules that were used.' }),
+    formulas: z.record(z.string(), z.string()).meta({ description: 'How each figure is computed.' }),
     notes: z.array(z.string()),
   })
   .meta({ id: 'InsightBasis' })
@@ -44,35 +40,30 @@ const CutMonths = z.strictObject({ issued: z.array(CutMonth), received: z.array(
 /** How far the figures can be relied upon, and what they leave out. */
 export const InsightQuality = z
   .strictObject({
-    cfdi_total: count(doc('Documents of the range that are vigente and to others, substituted ones included.')),
-    with_xml: count(doc('Those whose XML is known.')),
-    without_xml: count(doc('Those of which only metadata is known. They are in no amount.')),
-    missing_rate: count(doc('Documents in another currency whose exchange rate nobody states. They are in no amount.')),
-    dof_rate: count(doc('Documents in another currency that are converted at the published rate, because they state none.')),
+    cfdi_total: count('Documents of the range that are vigente and to others, substituted ones included.'),
+    with_xml: count('Those whose XML is known.'),
+    without_xml: count('Those of which only metadata is known. They are in no amount.'),
+    missing_rate: count('Documents in another currency whose exchange rate nobody states. They are in no amount.'),
+    dof_rate: count('Documents in another currency that are converted at the published rate, because they state none.'),
     unreconciled_payments: count(
-      doc(
-        'Paid parts of invoices, as complements state them, that could not be matched with an invoice. Null where no figure rests on payments.',
-      ),
+      'Paid parts of invoices, as complements state them, that could not be matched with an invoice. Null where no figure rests on payments.',
     ).nullable(),
     other_parties: count(
-      doc('Paid parts and credit notes that name an invoice of other parties. Null where no figure rests on payments.'),
+      'Paid parts and credit notes that name an invoice of other parties. Null where no figure rests on payments.',
     ).nullable(),
-    substituted: count(doc('Documents that another vigente one substitutes.')),
-    not_counted: count(doc('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.')),
+    substituted: count('Documents that another vigente one substitutes.'),
+    not_counted: count('Documents in no amount, because one of theirs has more than 18 digits before the point in MXN.'),
     months_missing: count(
-      doc(
-        'Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their ' +
-          'zeros are unknown. Nothing older is downloaded.',
-      ),
+      'Months of the range from 2018-01 on that have begun, by direction, with the data_status `missing`, also those outside the window. Their ' +
+        'zeros are unknown. Nothing older is downloaded.',
     ),
-    missing_months: MissingMonths.meta({ description: doc('These months.') }),
+    missing_months: MissingMonths.meta({ description: 'These months.' }),
     cut_months: CutMonths.meta({
-      description: doc(
+      description:
         'Months of the range of which the window shows only some of the days that are asked for, or that are not over: from which day, and up to ' +
-          'which. What is summed by month is of these days alone.',
-      ),
+        'which. What is summed by month is of these days alone.',
     }),
-    months_downloading: count(doc('The same of the data_status `downloading`.')),
+    months_downloading: count('The same of the data_status `downloading`.'),
     drilldown: Drilldown,
   })
   .meta({ id: 'InsightQuality' })
@@ -88,9 +79,8 @@ export const Envelope = {
   windows: CfdiWindows,
   window_state: WindowStateName,
   as_of: z.string().meta({
-    description: doc(
+    description:
       'As of when the figures hold: the day that was asked for, or the later ceiling of the windows, or the time of the request.',
-    ),
   }),
   data_quality: InsightQuality,
 }
@@ -109,11 +99,8 @@ export const Entry = z
     uuid: z.string(),
     amount: z
       .string()
-      .meta({ description: doc('Decimal with six places. The sum of all entries, rounded half up to two places, is the figure.') }),
-    applies_to: z
-      .string()
-      .nullable()
-      .meta({ description: doc('UUID of the invoice that a payment complement pays. Else null.') }),
+      .meta({ description: 'Decimal with six places. The sum of all entries, rounded half up to two places, is the figure.' }),
+    applies_to: z.string().nullable().meta({ description: 'UUID of the invoice that a payment complement pays. Else null.' }),
   })
   .meta({ id: 'InsightEntry' })
 export type Entry = z.infer<typeof Entry>
@@ -130,7 +117,7 @@ export type EntriesPage = z.infer<typeof EntriesPage>
 /** The query of a page of entries: that of its surface, and which figure. `figures` are those of the surface itself. */
 export const entriesOf = <const Names extends readonly [string, ...string[]]>(figures: Names) => ({
   ...Paging,
-  figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: doc('The figure, as `drilldown` names it.') }),
+  figure: z.enum([...figures, ...LEFT_OUT]).meta({ description: 'The figure, as `drilldown` names it.' }),
 })
 
 /**
@@ -151,11 +138,11 @@ export const keyOfRow =
   }
 
 /** A month of the range, as a row of `by_month` names it. */
-export const EntryMonth = Month.optional().meta({ description: doc('Only the documents of this month.') })
+export const EntryMonth = Month.optional().meta({ description: 'Only the documents of this month.' })
 
 /** The RFC of a counterparty, as a row names it. */
 export const CounterpartyRfc = z
   .string()
   .regex(/^[A-ZÑ&\d]{3,13}$/, 'Must be an RFC.')
   .optional()
-  .meta({ documented: { type: 'string', description: doc('Only the documents of this counterparty.') } })
+  .meta({ documented: { type: 'string', description: 'Only the documents of this counterparty.' } })

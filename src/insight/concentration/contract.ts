@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -9,11 +8,11 @@ const FIGURES = ['total', 'invoice_count'] as const
 
 const own = {
   ...Range,
-  direction: Direction.meta({ description: doc('`issued`: customers. `received`: suppliers.') }),
+  direction: Direction.meta({ description: '`issued`: customers. `received`: suppliers.' }),
   include_generic: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: doc('Whether XAXX010101000 and XEXX010101000 take part in shares and in the index. They always have rows.') }),
+    .meta({ description: 'Whether XAXX010101000 and XEXX010101000 take part in shares and in the index. They always have rows.' }),
 }
 
 /** The query of GET /v1/cfdi/concentration. */
@@ -29,25 +28,19 @@ export type ConcentrationEntriesQuery = z.infer<typeof ConcentrationEntriesQuery
 
 const ConcentrationRow = z
   .strictObject({
-    rank: z
-      .int()
-      .nullable()
-      .meta({ description: doc('Null for who takes no part in shares: generic RFCs and totals of zero or less.') }),
+    rank: z.int().nullable().meta({ description: 'Null for who takes no part in shares: generic RFCs and totals of zero or less.' }),
     rfc: z.string(),
-    name: z
-      .string()
-      .nullable()
-      .meta({ description: doc('On the newest document.') }),
+    name: z.string().nullable().meta({ description: 'On the newest document.' }),
     total: money,
     share: percent,
     cumulative_share: percent,
     invoice_count: z.int(),
     first_issued_at: z.string().nullable(),
     last_issued_at: z.string().nullable(),
-    active_months: z.int().meta({ description: doc('Months with an invoice.') }),
+    active_months: z.int().meta({ description: 'Months with an invoice.' }),
     trend_pct: percent,
     cancelled_rate: percent,
-    blacklist: Listed.meta({ description: doc('The most severe list on which the counterparty is today.') }),
+    blacklist: Listed.meta({ description: 'The most severe list on which the counterparty is today.' }),
     by_month: z.array(z.strictObject({ month: z.string(), total: money })),
     drilldown: Drilldown,
   })
@@ -57,16 +50,10 @@ export type ConcentrationRow = z.infer<typeof ConcentrationRow>
 const Header = {
   direction: Direction,
   total: money,
-  concentration_total: money.meta({ description: doc('The total of the rows with a rank, of which shares are parts.') }),
+  concentration_total: money.meta({ description: 'The total of the rows with a rank, of which shares are parts.' }),
   counterparty_count: z.int(),
-  hhi: z
-    .int()
-    .nullable()
-    .meta({ description: doc('Herfindahl-Hirschman index, 0 to 10000. Null without a row with a rank.') }),
-  effective_n: z
-    .string()
-    .nullable()
-    .meta({ description: doc('10000 ÷ hhi, with two places.') }),
+  hhi: z.int().nullable().meta({ description: 'Herfindahl-Hirschman index, 0 to 10000. Null without a row with a rank.' }),
+  effective_n: z.string().nullable().meta({ description: '10000 ÷ hhi, with two places.' }),
   top1_share: percent,
   top3_share: percent,
   top5_share: percent,

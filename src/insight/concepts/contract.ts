@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -12,15 +11,11 @@ const ROW_FIGURES = ['amount', 'invoice_count'] as const
 
 const own = {
   ...Range,
-  direction: Direction.default('received').meta({ description: doc('`received`: what was bought. `issued`: what was sold.') }),
-  level: z
-    .enum(LEVELS)
-    .default('key')
-    .meta({
-      description: doc(
-        'The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.',
-      ),
-    }),
+  direction: Direction.default('received').meta({ description: '`received`: what was bought. `issued`: what was sold.' }),
+  level: z.enum(LEVELS).default('key').meta({
+    description:
+      'The first 2, 4, 6 or all 8 digits of ClaveProdServ, or the text of Descripcion without differences of case and white space.',
+  }),
 }
 
 /** The query of GET /v1/analytics/concepts. */
@@ -35,7 +30,7 @@ export const ConceptsEntriesQuery = z
       .string()
       .max(1_000)
       .optional()
-      .meta({ description: doc('The `key` of a row, of the figures `amount` and `invoice_count`. Empty for the row without one.') }),
+      .meta({ description: 'The `key` of a row, of the figures `amount` and `invoice_count`. Empty for the row without one.' }),
     month: EntryMonth,
   })
   .superRefine(requireFiscalEntity)
@@ -48,21 +43,12 @@ const lineFigure = money.nullable()
 
 const ConceptRow = z
   .strictObject({
-    key: z
-      .string()
-      .nullable()
-      .meta({ description: doc('Null for lines without a ClaveProdServ of eight digits, or without a description.') }),
+    key: z.string().nullable().meta({ description: 'Null for lines without a ClaveProdServ of eight digits, or without a description.' }),
     label: z.string().nullable(),
     amount: money,
     share: percent,
-    quantity: z
-      .string()
-      .nullable()
-      .meta({ description: doc('With six places; of credit notes negative.') }),
-    unit: z
-      .string()
-      .nullable()
-      .meta({ description: doc('ClaveUnidad, when all lines have the same.') }),
+    quantity: z.string().nullable().meta({ description: 'With six places; of credit notes negative.' }),
+    unit: z.string().nullable().meta({ description: 'ClaveUnidad, when all lines have the same.' }),
     avg_unit_price: lineFigure,
     min_unit_price: lineFigure,
     max_unit_price: lineFigure,
@@ -73,7 +59,7 @@ const ConceptRow = z
     iva_mix: z
       .strictObject({ '16': money, '8': money, '0': money, exento: money, otras: money, no_objeto: money })
       .nullable()
-      .meta({ description: doc('The amount by the rate of IVA of the lines.') }),
+      .meta({ description: 'The amount by the rate of IVA of the lines.' }),
     outlier_count: z.int().nullable(),
     by_month: z.array(z.strictObject({ month: z.string(), amount: money })),
     drilldown: Drilldown,
@@ -87,14 +73,13 @@ export const Concepts = z
     direction: Direction,
     level: z.enum(LEVELS),
     has_line_figures: z.boolean().meta({
-      description: doc(
+      description:
         'False when the range has too many documents (5,000) or lines (50,000) to be read: then quantity, unit, prices, iva_mix, line_count ' +
-          'and outlier_count are null. Ask for fewer months to get them.',
-      ),
+        'and outlier_count are null. Ask for fewer months to get them.',
     }),
     total: money,
     line_count: z.int().nullable(),
-    unclassified_amount: money.meta({ description: doc('Of ClaveProdServ that say the product is in no catalog.') }),
+    unclassified_amount: money.meta({ description: 'Of ClaveProdServ that say the product is in no catalog.' }),
     unclassified_share: percent,
     outlier_count: z.int().nullable(),
     drilldown: Drilldown,

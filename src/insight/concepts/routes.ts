@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -8,20 +7,19 @@ import { getConcepts } from './concepts.ts'
 import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from './contract.ts'
 import { getConceptsEntries } from './entries.ts'
 
-const CONCEPTS = doc(`Returns what was bought or sold, by segment, family, class or key of c_ClaveProdServ, or by description, the largest
+const CONCEPTS = `Returns what was bought or sold, by segment, family, class or key of c_ClaveProdServ, or by description, the largest
 amount first. Amounts are importe − descuento in MXN, net of credit notes. Quantities, prices, the mix of IVA and outliers need the lines of
-the documents: when the range has more than 5,000 documents they are null, with has_line_figures false, and level=description is refused.`)
+the documents: when the range has more than 5,000 documents they are null, with has_line_figures false, and level=description is refused.`
 
-const ENTRIES =
-  doc(`Returns the documents behind a figure, newest first: their amounts add up to it exactly. A page may have fewer entries than
+const ENTRIES = `Returns the documents behind a figure, newest first: their amounts add up to it exactly. A page may have fewer entries than
 limit while has_more is true. The figures missing_rate, dof_rate and not_counted list what data_quality counts, with totals in the
-document’s own currency.`)
+document’s own currency.`
 
 /** Mounted at /v1/analytics. */
 export const conceptsRoutes = new Hono<App>()
   .get(
     '/concepts',
-    operation('getConcepts', 'Insight', doc('Analyze what was bought or sold'), CONCEPTS),
+    operation('getConcepts', 'Insight', 'Analyze what was bought or sold', CONCEPTS),
     query(ConceptsQuery),
     returnsTable(Concepts),
     refuses(404, NOT_READABLE),
@@ -29,7 +27,7 @@ export const conceptsRoutes = new Hono<App>()
   )
   .get(
     '/concepts/entries',
-    operation('listConceptsEntries', 'Insight', doc('List the documents behind a figure of concepts'), ENTRIES),
+    operation('listConceptsEntries', 'Insight', 'List the documents behind a figure of concepts', ENTRIES),
     query(ConceptsEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -8,17 +7,17 @@ import { REASONS } from './reasons.ts'
 
 const own = {
   ...ofFiscalEntity,
-  from: Month.optional().meta({ description: doc('The first month. The default is eleven months before `to`.') }),
-  to: Month.optional().meta({ description: doc('The last month. The default is the current month in America/Mexico_City.') }),
+  from: Month.optional().meta({ description: 'The first month. The default is eleven months before `to`.' }),
+  to: Month.optional().meta({ description: 'The last month. The default is the current month in America/Mexico_City.' }),
   profile: z
     .enum(['auto', 'personal', 'business'])
     .default('auto')
-    .meta({ description: doc('`auto`: personal for the uses D01 to D10 of a natural person, business for all others.') }),
+    .meta({ description: '`auto`: personal for the uses D01 to D10 of a natural person, business for all others.' }),
   annual_income: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,6})?$/, 'Must be a decimal number.')
     .optional()
-    .meta({ description: doc('Income of each year, in MXN. By default what received payroll and issued CFDIs of the year show.') }),
+    .meta({ description: 'Income of each year, in MXN. By default what received payroll and issued CFDIs of the year show.' }),
 }
 
 /** The query of GET /v1/cfdi/deductions. */
@@ -45,10 +44,7 @@ export const DeductionEntriesQuery = z
   .superRefine(keyOfRow('category', FIGURES, 'required'))
 export type DeductionEntriesQuery = z.infer<typeof DeductionEntriesQuery>
 
-const rate = z
-  .string()
-  .nullable()
-  .meta({ description: doc('Decimal with six places.') })
+const rate = z.string().nullable().meta({ description: 'Decimal with six places.' })
 
 /** The limit that cuts a deduction: a common one, or that of its category. */
 export const CAP_REASONS = [
@@ -62,19 +58,16 @@ const DeductionRow = z
     issued_at: z.string(),
     counterparty_rfc: z.string(),
     uso_cfdi: z.string().nullable(),
-    category: z
-      .string()
-      .nullable()
-      .meta({ description: doc('Null while only metadata is known.') }),
+    category: z.string().nullable().meta({ description: 'Null while only metadata is known.' }),
     cap_group: z.string().nullable(),
     gross_amount: money.nullable().meta({
-      description: doc('Personal: the total; business: before taxes. Negative for a credit note. Null without XML or exchange rate.'),
+      description: 'Personal: the total; business: before taxes. Negative for a credit note. Null without XML or exchange rate.',
     }),
     deductible_amount: money,
     annual_rate: rate,
     status: z.enum(['eligible', 'capped', 'not_deductible', 'review']),
     reasons: z.array(z.enum([...REASONS, ...CAP_REASONS])).meta({
-      description: doc('Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.'),
+      description: 'Why it is not deductible, is under review, or was capped: the guide [Codes](/docs/codes) explains each.',
     }),
   })
   .meta({ id: 'DeductionRow' })
@@ -84,23 +77,18 @@ const DeductionTotals = z
   .strictObject({
     year: z.string(),
     category: z.string(),
-    cap_group: z
-      .string()
-      .nullable()
-      .meta({ description: doc('Of retirement, which has two limits (D06, D09), that of its first document.') }),
+    cap_group: z.string().nullable().meta({ description: 'Of retirement, which has two limits (D06, D09), that of its first document.' }),
     gross_amount: money,
     deductible_amount: money,
     review_amount: money,
     limit: money.nullable().meta({
-      description: doc(
-        'Of a category under the global limit, that one; of retirement the sum of both limits; of tuition that of all students.',
-      ),
+      description: 'Of a category under the global limit, that one; of retirement the sum of both limits; of tuition that of all students.',
     }),
     used: money.meta({
-      description: doc('Of the limit: what all categories that share it use since 1 January of the year, also before the range.'),
+      description: 'Of the limit: what all categories that share it use since 1 January of the year, also before the range.',
     }),
     remaining: money.nullable(),
-    cap_unknown: z.boolean().meta({ description: doc('Whether an income that nothing shows would lower the limit.') }),
+    cap_unknown: z.boolean().meta({ description: 'Whether an income that nothing shows would lower the limit.' }),
     drilldown: Drilldown,
   })
   .meta({ id: 'DeductionTotals' })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -7,18 +6,18 @@ import { EntriesPage } from '../common/contract.ts'
 import { DeductionEntriesQuery, Deductions, DeductionsQuery } from './contract.ts'
 import { getDeductionEntries, getDeductions } from './deductions.ts'
 
-const DEDUCTIONS = doc(`Returns what of the received CFDIs can be deducted, and why not, in the order of their dates, in which limits are
-used up. The totals are of the whole range, by year and category, and stand in every page.`)
+const DEDUCTIONS = `Returns what of the received CFDIs can be deducted, and why not, in the order of their dates, in which limits are
+used up. The totals are of the whole range, by year and category, and stand in every page.`
 
-const ENTRIES = doc(`Returns the documents behind a total, newest first: their amounts add up to it exactly. A page may have fewer entries
+const ENTRIES = `Returns the documents behind a total, newest first: their amounts add up to it exactly. A page may have fewer entries
 than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
-what data_quality counts.`)
+what data_quality counts.`
 
 /** Mounted at /v1/cfdi. */
 export const deductionRoutes = new Hono<App>()
   .get(
     '/deductions',
-    operation('listDeductions', 'Insight', doc('List deductions'), DEDUCTIONS),
+    operation('listDeductions', 'Insight', 'List deductions', DEDUCTIONS),
     query(DeductionsQuery),
     returnsTable(Deductions),
     refuses(404, NOT_READABLE),
@@ -26,7 +25,7 @@ export const deductionRoutes = new Hono<App>()
   )
   .get(
     '/deductions/entries',
-    operation('listDeductionEntries', 'Insight', doc('List the documents behind a total of deductions'), ENTRIES),
+    operation('listDeductionEntries', 'Insight', 'List the documents behind a total of deductions', ENTRIES),
     query(DeductionEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

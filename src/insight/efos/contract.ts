@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { DEADLINE_BASES } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { AsOf, Direction } from '../../cfdi/contract.ts'
@@ -18,8 +17,8 @@ export const EFOS_TOTALS = ['active_amount', 'total_purchases', 'total_sales'] a
 
 const own = {
   ...Range,
-  from: monthOrDay(doc('The first month or day. The default is 119 months before the month of `to`: ten years.')),
-  direction: Direction.default('received').meta({ description: doc('`received`: suppliers on the list. `issued`: customers on it.') }),
+  from: monthOrDay('The first month or day. The default is 119 months before the month of `to`: ten years.'),
+  direction: Direction.default('received').meta({ description: '`received`: suppliers on the list. `issued`: customers on it.' }),
   as_of: AsOf,
 }
 
@@ -35,9 +34,7 @@ export type EfosEntriesQuery = z.infer<typeof EfosEntriesQuery>
 
 const Situacion = z.enum(SITUACIONES)
 const day = z.string().nullable()
-const effect = money
-  .nullable()
-  .meta({ description: doc('The rate of ISR of companies × amount. Null when the RFC is a natural person’s.') })
+const effect = money.nullable().meta({ description: 'The rate of ISR of companies × amount. Null when the RFC is a natural person’s.' })
 
 const EfosRow = z
   .strictObject({
@@ -48,19 +45,18 @@ const EfosRow = z
     invoice_count: z.int(),
     amount: money,
     iva_acreditado: money.meta({
-      description: doc('IVA of what was paid of the documents of the range; of customers the IVA that was collected.'),
+      description: 'IVA of what was paid of the documents of the range; of customers the IVA that was collected.',
     }),
     isr_effect: effect,
     ...{ paid_amount: money, unpaid_amount: money, before_listing_amount: money, after_listing_amount: money },
-    correction_deadline: day.meta({ description: doc('Business days after the definitive publication in the DOF. Only of definitivo.') }),
+    correction_deadline: day.meta({ description: 'Business days after the definitive publication in the DOF. Only of definitivo.' }),
     deadline_basis: z
       .enum(DEADLINE_BASES)
       .nullable()
       .meta({
-        description: doc(
+        description:
           '`published`: every day off that the authority published is counted. `estimated`: those of some days before 2024-12-23, or after the ' +
-            'last ones that are published, are not known, so that the true deadline can be later. Null without a deadline.',
-        ),
+          'last ones that are published, are not known, so that the true deadline can be later. Null without a deadline.',
       }),
     is_active: z.boolean(),
     drilldown: Drilldown,
@@ -78,11 +74,11 @@ export const EfosExposure = z
         ...{ amount: money, iva_acreditado: money, isr_effect: effect },
       }),
     ),
-    active_amount: money.meta({ description: doc('Net amounts with active ones, presunto and definitivo: what the share is of.') }),
-    total_purchases: money.nullable().meta({ description: doc('Net purchases from everybody. Null of customers.') }),
-    share_of_purchases: percent.meta({ description: doc('Of active ones, in percent with two places. Null of customers.') }),
-    total_sales: money.nullable().meta({ description: doc('Net sales to everybody. Null of suppliers.') }),
-    share_of_sales: percent.meta({ description: doc('Of active ones, in percent with two places. Null of suppliers.') }),
+    active_amount: money.meta({ description: 'Net amounts with active ones, presunto and definitivo: what the share is of.' }),
+    total_purchases: money.nullable().meta({ description: 'Net purchases from everybody. Null of customers.' }),
+    share_of_purchases: percent.meta({ description: 'Of active ones, in percent with two places. Null of customers.' }),
+    total_sales: money.nullable().meta({ description: 'Net sales to everybody. Null of suppliers.' }),
+    share_of_sales: percent.meta({ description: 'Of active ones, in percent with two places. Null of suppliers.' }),
     drilldown: Drilldown,
     ...pageOf(EfosRow).shape,
   })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -8,21 +7,19 @@ import { EfosEntriesQuery, EfosExposure, EfosQuery } from './contract.ts'
 import { getEfosExposure } from './efos.ts'
 import { getEfosEntries } from './entries.ts'
 
-const EXPOSURE =
-  doc(`Returns what was invoiced with counterparties on the list of article 69-B (EFOS), the largest amount first, as the list and
+const EXPOSURE = `Returns what was invoiced with counterparties on the list of article 69-B (EFOS), the largest amount first, as the list and
 the documents stood at the end of as_of. The range has the last ten years by default. Presumptions and cleared counterparties are told too;
-is_active says which of them count in share_of_purchases.`)
+is_active says which of them count in share_of_purchases.`
 
-const ENTRIES =
-  doc(`Returns the documents behind a figure of a counterparty, or of all (active_amount, total_purchases, total_sales), newest first: their amounts add up to it exactly. A page may have fewer
+const ENTRIES = `Returns the documents behind a figure of a counterparty, or of all (active_amount, total_purchases, total_sales), newest first: their amounts add up to it exactly. A page may have fewer
 entries than limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list
-what data_quality counts, with amounts in the document’s own currency.`)
+what data_quality counts, with amounts in the document’s own currency.`
 
 /** Mounted at /v1/analytics. */
 export const efosRoutes = new Hono<App>()
   .get(
     '/efos-exposure',
-    operation('getEfosExposure', 'Insight', doc('Measure the exposure to counterparties on the list of article 69-B'), EXPOSURE),
+    operation('getEfosExposure', 'Insight', 'Measure the exposure to counterparties on the list of article 69-B', EXPOSURE),
     query(EfosQuery),
     returnsTable(EfosExposure),
     refuses(404, NOT_READABLE),
@@ -30,7 +27,7 @@ export const efosRoutes = new Hono<App>()
   )
   .get(
     '/efos-exposure/entries',
-    operation('listEfosEntries', 'Insight', doc('List the documents behind a figure of the exposure'), ENTRIES),
+    operation('listEfosEntries', 'Insight', 'List the documents behind a figure of the exposure', ENTRIES),
     query(EfosEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

@@ -1,12 +1,11 @@
 import * as z from 'zod'
-import { type Doc, doc } from '#doc'
 import { AsOf } from '../../cfdi/contract.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CounterpartyRfc, Drilldown, Envelope, entriesOf, keyOfRow, Listed, money, percent, UNMATCHED } from '../common/contract.ts'
 
-const part = (description: Doc) =>
+const part = (description: string) =>
   z
     .string()
     .regex(/^(0(\.\d{1,6})?|1(\.0{1,6})?)$/, 'Must be a decimal from 0 to 1.')
@@ -16,7 +15,7 @@ const part = (description: Doc) =>
 const own = {
   ...ofFiscalEntity,
   as_of: AsOf,
-  advance_rate: part(doc('The part of an invoice that a lender advances. The rule financing.advance_rate by default.')),
+  advance_rate: part('The part of an invoice that a lender advances. The rule financing.advance_rate by default.'),
   max_age_days: z
     .string()
     .regex(/^\d{1,4}$/, 'Must be an integer from 0 to 9999.')
@@ -25,10 +24,10 @@ const own = {
     .meta({
       documented: {
         type: 'integer',
-        description: doc('The greatest age of an invoice in the pool, in days. The rule financing.max_age_days by default.'),
+        description: 'The greatest age of an invoice in the pool, in days. The rule financing.max_age_days by default.',
       },
     }),
-  debtor_cap: part(doc('The greatest part of the pool that one debtor may have. The rule financing.debtor_cap by default.')),
+  debtor_cap: part('The greatest part of the pool that one debtor may have. The rule financing.debtor_cap by default.'),
 }
 
 /** The query of GET /v1/analytics/financing. */
@@ -63,7 +62,7 @@ export const FinancingEntriesQuery = z
     ...own,
     ...entriesOf(FIGURES as unknown as readonly ['unreconciled_payments', ...(typeof FIGURES)[number][]]),
     rfc: CounterpartyRfc,
-    month: Month.optional().meta({ description: doc('The month of `receivables.expected` or `payables.expected`.') }),
+    month: Month.optional().meta({ description: 'The month of `receivables.expected` or `payables.expected`.' }),
   })
   .superRefine(requireFiscalEntity)
   .superRefine(keyOfRow('rfc', FIGURES.slice(UNMATCHED.length), 'optional'))
@@ -71,10 +70,7 @@ export const FinancingEntriesQuery = z
 export type FinancingEntriesQuery = z.infer<typeof FinancingEntriesQuery>
 
 const Aging = z.strictObject(Object.fromEntries(BUCKETS.map((name) => [name, money])) as Record<(typeof BUCKETS)[number], typeof money>)
-const days = z
-  .string()
-  .nullable()
-  .meta({ description: doc('Days with two places. Null when it is not defined.') })
+const days = z.string().nullable().meta({ description: 'Days with two places. Null when it is not defined.' })
 const Expected = z.array(z.strictObject({ month: z.string(), amount: money }))
 
 const paid = { weighted_days_to_pay: days, on_time_rate: percent }
@@ -86,17 +82,17 @@ const side = {
   ...paid,
   due_sources: z
     .strictObject({ parsed: z.int(), default: z.int() })
-    .meta({ description: doc('How many invoices state when they are due (CondicionesDePago), and how many do not.') }),
+    .meta({ description: 'How many invoices state when they are due (CondicionesDePago), and how many do not.' }),
   drilldown: Drilldown,
 }
-const inMonth = doc('Balances by the month in which they are due; what is overdue is in the month of `as_of`.')
+const inMonth = 'Balances by the month in which they are due; what is overdue is in the month of `as_of`.'
 
 const Receivables = z
   .strictObject({ ...side, dso: days, expected_inflows: Expected.meta({ description: inMonth }) })
   .meta({ id: 'Receivables' })
 const Payables = z.strictObject({ ...side, dpo: days, expected_outflows: Expected.meta({ description: inMonth }) }).meta({ id: 'Payables' })
 
-const rate = z.string().meta({ description: doc('Decimal with six places.') })
+const rate = z.string().meta({ description: 'Decimal with six places.' })
 const Pool = z
   .strictObject({
     eligible_amount: money,
@@ -105,19 +101,16 @@ const Pool = z
     advance_rate: rate,
     max_age_days: z.int(),
     debtor_cap: rate,
-    haircut: money.meta({ description: doc('What the debtors’ caps take away.') }),
+    haircut: money.meta({ description: 'What the debtors’ caps take away.' }),
     fundable: money,
     drilldown: Drilldown,
   })
-  .meta({ id: 'FactoringPool', description: doc('The issued invoices that could be sold or lent upon.') })
+  .meta({ id: 'FactoringPool', description: 'The issued invoices that could be sold or lent upon.' })
 
 const Debtor = z
   .strictObject({
     rfc: z.string(),
-    name: z
-      .string()
-      .nullable()
-      .meta({ description: doc('On the newest open invoice.') }),
+    name: z.string().nullable().meta({ description: 'On the newest open invoice.' }),
     outstanding: money,
     overdue: money,
     invoice_count: z.int(),
@@ -126,7 +119,7 @@ const Debtor = z
     ...paid,
     eligible_amount: money,
     capped_amount: money,
-    blacklist: Listed.meta({ description: doc('The most severe list on which the debtor was on the day.') }),
+    blacklist: Listed.meta({ description: 'The most severe list on which the debtor was on the day.' }),
     drilldown: Drilldown,
   })
   .meta({ id: 'Debtor' })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -8,21 +7,19 @@ import { Financing, FinancingEntriesQuery, FinancingQuery } from './contract.ts'
 import { getFinancingEntries } from './entries.ts'
 import { getFinancing } from './financing.ts'
 
-const FINANCING =
-  doc(`Returns what customers owe and what is owed to suppliers at the end of a day: how late it is, when it is expected, how
+const FINANCING = `Returns what customers owe and what is owed to suppliers at the end of a day: how late it is, when it is expected, how
 long payments take, and which issued invoices could be sold or lent upon. Debtors are in data, the largest first. Only PPD invoices are owed;
-receivables, payables and pool are about all of them and stand in every page. from and to are the months whose payments are looked at.`)
+receivables, payables and pool are about all of them and stand in every page. from and to are the months whose payments are looked at.`
 
-const ENTRIES =
-  doc(`Returns the documents behind a figure, newest first: their amounts, in MXN, add up to it exactly. A page may have fewer entries than
+const ENTRIES = `Returns the documents behind a figure, newest first: their amounts, in MXN, add up to it exactly. A page may have fewer entries than
 limit while has_more is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the
-currency that the document states.`)
+currency that the document states.`
 
 /** Mounted at /v1/analytics. */
 export const financingRoutes = new Hono<App>()
   .get(
     '/financing',
-    operation('getFinancing', 'Insight', doc('Get receivables, payables and what could be lent upon them'), FINANCING),
+    operation('getFinancing', 'Insight', 'Get receivables, payables and what could be lent upon them', FINANCING),
     query(FinancingQuery),
     returnsTable(Financing),
     refuses(404, NOT_READABLE),
@@ -30,7 +27,7 @@ export const financingRoutes = new Hono<App>()
   )
   .get(
     '/financing/entries',
-    operation('listFinancingEntries', 'Insight', doc('List the documents behind a figure of financing'), ENTRIES),
+    operation('listFinancingEntries', 'Insight', 'List the documents behind a figure of financing', ENTRIES),
     query(FinancingEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -8,22 +7,20 @@ import { FxEntriesQuery, FxExposure, FxQuery } from './contract.ts'
 import { getFxEntries } from './entries.ts'
 import { getFxExposure } from './fx.ts'
 
-const EXPOSURE =
-  doc(`Returns a row for each currency other than MXN: what was invoiced in it, what is open at the end of a day, at the exchange
+const EXPOSURE = `Returns a row for each currency other than MXN: what was invoiced in it, what is open at the end of a day, at the exchange
 rates of the invoices and of that day, and what exchange rates gained on the payments of the range. The range is up to the month of as_of by
-default; documents and payments after as_of do not count.`)
+default; documents and payments after as_of do not count.`
 
-const ENTRIES =
-  doc(`Returns the documents behind a figure, newest first: their amounts add up to it exactly. issued_amount, received_amount, open_receivable and
+const ENTRIES = `Returns the documents behind a figure, newest first: their amounts add up to it exactly. issued_amount, received_amount, open_receivable and
 open_payable are in the currency of the row, the others in MXN. A page may have fewer entries than limit while has_more
 is true. The figures missing_rate, dof_rate, not_counted, unreconciled_payments and other_parties list what data_quality counts, in the currency that the
-document states.`)
+document states.`
 
 /** Mounted at /v1/analytics. */
 export const fxRoutes = new Hono<App>()
   .get(
     '/fx-exposure',
-    operation('getFxExposure', 'Insight', doc('Measure the exposure to exchange rates'), EXPOSURE),
+    operation('getFxExposure', 'Insight', 'Measure the exposure to exchange rates', EXPOSURE),
     query(FxQuery),
     returnsTable(FxExposure),
     refuses(404, NOT_READABLE),
@@ -31,7 +28,7 @@ export const fxRoutes = new Hono<App>()
   )
   .get(
     '/fx-exposure/entries',
-    operation('listFxExposureEntries', 'Insight', doc('List the documents behind a figure of the exposure'), ENTRIES),
+    operation('listFxExposureEntries', 'Insight', 'List the documents behind a figure of the exposure', ENTRIES),
     query(FxEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

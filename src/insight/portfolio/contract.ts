@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, Range } from '../common/contract.ts'
 
@@ -29,20 +28,16 @@ export type PortfolioEntriesQuery = z.infer<typeof PortfolioEntriesQuery>
 const Indicator = z
   .strictObject({
     key: z.enum(INDICATORS),
-    value: z
-      .union([z.string(), z.int()])
-      .nullable()
-      .meta({
-        description: doc('Shares and rates in percent with two places; counts and indexes are integers. Null when it is not defined.'),
-      }),
-    threshold: z.union([z.string(), z.int()]).meta({ description: doc('In the unit of the value.') }),
-    risky: z.boolean().meta({ description: doc('Whether the value exceeds the threshold.') }),
-    sample_size: z.int().meta({ description: doc('How many documents or taxpayers it rests on.') }),
+    value: z.union([z.string(), z.int()]).nullable().meta({
+      description: 'Shares and rates in percent with two places; counts and indexes are integers. Null when it is not defined.',
+    }),
+    threshold: z.union([z.string(), z.int()]).meta({ description: 'In the unit of the value.' }),
+    risky: z.boolean().meta({ description: 'Whether the value exceeds the threshold.' }),
+    sample_size: z.int().meta({ description: 'How many documents or taxpayers it rests on.' }),
     formula: z.string(),
     drilldown: Drilldown.meta({
-      description: doc(
+      description:
         'What the value is made of: the documents of the numerator of a share, those with blacklisted counterparties, or the answer that has the figure.',
-      ),
     }),
   })
   .meta({ id: 'RiskIndicator' })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
@@ -8,17 +7,17 @@ import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from './contract.ts'
 import { getPortfolioEntries } from './entries.ts'
 import { getPortfolio } from './portfolio.ts'
 
-const PORTFOLIO = doc(`Returns twelve indicators of the risk of a fiscal entity: compliance, lists, concentration, cash, cancellations,
-overdue balances and specialized services. Each has its formula, its threshold and how much it rests on.`)
+const PORTFOLIO = `Returns twelve indicators of the risk of a fiscal entity: compliance, lists, concentration, cash, cancellations,
+overdue balances and specialized services. Each has its formula, its threshold and how much it rests on.`
 
-const ENTRIES = doc(`Returns the documents behind an indicator, newest first: those of its numerator. Their net amounts, totals for
-cash_share, add up to it. A page may have fewer entries than limit while has_more is true.`)
+const ENTRIES = `Returns the documents behind an indicator, newest first: those of its numerator. Their net amounts, totals for
+cash_share, add up to it. A page may have fewer entries than limit while has_more is true.`
 
 /** Mounted at /v1/analytics. */
 export const portfolioRoutes = new Hono<App>()
   .get(
     '/risk',
-    operation('getRiskIndicators', 'Insight', doc('Measure risk by twelve indicators'), PORTFOLIO),
+    operation('getRiskIndicators', 'Insight', 'Measure risk by twelve indicators', PORTFOLIO),
     query(PortfolioQuery),
     returnsTable(Portfolio),
     refuses(404, NOT_READABLE),
@@ -26,7 +25,7 @@ export const portfolioRoutes = new Hono<App>()
   )
   .get(
     '/risk/entries',
-    operation('listRiskIndicatorEntries', 'Insight', doc('List the documents behind an indicator of risk'), ENTRIES),
+    operation('listRiskIndicatorEntries', 'Insight', 'List the documents behind an indicator of risk', ENTRIES),
     query(PortfolioEntriesQuery),
     returnsTable(EntriesPage),
     refuses(404, NOT_READABLE),

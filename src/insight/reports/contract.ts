@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Certificate, OpinionSense } from '../../authority/port/fields-contract.ts'
 import { columnsOf } from '../../platform/csv.ts'
 import { documented, Instant, integerParameter, Paging } from '../../platform/http/shapes.ts'
@@ -27,7 +26,7 @@ export const ReportQuery = z.strictObject(ofFiscalEntity).superRefine(requireFis
 export const ReportPageQuery = z
   .strictObject({
     ...ofFiscalEntity,
-    limit: integerParameter(1, 1_000, 500).meta({ description: doc('The greatest number of rows in the page.') }),
+    limit: integerParameter(1, 1_000, 500).meta({ description: 'The greatest number of rows in the page.' }),
     cursor: Paging.cursor,
   })
   .superRefine(requireFiscalEntity)
@@ -47,7 +46,7 @@ const direction = z.enum(['issued', 'received'])
 const monies = <const Names extends readonly string[]>(...names: Names) =>
   Object.fromEntries(names.map((name) => [name, money])) as Record<Names[number], typeof money>
 const is_partial = z.boolean().meta({
-  description: doc('Whether the year or month was not over at source_watermark, so that documents of it are still to come.'),
+  description: 'Whether the year or month was not over at source_watermark, so that documents of it are still to come.',
 })
 const row = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
   z.strictObject({ ...shape, drilldown: Drilldown }).meta({ id: `Report${id}Row` })
@@ -64,9 +63,9 @@ const RevenueExpenses = row('RevenueExpenses', {
   gross_margin: percent,
   operating_result: money,
 })
-const lost = money.nullable().meta({ description: doc('Of cancelled documents. Null when no amount of any of them is known.') })
+const lost = money.nullable().meta({ description: 'Of cancelled documents. Null when no amount of any of them is known.' })
 const without_amount = count.meta({
-  description: doc('How many of these are in no amount: only their metadata is known, or their exchange rate is not.'),
+  description: 'How many of these are in no amount: only their metadata is known, or their exchange rate is not.',
 })
 const AnnualComparison = row('AnnualComparison', {
   ...{ year: z.string(), month: z.string(), is_partial },
@@ -84,11 +83,8 @@ const CounterpartyNetwork = row('CounterpartyNetwork', {
 })
 const Cancellations = row('Cancellations', {
   ...{ direction, reason: z.enum(['01', '02', '03', '04', 'unknown']), count, amount: lost, without_amount, share: percent },
-  lag_days: z
-    .string()
-    .nullable()
-    .meta({ description: doc('Average days from Fecha to the cancellation, with two places.') }),
-  after_month_close: count.meta({ description: doc('Those that were cancelled in a later month than that of their Fecha.') }),
+  lag_days: z.string().nullable().meta({ description: 'Average days from Fecha to the cancellation, with two places.' }),
+  after_month_close: count.meta({ description: 'Those that were cancelled in a later month than that of their Fecha.' }),
 })
 const ratio = z.string().nullable()
 const PaymentBehavior = row('PaymentBehavior', {
@@ -139,13 +135,13 @@ export const columnsOfReport = (key: ReportKey) => [
 export const Report = z
   .strictObject({
     key: Key,
-    generated_at: Instant.meta({ description: doc('When the report was last brought up to date.') }),
-    source_watermark: Instant.meta({ description: doc('Up to when documents were known then.') }),
-    is_stale: z.boolean().meta({ description: doc('Whether documents have come, or rules have changed, since then.') }),
+    generated_at: Instant.meta({ description: 'When the report was last brought up to date.' }),
+    source_watermark: Instant.meta({ description: 'Up to when documents were known then.' }),
+    is_stale: z.boolean().meta({ description: 'Whether documents have come, or rules have changed, since then.' }),
     data: z.strictObject({
       basis: Basis,
       data_quality: InsightQuality,
-      rows: z.array(rows).meta({ description: doc('Rows of the shape that is named after the report: a page of them.') }),
+      rows: z.array(rows).meta({ description: 'Rows of the shape that is named after the report: a page of them.' }),
     }),
     has_more: z.boolean(),
     next_cursor: z.string().nullable(),
@@ -155,7 +151,7 @@ export type Report = z.infer<typeof Report>
 
 export const ReportBuilding = z
   .strictObject({ status: z.literal('building'), key: Key, retry_after_seconds: z.int() })
-  .meta({ id: 'ReportBuilding', description: doc('The report is made for the first time.') })
+  .meta({ id: 'ReportBuilding', description: 'The report is made for the first time.' })
 export type ReportBuilding = z.infer<typeof ReportBuilding>
 
 export const ReportQueued = z

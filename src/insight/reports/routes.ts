@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { idempotent, operation, params, query, refusesAny, returns, returnsTable, roles } from '../../platform/http/operation.ts'
@@ -15,36 +14,32 @@ import {
 } from './contract.ts'
 import { getReport, refreshReport } from './reports.ts'
 
-const BOUNDED = doc(
+const BOUNDED =
   'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ' +
-    'ceiling of each source, and the extractor that lifts this.',
-)
-const PAGED = doc(
+  'ceiling of each source, and the extractor that lifts this.'
+const PAGED =
   'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`): the detail names the floor and the ceiling of ' +
-    'each source, and the extractor that lifts this. Or the report was brought up to date since the page before (`report.changed`): begin again.',
-)
-const ABSENT = doc('There is no such report, or no active connection to the fiscal entity.')
+  'each source, and the extractor that lifts this. Or the report was brought up to date since the page before (`report.changed`): begin again.'
+const ABSENT = 'There is no such report, or no active connection to the fiscal entity.'
 
 /** Mounted at /v1/reports. */
 export const reportRoutes = new Hono<App>()
-  .get('/', operation('listReports', 'Insight', doc('List the reports')), returns(200, ReportCatalog), (c) => c.json(listReports()))
+  .get('/', operation('listReports', 'Insight', 'List the reports'), returns(200, ReportCatalog), (c) => c.json(listReports()))
   .get(
     '/:key',
     operation(
       'getReport',
       'Insight',
-      doc('Get a report on the whole history of an RFC'),
-      doc(
-        'A report is made when it is first asked for, and brought up to date after each download or import that changes something: only ' +
-          'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay. A report ' +
-          'by counterparty can have several pages, all of which show the same state of it; the others have one.',
-      ),
+      'Get a report on the whole history of an RFC',
+      'A report is made when it is first asked for, and brought up to date after each download or import that changes something: only ' +
+        'the months are read again that changed. Returns 202 while it is made for the first time. Repeat the request after the delay. A report ' +
+        'by counterparty can have several pages, all of which show the same state of it; the others have one.',
     ),
     params(ReportPath),
     query(ReportPageQuery),
     returnsTable(Report, ({ key, data }: Report) => [columnsOfReport(key), data.rows]),
-    returns(202, ReportBuilding, doc('The report is being made'), {
-      'Retry-After': doc('Seconds to wait before the next request, as in the body.'),
+    returns(202, ReportBuilding, 'The report is being made', {
+      'Retry-After': 'Seconds to wait before the next request, as in the body.',
     }),
     refusesAny({ 404: ABSENT, 409: PAGED }),
     async (c) => {
@@ -57,14 +52,14 @@ export const reportRoutes = new Hono<App>()
     operation(
       'refreshReport',
       'Insight',
-      doc('Bring a report up to date'),
-      doc('Queues the work, at most once in ten minutes for each report of an RFC. `GET /v1/reports/{key}` returns the report.'),
+      'Bring a report up to date',
+      'Queues the work, at most once in ten minutes for each report of an RFC. `GET /v1/reports/{key}` returns the report.',
     ),
     params(ReportPath),
     roles('owner', 'admin'),
     query(ReportQuery),
-    returns(202, ReportQueued, doc('The work is queued')),
-    refusesAny({ 404: ABSENT, 409: BOUNDED, 429: doc('The report was refreshed less than ten minutes ago (`report.cooldown`).') }),
+    returns(202, ReportQueued, 'The work is queued'),
+    refusesAny({ 404: ABSENT, 409: BOUNDED, 429: 'The report was refreshed less than ten minutes ago (`report.cooldown`).' }),
     idempotent(),
     async (c) => c.json(await refreshReport(c.var.ctx, c.req.valid('param').key), 202),
   )

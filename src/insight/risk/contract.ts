@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Direction } from '../../cfdi/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { requireFiscalEntity } from '../../taxpayers/contract.ts'
@@ -15,18 +14,18 @@ const csvOf = <T extends string>(values: readonly T[]) =>
     .transform((text) => [...new Set(text.split(','))])
     .pipe(z.array(z.enum(values as [T, ...T[]])).min(1))
     .optional()
-    .meta({ documented: { type: 'string', description: doc(`One or more of ${values.join(', ')}, separated by commas.`) } })
+    .meta({ documented: { type: 'string', description: `One or more of ${values.join(', ')}, separated by commas.` } })
 
 const own = {
   ...Range,
-  direction: Direction.optional().meta({ description: doc('Both by default.') }),
+  direction: Direction.optional().meta({ description: 'Both by default.' }),
   level: csvOf(LEVELS),
   code: csvOf<FlagCode>(FLAG_CODES),
   min_total: z
     .string()
     .regex(/^\d{1,18}(\.\d{1,6})?$/, 'Must be a decimal number with at most 18 digits before the point and 6 after it.')
     .optional()
-    .meta({ description: doc('Least total in MXN. Documents without a known exchange rate are left out.') }),
+    .meta({ description: 'Least total in MXN. Documents without a known exchange rate are left out.' }),
 }
 
 /** The query of GET /v1/cfdi/risk. */
@@ -34,7 +33,7 @@ export const RiskQuery = z.strictObject({ ...own, ...Paging }).superRefine(requi
 export type RiskQuery = z.infer<typeof RiskQuery>
 
 export const RiskEntriesQuery = z
-  .strictObject({ ...own, ...Paging, figure: z.enum(LEFT_OUT).meta({ description: doc('What `data_quality` counts.') }) })
+  .strictObject({ ...own, ...Paging, figure: z.enum(LEFT_OUT).meta({ description: 'What `data_quality` counts.' }) })
   .superRefine(requireFiscalEntity)
 export type RiskEntriesQuery = z.infer<typeof RiskEntriesQuery>
 
@@ -42,13 +41,13 @@ const level = z.enum(LEVELS)
 
 const Flag = z.strictObject({
   code: z.enum(FLAG_CODES as [FlagCode, ...FlagCode[]]),
-  weight: z.int().meta({ description: doc('What the flag adds to the score: its weight in the rule risk.weights.') }),
-  severity: level.meta({ description: doc('The level of the flag’s weight alone.') }),
+  weight: z.int().meta({ description: 'What the flag adds to the score: its weight in the rule risk.weights.' }),
+  severity: level.meta({ description: 'The level of the flag’s weight alone.' }),
   message: z.string(),
   rule_ref: z.string(),
   evidence: z
     .record(z.string(), z.unknown())
-    .meta({ description: doc('What the flag rests on, by its code: the guide [Codes](/docs/codes) explains each.') }),
+    .meta({ description: 'What the flag rests on, by its code: the guide [Codes](/docs/codes) explains each.' }),
 })
 export type Flag = z.infer<typeof Flag>
 
@@ -60,13 +59,10 @@ const RiskRow = z
     issued_at: z.string(),
     counterparty_rfc: z.string(),
     counterparty_name: z.string().nullable(),
-    total: z
-      .string()
-      .nullable()
-      .meta({ description: doc('In `currency`.') }),
+    total: z.string().nullable().meta({ description: 'In `currency`.' }),
     currency: z.string().nullable(),
-    total_mxn: money.nullable().meta({ description: doc('Null without XML or without an exchange rate.') }),
-    score: z.int().meta({ description: doc('The sum of the weights of its flags, at most 100.') }),
+    total_mxn: money.nullable().meta({ description: 'Null without XML or without an exchange rate.' }),
+    score: z.int().meta({ description: 'The sum of the weights of its flags, at most 100.' }),
     level,
     flags: z.array(Flag),
   })

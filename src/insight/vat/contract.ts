@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { DataStatusName } from '../../cfdi/quality/data-quality.ts'
 import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging } from '../../platform/http/shapes.ts'
@@ -10,9 +9,9 @@ const month = (description: string | undefined) => Month.optional().meta({ descr
 
 const Months = {
   ...ofFiscalEntity,
-  period: month(doc('One month, in the place of `from` and `to`.')),
-  from: month(doc('The first month. The default is eleven months before `to`.')),
-  to: month(doc('The last month. The default is the current month in America/Mexico_City. The range has at most 120 months.')),
+  period: month('One month, in the place of `from` and `to`.'),
+  from: month('The first month. The default is eleven months before `to`.'),
+  to: month('The last month. The default is the current month in America/Mexico_City. The range has at most 120 months.'),
 }
 
 const onePeriod = (
@@ -47,7 +46,7 @@ export const VatEntriesQuery = z
     ...Months,
     figure: z
       .enum([...VAT_FIGURES, ...OMITTED, CREDITS_OF_UNPAID])
-      .meta({ description: doc('The path of the figure in its row, or a count of data_quality.') }),
+      .meta({ description: 'The path of the figure in its row, or a count of data_quality.' }),
     rfc: CounterpartyRfc,
     ...Paging,
   })
@@ -67,59 +66,47 @@ export const VatMonth = z
     period: z.string(),
     cobrado: z
       .strictObject({ ...rates, retenido_por_clientes: money })
-      .meta({ description: doc('What was collected in the month: bases and IVA by rate, and IVA that customers withheld.') }),
-    pagado: z.strictObject({ ...rates, retenido_a_terceros: money }).meta({ description: doc('The same of what was paid.') }),
+      .meta({ description: 'What was collected in the month: bases and IVA by rate, and IVA that customers withheld.' }),
+    pagado: z.strictObject({ ...rates, retenido_a_terceros: money }).meta({ description: 'The same of what was paid.' }),
     devengado: z
       .strictObject({ trasladado: money, acreditable: money })
-      .meta({ description: doc('IVA of what was issued and received in the month, whenever it is paid.') }),
-    no_deducible_excluded: money.meta({ description: doc('IVA of `pagado` that the law does not let you credit.') }),
+      .meta({ description: 'IVA of what was issued and received in the month, whenever it is paid.' }),
+    no_deducible_excluded: money.meta({ description: 'IVA of `pagado` that the law does not let you credit.' }),
     at_risk_69b: money.meta({
-      description: doc(
+      description:
         'IVA of `pagado` of suppliers that are presumed under article 69-B today, but for what is in `no_deducible_excluded` already. It is not excluded.',
-      ),
     }),
     at_risk_repse: money.meta({
-      description: doc('IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.'),
+      description: 'IVA of `pagado` of specialized services whose supplier had no valid REPSE registration on the day of payment.',
     }),
-    prorrateo: z
-      .string()
-      .nullable()
-      .meta({
-        description: doc(
-          'The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.',
-        ),
-      }),
-    acreditable: money.nullable().meta({ description: doc('Null as `saldo` is.') }),
+    prorrateo: z.string().nullable().meta({
+      description:
+        'The taxed part of what was collected, with six places, never below 0 or above 1; 1 without exempt sales. Null when nothing is known of what was issued.',
+    }),
+    acreditable: money.nullable().meta({ description: 'Null as `saldo` is.' }),
     saldo: money.nullable().meta({
-      description: doc(
+      description:
         'IVA to be paid; below zero, in favour of the taxpayer. Null when nothing of a direction of the month is known ' +
-          'yet: its data_status is `missing` or `downloading`.',
-      ),
+        'yet: its data_status is `missing` or `downloading`.',
     }),
-    resultado: z
-      .enum(['a_cargo', 'a_favor'])
-      .nullable()
-      .meta({ description: doc('Null as `saldo` is.') }),
-    pendiente_por_cobrar_iva: money.meta({ description: doc('IVA of what customers owed at the end of the month, or owe today.') }),
+    resultado: z.enum(['a_cargo', 'a_favor']).nullable().meta({ description: 'Null as `saldo` is.' }),
+    pendiente_por_cobrar_iva: money.meta({ description: 'IVA of what customers owed at the end of the month, or owe today.' }),
     pendiente_por_acreditar_iva: money.meta({
-      description: doc('IVA of what was owed to suppliers at the end of the month, or is today.'),
+      description: 'IVA of what was owed to suppliers at the end of the month, or is today.',
     }),
     pagos_sin_conciliar: z
       .strictObject({ count: z.int(), iva: money, iva_cobrado: money, iva_pagado: money })
-      .meta({ description: doc('Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.') }),
+      .meta({ description: 'Paid parts that no visible invoice matches, and the IVA that they state. They are in no other figure.' }),
     declarado: z
       .strictObject({ iva_a_cargo: money, iva_a_favor: money, operation_number: z.string().nullable() })
       .nullable()
-      .meta({ description: doc('What the latest visible return of the month declares. Null without one.') }),
-    diferencia: money.nullable().meta({ description: doc('saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.') }),
+      .meta({ description: 'What the latest visible return of the month declares. Null without one.' }),
+    diferencia: money.nullable().meta({ description: 'saldo − (iva_a_cargo − iva_a_favor) of `declarado`. Null without either.' }),
     data_status: z
       .strictObject({ issued: DataStatusName, received: DataStatusName })
-      .meta({ description: doc('What is known of the month. Of a direction that is `missing`, zeros are unknown.') }),
-    is_partial: z.boolean().meta({ description: doc('Whether a window divides the month, or it is not over.') }),
-    through_date: z.iso
-      .date()
-      .nullable()
-      .meta({ description: doc('The last day of which both directions are shown. Null without one.') }),
+      .meta({ description: 'What is known of the month. Of a direction that is `missing`, zeros are unknown.' }),
+    is_partial: z.boolean().meta({ description: 'Whether a window divides the month, or it is not over.' }),
+    through_date: z.iso.date().nullable().meta({ description: 'The last day of which both directions are shown. Null without one.' }),
     drilldown: Drilldown,
   })
   .meta({ id: 'VatMonth' })
@@ -127,10 +114,9 @@ export type VatMonth = z.infer<typeof VatMonth>
 
 const VatQuality = InsightQuality.extend({
   [CREDITS_OF_UNPAID]: z.int().meta({
-    description: doc(
+    description:
       'Credit notes (E, PUE, relación 01 or 03) of the range that count as money on their own Fecha although no payment is known of the PPD invoice that ' +
-        'they credit: once for each invoice. They lower IVA that was never counted.',
-    ),
+      'they credit: once for each invoice. They lower IVA that was never counted.',
   }),
 }).meta({ id: 'VatQuality' })
 

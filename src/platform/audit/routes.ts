@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../context.ts'
 import { Hono } from '../http/hono.ts'
 import { operation, query, returns, roles } from '../http/operation.ts'
@@ -8,7 +7,7 @@ import { AuditEvent, AuditQuery } from './contract.ts'
 
 export const auditRoutes = new Hono<App>().get(
   '/',
-  operation('listAuditEvents', 'Audit', doc('List the changes that were made to resources, newest first')),
+  operation('listAuditEvents', 'Audit', 'List the changes that were made to resources, newest first'),
   roles('owner', 'admin'),
   query(AuditQuery),
   returns(200, pageOf(AuditEvent)),

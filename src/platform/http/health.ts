@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { errorMessage, log } from '../log.ts'
 import { type Settings, settingsOf, UnusableSettings } from '../settings.ts'
 
@@ -12,9 +11,7 @@ export const Unhealthy = z
   .strictObject({
     status: z.literal('unavailable'),
     missing: z.array(z.string()).meta({
-      description: doc(
-        'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
-      ),
+      description: 'One sentence for each setting that cannot be used and for each database that has no migrations or does not answer.',
       examples: [['SPREAD_SECONDS must be an integer from 0 to 86400.']],
     }),
   })

@@ -4,7 +4,6 @@ import { accepts } from 'hono/accepts'
 import { routePath } from 'hono/route'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { type Doc, doc } from '#doc'
 import { Failure } from '../../failures.ts'
 import type { App, Ctx, StoredUpload } from '../context.ts'
 import { type Column, columnsOf, csvOf } from '../csv.ts'
@@ -32,11 +31,11 @@ export interface Output {
  * clauses is the order of the refusals (decisions.md 3): operation 401, params 400, roles 403, body 413, 415, 400 and 422.
  */
 export interface Clause {
-  operation?: { id: string; tag: string; summary: Doc; description: Doc; isPublic: boolean }
+  operation?: { id: string; tag: string; summary: string; description: string | undefined; isPublic: boolean }
   roles?: readonly Role[]
   input?: { target: InputTarget; schema: z.ZodObject; isOptional?: true }
   isIdempotent?: true
-  upload?: { contentTypes: readonly string[]; description: Doc }
+  upload?: { contentTypes: readonly string[]; description: string }
   outputs?: readonly Output[]
 }
 
@@ -52,7 +51,7 @@ const pass = (): MiddlewareHandler<App> => (_c, next) => next()
  * Names a route (operationId, tag, one-line summary, further description) and admits only requests with a valid credential: 401 without
  * one, 429 when it makes too many requests, or its address too many without one.
  */
-export const operation = (id: string, tag: string, summary: Doc, description?: Doc) =>
+export const operation = (id: string, tag: string, summary: string, description?: string) =>
   described({ operation: { id, tag, summary, description, isPublic: false } }, (async (c, next) => {
     c.set('route', routePath(c))
     const fiscalEntity = c.req.param('fiscal_entity_id') ?? c.req.query('fiscal_entity_id') ?? c.req.query('fiscalEntityId')
@@ -66,7 +65,7 @@ export const operation = (id: string, tag: string, summary: Doc, description?: D
   }) as MiddlewareHandler<App>)
 
 /** Names a route that needs no credential. */
-export const publicOperation = (id: string, tag: string, summary: Doc, description?: Doc) =>
+export const publicOperation = (id: string, tag: string, summary: string, description?: string) =>
   described({ operation: { id, tag, summary, description, isPublic: true } }, ((c, next) => {
     c.set('route', routePath(c))
     return next()
@@ -120,7 +119,7 @@ export const query = <S extends z.ZodObject>(schema: S) =>
 export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, ({ req }) => req.param())
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
-export const upload = (contentTypes: readonly string[], limit: number, description: Doc) =>
+export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
   described({ upload: { contentTypes, description } }, (async (c, next) => {
     c.set('upload', await readUpload(c, contentTypes, limit))
     return next()
@@ -133,7 +132,7 @@ export const upload = (contentTypes: readonly string[], limit: number, descripti
 export const storedUpload = (
   contentTypes: readonly string[],
   limit: number,
-  description: Doc,
+  description: string,
   prefix: string,
   isAdmitted: (ctx: Ctx) => boolean,
 ) =>
@@ -147,7 +146,7 @@ export const storedUpload = (
 /** Limits a public route by network address: 429. It stands after the body, so that a malformed request does not count. */
 export const perAddress = () =>
   described(
-    { outputs: [{ status: 429, description: doc('The address makes too many requests. RateLimit-Policy says how many are accepted.') }] },
+    { outputs: [{ status: 429, description: 'The address makes too many requests. RateLimit-Policy says how many are accepted.' }] },
     (async (c, next) => {
       await limitAddress(c)
       return next()
@@ -204,7 +203,7 @@ const refuseUndeclared = (): MiddlewareHandler<App> => async (c, next) => {
 }
 
 /** Declares an answer of the route: its status, and its body where there is one. */
-export const returns = (status: number, schema?: z.ZodType, description?: Doc, headers?: Record<string, Doc>) =>
+export const returns = (status: number, schema?: z.ZodType, description?: string, headers?: Record<string, string>) =>
   described(
     { outputs: [{ status, description: description ?? 'OK', ...(schema && { schema }), ...(headers && { headers }) }] },
     refuseUndeclared(),
@@ -223,10 +222,10 @@ export const returnsTable = <Answer>(
   const columns = tableOf ? [] : columnsOf(item)
   const output = {
     status: 200,
-    description: doc('OK'),
+    description: 'OK',
     schema,
     contentTypes: ['text/csv'],
-    headers: { Link: doc('`rel="next"`: the next page, of a table.') },
+    headers: { Link: '`rel="next"`: the next page, of a table.' },
   }
   return described({ outputs: [output] }, (async (c, next) => {
     await refuseUndeclared()(c, next)
@@ -252,7 +251,7 @@ const prefersCsv = (c: Context): boolean =>
   accepts(c, { header: 'Accept', supports: ['application/json', 'text/csv'], default: 'application/json' }) === 'text/csv'
 
 /** Declares an answer with a body that is not JSON. */
-export const returnsFile = (description: Doc, ...contentTypes: string[]) =>
+export const returnsFile = (description: string, ...contentTypes: string[]) =>
   described({ outputs: [{ status: 200, description, contentTypes }] }, refuseUndeclared())
 
 /**
@@ -264,15 +263,15 @@ export const returnsRanges = (...contentTypes: string[]) =>
     {
       outputs: [
         {
-          ...{ status: 206, description: doc('The part that Range asks for'), contentTypes },
-          headers: { 'Content-Range': doc('Which bytes the part has, and how many there are.') },
+          ...{ status: 206, description: 'The part that Range asks for', contentTypes },
+          headers: { 'Content-Range': 'Which bytes the part has, and how many there are.' },
         },
         {
           status: 304,
-          description: doc('The content is what If-None-Match names. There is no body.'),
-          headers: { ETag: doc('The ETag of the content.') },
+          description: 'The content is what If-None-Match names. There is no body.',
+          headers: { ETag: 'The ETag of the content.' },
         },
-        { status: 416, description: doc('The file has none of the bytes that Range asks for. Content-Range says how many it has.') },
+        { status: 416, description: 'The file has none of the bytes that Range asks for. Content-Range says how many it has.' },
       ],
     },
     pass(),
@@ -281,8 +280,8 @@ export const returnsRanges = (...contentTypes: string[]) =>
 type Refusal = 400 | 401 | 402 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503
 
 /** Declares a refusal beyond those that the other clauses imply (400, 401, 403, 413, 415, 422). */
-export const refuses = (status: Refusal, description: Doc) => refusesAny({ [status]: description })
+export const refuses = (status: Refusal, description: string) => refusesAny({ [status]: description })
 
 /** Declares several refusals at once: Hono's types allow for ten clauses. */
-export const refusesAny = (refusals: Partial<Record<Refusal, Doc>>) =>
+export const refusesAny = (refusals: Partial<Record<Refusal, string>>) =>
   described({ outputs: Object.entries(refusals).map(([status, description]) => ({ status: Number(status), description })) }, pass())

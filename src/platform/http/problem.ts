@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
-import { doc } from '#doc'
 import { Failure, type Kind, Unavailable } from '../../failures.ts'
 import type { App } from '../context.ts'
 import { log } from '../log.ts'
@@ -13,35 +12,28 @@ export const Problem = z
   .strictObject({
     detail: z
       .union([z.string(), z.strictObject({ message: z.string(), retry_after_seconds: z.int() })])
-      .meta({ description: doc('What went wrong and what to do about it. An object on 429, text otherwise.') }),
-    code: z.string().meta({ description: doc('A stable, machine-readable code, such as `extractor.not_found`.') }),
+      .meta({ description: 'What went wrong and what to do about it. An object on 429, text otherwise.' }),
+    code: z.string().meta({ description: 'A stable, machine-readable code, such as `extractor.not_found`.' }),
     errors: z
       .array(z.strictObject({ path: z.string(), message: z.string() }))
       .optional()
       .meta({
-        description: doc(
+        description:
           'On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of ' +
-            'nothing, is looked for afterwards and may be alone.',
-        ),
+          'nothing, is looked for afterwards and may be alone.',
       }),
-    checkout_url: z
-      .string()
-      .optional()
-      .meta({ description: doc('Where the plan or seat that the request needs can be bought.') }),
+    checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),
     resource_id: z
       .string()
       .optional()
-      .meta({ description: doc('The resource that an earlier request with the same Idempotency-Key made or changed.') }),
+      .meta({ description: 'The resource that an earlier request with the same Idempotency-Key made or changed.' }),
     fiscal_entity_id: z
       .string()
       .optional()
-      .meta({ description: doc('With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.') }),
-    open_deadline: z
-      .string()
-      .optional()
-      .meta({ description: doc('With the code `would_notify`: the `open_deadline` of the notification.') }),
+      .meta({ description: 'With the code `fiscal_entity.already_linked`: the connection to the RFC that the organization has.' }),
+    open_deadline: z.string().optional().meta({ description: 'With the code `would_notify`: the `open_deadline` of the notification.' }),
     request_id: z.string().meta({
-      description: doc('The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.'),
+      description: 'The id of the request. In an answer that is repeated under an Idempotency-Key it is that of the first request.',
     }),
   })
   .meta({ id: 'Problem' })

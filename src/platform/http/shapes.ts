@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { isId, type Prefix } from '../db/id.ts'
 import type { JsonSchema } from './validation/json-schema.ts'
 import { textFault } from './validation/texts.ts'
@@ -33,11 +32,11 @@ export const integerParameter = (min: number, max: number, standard: number) =>
 
 /** `limit` and `cursor` of every list. */
 export const Paging = {
-  limit: integerParameter(1, 100, 25).meta({ description: doc('The greatest number of items in the page.') }),
+  limit: integerParameter(1, 100, 25).meta({ description: 'The greatest number of items in the page.' }),
   cursor: z
     .string()
     .optional()
-    .meta({ description: doc('The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.') }),
+    .meta({ description: 'The next_cursor of the previous page, at most 1,000 characters. It is valid only with the same filters.' }),
 }
 
 /** The envelope of every list. */

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 
 /** Every event key: those of the specification in its order (service.md, Events), then further ones. */
 export const EVENT_KEYS = [
@@ -27,7 +26,7 @@ export const TEST_KEY = 'webhook.test'
 
 export const EventKey = z.enum(EVENT_KEYS).meta({
   id: 'EventKey',
-  description: doc('A key of the event catalog (`GET /v1/webhooks/event-catalog`).'),
+  description: 'A key of the event catalog (`GET /v1/webhooks/event-catalog`).',
 })
 export type EventKey = z.infer<typeof EventKey>
 
@@ -37,24 +36,17 @@ export const SentEventKey = z.enum([...EVENT_KEYS, TEST_KEY])
 export const EventCatalogItem = z
   .strictObject({
     key: EventKey,
-    description: z.string().meta({ description: doc('When the event is sent.') }),
+    description: z.string().meta({ description: 'When the event is sent.' }),
     available: z.boolean().meta({
-      description: doc(
+      description:
         'Whether the service sends the event already. You can subscribe to it either way; `warnings` of the webhook then say so.',
-      ),
     }),
-    schema: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .meta({
-        description: doc('JSON Schema of the payload; null while the event is not available.'),
-      }),
-    sample: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .meta({
-        description: doc('A complete sample payload; null while the event is not available.'),
-      }),
+    schema: z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'JSON Schema of the payload; null while the event is not available.',
+    }),
+    sample: z.record(z.string(), z.unknown()).nullable().meta({
+      description: 'A complete sample payload; null while the event is not available.',
+    }),
   })
   .meta({ id: 'EventCatalogItem' })
 export type EventCatalogItem = z.infer<typeof EventCatalogItem>

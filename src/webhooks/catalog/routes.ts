@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, returns } from '../../platform/http/operation.ts'
@@ -9,8 +8,8 @@ export const eventCatalogRoutes = new Hono<App>().get(
   operation(
     'getEventCatalog',
     'Webhooks',
-    doc('List the events that a webhook can subscribe to'),
-    doc('Each available event comes with the JSON Schema of its payload and a sample.'),
+    'List the events that a webhook can subscribe to',
+    'Each available event comes with the JSON Schema of its payload and a sample.',
   ),
   returns(200, EventCatalog),
   async (c) => c.json<EventCatalog>(await (await c.env.ASSETS.fetch('https://assets.invalid/event-catalog.json')).json()),

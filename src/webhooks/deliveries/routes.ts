@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, optionalBody, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
@@ -8,7 +7,7 @@ import { Delivery, DeliveryPath, DeliveryQuery, DeliveryTest, Redelivered, Redel
 import { listDeliveries, redeliver, redeliverAll, sendNow, testWebhook } from './log.ts'
 
 const TAG = 'Webhooks'
-const NOT_FOUND = doc('The webhook does not exist or belongs to another organization.')
+const NOT_FOUND = 'The webhook does not exist or belongs to another organization.'
 
 export const deliveryRoutes = new Hono<App>()
   .post(
@@ -16,19 +15,17 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'testWebhook',
       TAG,
-      doc('Send a test event'),
-      doc(
-        'Without a body, the event has the key `webhook.test`. With `event_key`, the webhook gets the sample of that event, with the header ' +
-          '`Service-Test: true`: its RFC and documents are made up, and in `GET /v1/events` it is a `webhook.test` with `sample_of`. It is sent ' +
-          'whatever the webhook subscribes to. See its outcome in the delivery log.',
-      ),
+      'Send a test event',
+      'Without a body, the event has the key `webhook.test`. With `event_key`, the webhook gets the sample of that event, with the header ' +
+        '`Service-Test: true`: its RFC and documents are made up, and in `GET /v1/events` it is a `webhook.test` with `sample_of`. It is sent ' +
+        'whatever the webhook subscribes to. See its outcome in the delivery log.',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
     optionalBody(DeliveryTest),
-    returns(202, Delivery, doc('The pending delivery')),
+    returns(202, Delivery, 'The pending delivery'),
     refuses(404, NOT_FOUND),
-    refuses(409, doc('The webhook is disabled.')),
+    refuses(409, 'The webhook is disabled.'),
     idempotent(),
     async (c) => c.json(await testWebhook(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
   )
@@ -37,11 +34,9 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'listDeliveries',
       TAG,
-      doc('List the deliveries of a webhook, newest event first'),
-      doc(
-        'The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.\n\n' +
-          'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.',
-      ),
+      'List the deliveries of a webhook, newest event first',
+      'The delivery log shows every attempt with the answer of your server. Deliveries are kept as long as their events.\n\n' +
+        'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 deliveries were looked at for it.',
     ),
     params(WebhookPath),
     query(DeliveryQuery),
@@ -54,16 +49,14 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'redeliverAll',
       TAG,
-      doc('Send all lost, failed or waiting events again'),
-      doc(
-        'Creates a new delivery of each lost event since a time, at most 1,000 with one request; you can include failed ones. When your server ' +
-          'is back, include `pending` too: what still waits for its next attempt is then sent at once.',
-      ),
+      'Send all lost, failed or waiting events again',
+      'Creates a new delivery of each lost event since a time, at most 1,000 with one request; you can include failed ones. When your server ' +
+        'is back, include `pending` too: what still waits for its next attempt is then sent at once.',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
     body(RedeliveryRequest),
-    returns(202, Redelivered, doc('The number of deliveries created')),
+    returns(202, Redelivered, 'The number of deliveries created'),
     refuses(404, NOT_FOUND),
     idempotent(),
     async (c) => c.json(await redeliverAll(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('json')), 202),
@@ -73,17 +66,15 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'redeliver',
       TAG,
-      doc('Redeliver an event'),
-      doc(
-        'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its ' +
-          'attempts count from 1.',
-      ),
+      'Redeliver an event',
+      'Creates a new delivery of the same event, whatever became of the last one. It has the same `Service-Delivery-Id`, and its ' +
+        'attempts count from 1.',
     ),
     params(DeliveryPath),
     roles('owner', 'admin'),
-    returns(202, Delivery, doc('The pending delivery')),
-    refuses(404, doc('The webhook does not exist, or the event has never been delivered to it.')),
-    refuses(409, doc('A delivery of the event to this webhook is already pending.')),
+    returns(202, Delivery, 'The pending delivery'),
+    refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
+    refuses(409, 'A delivery of the event to this webhook is already pending.'),
     idempotent(),
     async (c) => c.json(await redeliver(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
   )
@@ -92,17 +83,15 @@ export const deliveryRoutes = new Hono<App>()
     operation(
       'sendDeliveryNow',
       TAG,
-      doc('Send a waiting delivery now'),
-      doc(
-        'The next attempt of the pending delivery is made at once, however long it would wait otherwise. The numbers of the attempts and the ' +
-          'waits after them go on as they would have.',
-      ),
+      'Send a waiting delivery now',
+      'The next attempt of the pending delivery is made at once, however long it would wait otherwise. The numbers of the attempts and the ' +
+        'waits after them go on as they would have.',
     ),
     params(DeliveryPath),
     roles('owner', 'admin'),
-    returns(202, Delivery, doc('The pending delivery')),
-    refuses(404, doc('The webhook does not exist, or the event has never been delivered to it.')),
-    refuses(409, doc('The webhook is disabled, or no delivery of the event to it is pending.')),
+    returns(202, Delivery, 'The pending delivery'),
+    refuses(404, 'The webhook does not exist, or the event has never been delivered to it.'),
+    refuses(409, 'The webhook is disabled, or no delivery of the event to it is pending.'),
     idempotent(),
     async (c) => c.json(await sendNow(c.var.ctx, c.req.valid('param').webhook_id, c.req.valid('param').event_id), 202),
   )

@@ -1,11 +1,10 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { documented, Id, Instant, Paging, trimmedText, Warning } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { EventKey } from '../catalog/contract.ts'
 
-const NAME = doc('A label of your choice.')
-const TYPE = doc('`custom` is the only type. Null means the same.')
+const NAME = 'A label of your choice.'
+const TYPE = '`custom` is the only type. Null means the same.'
 
 const FISCAL_ENTITIES = 200
 const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]{0,63}$/
@@ -22,9 +21,7 @@ const GivenHeader = z
       .meta({
         documented: {
           ...{ type: 'string', pattern: HEADER_NAME.source },
-          description: doc(
-            'The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.',
-          ),
+          description: 'The name, such as `Authorization` or `X-Api-Key`. Headers that the service or the connection uses are refused.',
           examples: ['Authorization'],
         },
       }),
@@ -32,14 +29,12 @@ const GivenHeader = z
       .string()
       .max(1_000)
       .regex(/^[!-~]([ -~]*[!-~])?$/, 'Must be 1 to 1000 printable ASCII characters, without a space at either end.')
-      .meta({ description: doc('The value. It is stored encrypted and never shown.'), writeOnly: true }),
+      .meta({ description: 'The value. It is stored encrypted and never shown.', writeOnly: true }),
   })
   .nullable()
 
-const HEADER = doc('A header of your own that each delivery has, such as a key of your gateway. Null for none.')
-const ABOUT = doc(
-  'Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.',
-)
+const HEADER = 'A header of your own that each delivery has, such as a key of your gateway. Null for none.'
+const ABOUT = 'Sends only events about these fiscal entities, and none that are about no RFC, such as `storage.failed`. Null: all events.'
 
 const writable = {
   name: documented(trimmedText(1, 120), { type: 'string', minLength: 1, maxLength: 120, description: NAME }),
@@ -48,10 +43,9 @@ const writable = {
     .string()
     .max(2_048, 'Must have at most 2048 characters.')
     .meta({
-      description: doc(
+      description:
         'The URL that receives the events: https, port 443 or 8443, and the name of a public host. It is checked again before every ' +
-          'delivery. Redirects are not followed.',
-      ),
+        'delivery. Redirects are not followed.',
     }),
   event_keys: documented(
     z
@@ -64,7 +58,7 @@ const writable = {
       items: { $ref: '#/components/schemas/EventKey' },
       minItems: 1,
       maxItems: 100,
-      description: doc('The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.'),
+      description: 'The events to subscribe to. Keys of events that are not available yet are accepted, and `warnings` name them.',
     },
   ),
   fiscal_entity_ids: z
@@ -110,36 +104,34 @@ const webhook = {
   webhook_id: Id('wh'),
   name: z.string().meta({ description: NAME }),
   type: z.literal('custom').nullable().meta({ description: TYPE }),
-  url: z.string().meta({ description: doc('The URL that receives the events.') }),
-  event_keys: z.array(EventKey).meta({ description: doc('The events that the webhook subscribes to.') }),
+  url: z.string().meta({ description: 'The URL that receives the events.' }),
+  event_keys: z.array(EventKey).meta({ description: 'The events that the webhook subscribes to.' }),
   fiscal_entity_ids: z.array(Id('fe')).nullable().meta({ description: ABOUT }),
   custom_header: z
-    .strictObject({ name: z.string().meta({ description: doc('The name. The value is never shown.') }) })
+    .strictObject({ name: z.string().meta({ description: 'The name. The value is never shown.' }) })
     .nullable()
     .meta({ description: HEADER }),
   is_enabled: z.boolean().meta({
-    description: doc('While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.'),
+    description: 'While false, nothing is sent: pending deliveries wait, and new events create no deliveries to this webhook.',
   }),
   last_delivery: z
     .enum(['delivered', 'undelivered'])
     .nullable()
     .meta({
-      description: doc(
+      description:
         'How the newest of the last 20 deliveries that was attempted stands: `delivered`, or `undelivered`, so far or for good; the delivery log ' +
-          'says why. Null when none of them was attempted.',
-      ),
+        'says why. Null when none of them was attempted.',
     }),
-  secret_hint: z.string().meta({ description: doc('The last four characters of the current signing secret.') }),
+  secret_hint: z.string().meta({ description: 'The last four characters of the current signing secret.' }),
   warnings: z.array(Warning).meta({
-    description: doc(
+    description:
       'Of each event that it subscribes to and is not sent (`available` false in the catalog): `event.not_sent`. Empty otherwise.',
-    ),
   }),
   created_at: Instant,
   updated_at: Instant,
 }
 const signing_secret = z.string().meta({
-  description: doc('The signing secret. This response is the only one that shows it.'),
+  description: 'The signing secret. This response is the only one that shows it.',
   examples: ['whsec_…'],
 })
 
@@ -153,9 +145,9 @@ export const RotatedSecret = z
   .strictObject({
     webhook_id: Id('wh'),
     signing_secret,
-    secret_hint: z.string().meta({ description: doc('The last four characters of the new secret.') }),
+    secret_hint: z.string().meta({ description: 'The last four characters of the new secret.' }),
   })
-  .meta({ id: 'RotatedSecret', description: doc('A new signing secret, which signs nothing until it is committed.') })
+  .meta({ id: 'RotatedSecret', description: 'A new signing secret, which signs nothing until it is committed.' })
 export type RotatedSecret = z.infer<typeof RotatedSecret>
 
 export const WebhookPath = z.strictObject({ webhook_id: Id('wh') })

@@ -1,4 +1,3 @@
-import { doc } from '#doc'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { body, idempotent, operation, params, query, refuses, returns, roles } from '../../platform/http/operation.ts'
@@ -7,12 +6,12 @@ import { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, Webho
 import { changeWebhook, commitSecret, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateSecret } from './endpoints.ts'
 
 const TAG = 'Webhooks'
-const NOT_FOUND = doc('The webhook does not exist or belongs to another organization.')
+const NOT_FOUND = 'The webhook does not exist or belongs to another organization.'
 
 export const webhookRoutes = new Hono<App>()
   .get(
     '/',
-    operation('listWebhooks', TAG, doc('List the webhooks, oldest first')),
+    operation('listWebhooks', TAG, 'List the webhooks, oldest first'),
     query(WebhookQuery),
     returns(200, pageOf(Webhook)),
     async (c) => c.json(await listWebhooks(c.var.ctx, c.req.valid('query'))),
@@ -22,19 +21,19 @@ export const webhookRoutes = new Hono<App>()
     operation(
       'createWebhook',
       TAG,
-      doc('Create a webhook'),
-      doc('The webhook is enabled at once. Store the signing secret: no later response shows it again.'),
+      'Create a webhook',
+      'The webhook is enabled at once. Store the signing secret: no later response shows it again.',
     ),
     roles('owner', 'admin'),
     body(WebhookDraft),
-    returns(201, NewWebhook, doc('The webhook with its signing secret')),
-    refuses(409, doc('The organization has as many webhooks as its plan allows (`webhook.plan_limit`).')),
+    returns(201, NewWebhook, 'The webhook with its signing secret'),
+    refuses(409, 'The organization has as many webhooks as its plan allows (`webhook.plan_limit`).'),
     idempotent(),
     async (c) => c.json(await createWebhook(c.var.ctx, c.req.valid('json')), 201),
   )
   .get(
     '/:webhook_id',
-    operation('getWebhook', TAG, doc('Get a webhook')),
+    operation('getWebhook', TAG, 'Get a webhook'),
     params(WebhookPath),
     returns(200, Webhook),
     refuses(404, NOT_FOUND),
@@ -45,11 +44,9 @@ export const webhookRoutes = new Hono<App>()
     operation(
       'updateWebhook',
       TAG,
-      doc('Update a webhook'),
-      doc(
-        'Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others ' +
-          'at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).',
-      ),
+      'Update a webhook',
+      'Changes only the members that you send. Deliveries that are due when you enable the webhook again are sent at once, the others ' +
+        'at their time; events that occurred while it was disabled are only in the feed (`GET /v1/events`).',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
@@ -60,15 +57,10 @@ export const webhookRoutes = new Hono<App>()
   )
   .delete(
     '/:webhook_id',
-    operation(
-      'deleteWebhook',
-      TAG,
-      doc('Delete a webhook'),
-      doc('Pending deliveries are not sent. The delivery log is deleted with the webhook.'),
-    ),
+    operation('deleteWebhook', TAG, 'Delete a webhook', 'Pending deliveries are not sent. The delivery log is deleted with the webhook.'),
     params(WebhookPath),
     roles('owner', 'admin'),
-    returns(204, undefined, doc('Deleted')),
+    returns(204, undefined, 'Deleted'),
     refuses(404, NOT_FOUND),
     (c) => deleteWebhook(c.var.ctx, c.req.valid('param').webhook_id).then(() => c.body(null, 204)),
   )
@@ -77,17 +69,15 @@ export const webhookRoutes = new Hono<App>()
     operation(
       'rotateSecret',
       TAG,
-      doc('Create the next signing secret'),
-      doc(
-        'The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new ' +
-          'secret first. If you repeat this request before the commit, the latest secret counts.',
-      ),
+      'Create the next signing secret',
+      'The current secret signs deliveries until you commit the new one with `…/rotate-secret/commit`: give your receiver the new ' +
+        'secret first. If you repeat this request before the commit, the latest secret counts.',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
-    returns(201, RotatedSecret, doc('The new signing secret')),
+    returns(201, RotatedSecret, 'The new signing secret'),
     refuses(404, NOT_FOUND),
-    refuses(409, doc('Another request rotated the secret at the same time. Try again.')),
+    refuses(409, 'Another request rotated the secret at the same time. Try again.'),
     idempotent(),
     async (c) => c.json(await rotateSecret(c.var.ctx, c.req.valid('param').webhook_id), 201),
   )
@@ -96,14 +86,14 @@ export const webhookRoutes = new Hono<App>()
     operation(
       'commitSecret',
       TAG,
-      doc('Start signing with the next secret'),
-      doc('From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.'),
+      'Start signing with the next secret',
+      'From now on, the new secret signs every delivery, retries included. The old secret signs nothing any more.',
     ),
     params(WebhookPath),
     roles('owner', 'admin'),
     returns(200, Webhook),
     refuses(404, NOT_FOUND),
-    refuses(409, doc('There is no new secret to commit, or another request rotated the secret at the same time.')),
+    refuses(409, 'There is no new secret to commit, or another request rotated the secret at the same time.'),
     idempotent(),
     async (c) => c.json(await commitSecret(c.var.ctx, c.req.valid('param').webhook_id)),
   )

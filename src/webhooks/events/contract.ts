@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { doc } from '#doc'
 import { documented, GivenInstant, Id, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
 import { SentEventKey } from '../catalog/contract.ts'
@@ -7,19 +6,18 @@ import { SentEventKey } from '../catalog/contract.ts'
 export const EventQuery = z
   .strictObject({
     ...Paging,
-    event_key: SentEventKey.optional().meta({ description: doc('Lists only events with this key, such as `cfdi.cancelled`.') }),
+    event_key: SentEventKey.optional().meta({ description: 'Lists only events with this key, such as `cfdi.cancelled`.' }),
     since: GivenInstant.optional().meta({
-      description: doc(
+      description:
         'Begins with the events that were added to the feed at this instant or later. An event is added some seconds after its `occurred_at`.',
-      ),
     }),
     fiscal_entity_id: documented(FiscalEntityId.optional(), {
       type: 'string',
-      description: doc('Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.'),
+      description: 'Lists only events about this fiscal entity: a `fe_…` identifier, or its UUID form.',
     }),
     fiscalEntityId: documented(FiscalEntityId.optional(), {
       type: 'string',
-      description: doc('Alternative spelling of `fiscal_entity_id`.'),
+      description: 'Alternative spelling of `fiscal_entity_id`.',
     }),
   })
   .superRefine(({ fiscal_entity_id, fiscalEntityId }, context) => {

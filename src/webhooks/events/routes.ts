@@ -1,9 +1,8 @@
-import { doc } from '#doc'
-import { EventPayload } from '#event-payload'
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, params, query, refuses, returns } from '../../platform/http/operation.ts'
 import { pageOf } from '../../platform/http/shapes.ts'
+import { EventPayload } from '../catalog/payload-contract.ts'
 import { EventPath, EventQuery } from './contract.ts'
 import { getEvent, listEvents } from './events.ts'
 
@@ -15,14 +14,12 @@ export const eventRoutes = new Hono<App>()
     operation(
       'listEvents',
       TAG,
-      doc('List the events of the organization, oldest first'),
-      doc(
-        'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A ' +
-          '`sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.\n\n' +
-          'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
-          'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
-          'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 events were looked at for it.',
-      ),
+      'List the events of the organization, oldest first',
+      'The feed holds every event for 90 days, whether or not a webhook subscribes to it, with the payload that webhooks deliver. A ' +
+        '`sync.completed` whose counts are all 0 is kept for 14 days, and for 90 while a delivery of it is pending, failed or lost.\n\n' +
+        'To follow the feed, store `next_cursor` and send it with the next request. The last page has a `next_cursor` too: with it ' +
+        'you list the events that occur later. When `next_cursor` is null, nothing new has occurred: keep your cursor.\n\n' +
+        'With a filter, a page is shorter than `limit`, or empty, although `has_more` is true only when 5,000 events were looked at for it.',
     ),
     query(EventQuery),
     returns(200, pageOf(EventPayload)),
@@ -30,9 +27,9 @@ export const eventRoutes = new Hono<App>()
   )
   .get(
     '/:event_id',
-    operation('getEvent', TAG, doc('Get an event')),
+    operation('getEvent', TAG, 'Get an event'),
     params(EventPath),
     returns(200, EventPayload),
-    refuses(404, doc('The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.')),
+    refuses(404, 'The event does not exist, belongs to another organization, or is about an RFC that is no longer linked.'),
     async (c) => c.json(await getEvent(c.var.ctx, c.req.valid('param').event_id)),
   )
