@@ -1,7 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
