@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, SURFACES, serviceWith } from './bindings.ts'
-import { buildBeside, buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, serviceWith } from './bindings.ts'
+import { buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
@@ -77,7 +77,6 @@ async function workersIn(folder: string, around: string | undefined, variables: 
     ...(around === undefined
       ? {
           work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] },
-          surfaces: { file: await buildBeside(folder, 'surfaces'), classes: [], bindings: SURFACES },
         }
       : {
           outside: {
@@ -85,12 +84,6 @@ async function workersIn(folder: string, around: string | undefined, variables: 
             classes: [],
             bindings: ['(name = "SERVICE", service = "service")'],
             flags: ['service_binding_extra_handlers'],
-          },
-          pdf: { file: await buildBeside(folder, 'pdf'), classes: [], bindings: [] },
-          destinations: {
-            file: await buildBeside(folder, 'destinations'),
-            classes: [],
-            bindings: ['(name = "STORAGE_EGRESS", service = "egress")'],
           },
         }),
   }
