@@ -81,15 +81,8 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
     return next()
   }) as MiddlewareHandler<App>)
 
-/** Makes what the schema reads out of this part of a request available under `c.req.valid(target)`, after a check of ours. */
-function valid<S extends z.ZodObject, T extends InputTarget>(
-  target: T,
-  schema: S,
-  check: (c: Context) => unknown = () => {},
-  elsewhere: Readonly<Record<string, string>> = {},
-) {
-  const hint: typeof memberHint = (at, path, name) =>
-    path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
+/** Makes what `parse` reads out of this part of a request available under `c.req.valid(target)`, after a check of ours. */
+const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, check: (c: Context) => unknown, hint = memberHint) => {
   const validate = zValidator(target, schema, undefined, {
     validationFunction: (_, value) => ({ success: true, data: parse(target, schema, value, hint) }),
   })
@@ -103,8 +96,11 @@ function valid<S extends z.ZodObject, T extends InputTarget>(
  * A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. `elsewhere` says, after a space, where
  * members are that another route takes.
  */
-export const body = <S extends z.ZodObject>(schema: S, elsewhere?: Readonly<Record<string, string>>) =>
-  valid('json', schema, (c) => admitJson(c, () => membersOf(schema)), elsewhere)
+export const body = <S extends z.ZodObject>(schema: S, elsewhere: Readonly<Record<string, string>> = {}) => {
+  const hint: typeof memberHint = (at, path, name) =>
+    path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
+  return valid('json', schema, (c) => admitJson(c, () => membersOf(schema)), hint)
+}
 /** The same of a route that may be called without a body, whatever its content type: 422 when it is no JSON object of this shape. */
 export const optionalBody = <S extends z.ZodObject>(schema: S) =>
   described({ input: { target: 'json', schema, isOptional: true } }, (async (c, next) => {
@@ -118,7 +114,7 @@ export const query = <S extends z.ZodObject>(schema: S) =>
     if (broken.length > 0) throw new InvalidInput('query', broken)
   })
 /** Parameters of the path: 400 when they do not have this shape. */
-export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema)
+export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, () => {})
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
 export const upload = (contentTypes: readonly string[], limit: number, description: string) =>
