@@ -6,7 +6,7 @@ import { Layout } from '../../src/authority/sandbox/documents/layout.ts'
 import { addressAt, isNegative, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { answer } from '../../src/documents/pdf/answer.ts'
-import type { Line } from '../../src/documents/pdf/page-lines.ts'
+import type { PdfLine } from '../../src/documents/pdf/page-lines.ts'
 import { regimeCode } from '../../src/documents/pdf/regimes.ts'
 import { dateIn } from '../../src/documents/pdf/spanish.ts'
 import { rowsOf } from '../../src/documents/pdf/tables.ts'
@@ -183,9 +183,9 @@ describe('dates and regimes', () => {
 })
 
 describe('tables', () => {
-  const line = (y: number, ...cells: [number, string][]): Line => ({ y, cells: cells.map(([x, text]) => ({ x, text })) })
+  const line = (y: number, ...cells: [number, string][]): PdfLine => ({ y, cells: cells.map(([x, text]) => ({ x, text })) })
   const head = line(0, [0, 'Régimen'], [200, 'Fecha Inicio'], [300, 'Fecha Fin'])
-  const rows = (...lines: Line[]) => rowsOf([head, ...lines], ['Régimen', 'Fecha Inicio', 'Fecha Fin'])
+  const rows = (...lines: PdfLine[]) => rowsOf([head, ...lines], ['Régimen', 'Fecha Inicio', 'Fecha Fin'])
 
   it('have rows with the date first, last, in the middle, and without gaps between rows', () => {
     const expected = [
