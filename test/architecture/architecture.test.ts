@@ -179,8 +179,8 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'a pure rule that queries',
-    { 'src/extractors/cadence.ts': `import { sql } from 'drizzle-orm'` },
-    'src/extractors/cadence.ts → drizzle-orm: src/extractors/cadence.ts is a pure rule',
+    { 'src/extractors/cadence.ts': `import { drizzle } from 'drizzle-orm/d1'` },
+    'src/extractors/cadence.ts → drizzle-orm/d1: src/extractors/cadence.ts is a pure rule',
   ],
   [
     'a pure rule that reaches a store by way of another file',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { TaxStatus } from '../../src/authority/port/fields-contract.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
@@ -208,10 +207,4 @@ describe('tables', () => {
   it('go on on the next page', () => {
     expect(rows(line(20, [0, 'uno'], [200, '01/01/2020']), line(100, [0, 'dos'], [200, '02/02/2021']))).toHaveLength(2)
   })
-})
-
-it('the Worker for PDFs has an environment for each of the service', () => {
-  const names = [...readFileSync('pdf/wrangler.toml', 'utf8').matchAll(/^name = "(.+)"$/gm)].map(([, name]) => name)
-  const service = readFileSync('wrangler.toml', 'utf8')
-  expect(names).toEqual([...service.matchAll(/\{ binding = "PDF", service = "(.+)" \}/g)].map(([, name]) => name))
 })
