@@ -47,12 +47,7 @@ describe('on a fresh clone', () => {
     const found = await customer.ask<{ data: unknown[] }>('GET', `/v1/cfdi?fiscal_entity_id=${id}&limit=5`)
     expect(found.data).toHaveLength(5)
     for (const path of [
-      'analytics/vat-position',
-      'analytics/financing',
-      'analytics/fx-exposure',
-      'cfdi/risk',
-      'cfdi/concentration',
-      'cfdi/deductions',
+      ...['analytics/vat-position', 'analytics/financing', 'analytics/fx-exposure', 'cfdi/risk', 'cfdi/deductions', 'cfdi/withholdings'],
     ])
       expect([path, await customer.ask('GET', `/v1/${path}?fiscal_entity_id=${id}`)]).toEqual([path, expect.any(Object)])
     expect(await customer.ask('GET', `/v1/fiscal-entities/${id}/tax-profile`)).toMatchObject({ rfc: 'EKU9003173C9' })
