@@ -2,7 +2,6 @@
 export const PURE: readonly string[] = [
   'src/authority/efirma/certificate.ts',
   'src/authority/efirma/der.ts',
-  'src/authority/efirma/des.ts',
   'src/authority/efirma/efirma.ts',
   'src/authority/efirma/file.ts',
   'src/authority/efirma/names.ts',
