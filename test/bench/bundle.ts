@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { measure } from './measures.ts'
+import { withRig } from './rig.ts'
 
 export const bundle = measure({
   figures: {
@@ -10,7 +11,8 @@ export const bundle = measure({
       meaning: 'The Worker that answers requests as it would be deployed, gzip, without static assets',
     },
   },
-  async take(rig) {
-    return { 'bundle.gzip_kib': gzipSync(await readFile(rig.bundle)).length / 1024 }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      return { 'bundle.gzip_kib': gzipSync(await readFile(rig.bundle)).length / 1024 }
+    }),
 })
