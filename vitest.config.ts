@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { buildConsole } from './scripts/console.ts'
-import { CONSUMERS } from './scripts/wrangler.ts'
 import { recorder } from './test/support/recorder/keep.ts'
 
 /** Where there is room in memory, databases lie there: each commit of a database on a disk costs as much as a small query. */
@@ -22,7 +20,7 @@ if (process.env['TMPDIR'] === undefined && existsSync(MEMORY) && roomIn(statfsSy
 }
 
 // The pool runs the Worker without the build command of wrangler.toml.
-buildConsole()
+await buildConsole()
 
 const migrations = {
   CONTROL_MIGRATIONS: await readD1Migrations('migrations/control'),
@@ -39,57 +37,7 @@ const secrets = {
   SESSION_KEYS: keyring(),
 }
 
-/** Behind EGRESS, and STORAGE_EGRESS of destinations/: whoever tests deliveries or storage puts a receiver of his own there. */
-const egress = {
-  name: 'fiscal-local-egress',
-  modules: true,
-  compatibilityDate: '2026-10-01',
-  script: `
-    import { WorkerEntrypoint } from 'cloudflare:workers'
-    export class Egress extends WorkerEntrypoint {
-      fetch() { throw new TypeError('The tests reach no network.') }
-    }
-    export { Egress as StorageEgress }
-    export default {}`,
-}
-
-/** A Worker's file and what it imports, unbundled. Names of modules are paths; of a library, from the folder where it is imported. */
-function modulesOf(file: string, modules = new Map<string, string>()): Map<string, string> {
-  const contents = stripTypeScriptTypes(readFileSync(file, 'utf8'))
-  modules.set(file, contents)
-  for (const [, path] of contents.matchAll(/^(?:import|export) [^']*'(\.[^']+)'$/gm)) {
-    const imported = join(dirname(file), path!)
-    if (!modules.has(imported)) modulesOf(imported, modules)
-  }
-  return modules
-}
-const workerOf = (folder: string, libraries: Record<string, string>) => ({
-  name: `fiscal-local-${folder}`,
-  modulesRoot: '/',
-  compatibilityDate: '2026-10-01',
-  modules: [
-    ...modulesOf(`${folder}/worker.ts`),
-    ...Object.entries(libraries).map(([path, file]) => [path, readFileSync(`node_modules/${file}`, 'utf8')] as const),
-  ].map(([path, contents]) => ({ type: 'ESModule' as const, path: `/${path}`, contents })),
-})
-
 const noNetwork = async () => new Response('The tests reach no network.', { status: 599 })
-
-/** Behind SURFACES: in the tests one Worker answers everything (test/support/service.ts). */
-const surfaces = {
-  name: 'fiscal-local-surfaces',
-  modules: true,
-  compatibilityDate: '2026-10-01',
-  script: `export default { fetch: () => new Response('The tests have no Worker of surfaces.', { status: 599 }) }`,
-}
-
-/** Behind PDF and SANDBOX_DOCUMENTS, and behind DESTINATIONS. */
-const pdf = workerOf('pdf', { 'pdf/unpdf': 'unpdf/dist/index.mjs', 'pdf/unpdf/pdfjs': 'unpdf/dist/pdfjs.mjs' })
-const destinations = {
-  ...workerOf('destinations', { 'src/storage/drivers/aws4fetch': 'aws4fetch/dist/aws4fetch.esm.mjs' }),
-  outboundService: noNetwork,
-  serviceBindings: { STORAGE_EGRESS: { name: 'fiscal-local-egress', entrypoint: 'StorageEgress' } },
-}
 
 /**
  * The files that take longest come first, so that none of them runs alone at the end. Those of test/node mostly wait, for leases and for
@@ -151,7 +99,7 @@ const RULES = [
   'test/extractors/{cadence,cadence-oracle,promises}.test.ts',
   'test/extractors/runs/scope.test.ts',
   'test/insight/*-example.test.ts',
-  'test/pdf/*.test.ts',
+  'test/documents/pdf.test.ts',
   'test/platform/hash.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/reference/*.test.ts',
@@ -169,11 +117,11 @@ const RULES = [
 ]
 
 /**
- * Histories of whole services, many days of one RFC, every invocation at its full load, sessions of the Worker of destinations, faults at
+ * Histories of whole services, many days of one RFC, every invocation at its full load, open destinations, faults at
  * every step of long work, seeded years of fiscal insight against their oracle, and what else takes long, so that `npm test` stays short.
  */
 const JOURNEYS = [
-  ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/destinations/*.test.ts'],
+  ...['test/journeys/*.test.ts', 'test/platform/budget/invocations.test.ts', 'test/storage/destination.test.ts'],
   ...[
     'test/storage/mirror/{fairness,faults,move,refusals,rounds,worlds}.test.ts',
     'test/downloads/quiet-day.test.ts',
@@ -225,33 +173,20 @@ const documentedSnippet = {
     id === '\0virtual:documented-snippet' ? /^```js\n(.*?)^```$/ms.exec(readFileSync('docs/webhooks.md', 'utf8'))?.[1] : undefined,
 }
 
-/** Of background/wrangler.toml: in the tests both Workers are one. */
-const queueConsumers = Object.fromEntries(
-  CONSUMERS.map(({ queue, max_batch_size, max_batch_timeout, max_retries, dead_letter_queue }) => [
-    queue,
-    {
-      ...{ maxBatchSize: max_batch_size, maxBatchTimeout: max_batch_timeout, maxRetries: max_retries },
-      ...(dead_letter_queue && { deadLetterQueue: dead_letter_queue }),
-    },
-  ]),
-)
-
 const workers = (name: string, include: string[], exclude: string[] = [], shards: string[] = []) => ({
   plugins: [
     documentedSnippet,
     cloudflareTest({
-      main: './test/support/service.ts',
+      main: './src/index.ts',
       wrangler: { configPath: './wrangler.toml' },
       miniflare: {
-        compatibilityFlags: ['service_binding_extra_handlers', 'queue_consumer_no_wait_for_wait_until'],
+        compatibilityFlags: ['service_binding_extra_handlers'],
         bindings: { ...migrations, ...secrets },
         d1Databases: shards,
-        queueConsumers,
         // For the tests of limits, in the place of the service's own.
         ratelimits: { TIGHT: { namespace_id: 'tight', simple: { limit: 3, period: 60 } } },
         ...(recorder && { serviceBindings: { RECORDER: recorder } }),
         outboundService: noNetwork,
-        workers: [egress, surfaces, pdf, destinations],
       },
     }),
   ],

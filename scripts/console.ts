@@ -1,10 +1,9 @@
 /** `npm run console`: builds the console into assets/console, which git ignores. Everything that serves it calls this first. */
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { ROOT } from './wrangler.ts'
+import { ROOT, runScript } from './wrangler.ts'
 
 const BUILT = join(ROOT, 'assets/console')
 
@@ -20,19 +19,14 @@ function sources(): string {
 }
 
 /** Builds the console unless what lies there was built from the same sources. Throws an error with the reason when it cannot be built. */
-export function buildConsole(): void {
+export async function buildConsole(): Promise<void> {
   const stamp = sources()
   const stamped = join(BUILT, 'built-from.txt')
   if (existsSync(stamped) && readFileSync(stamped, 'utf8') === stamp) return
   const fresh = join(ROOT, `.wrangler/console-${process.pid}`)
   const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [vite, 'build', '--config', 'console/vite.config.ts'], {
-    cwd: ROOT,
-    env: { ...process.env, CONSOLE_OUT: fresh, NODE_ENV: 'production' },
-    encoding: 'utf8',
-  })
   try {
-    if (status !== 0) throw new Error(`The console could not be built:\n${stdout}${stderr}`)
+    await runScript(vite, ['build', '--config', 'console/vite.config.ts'], { CONSOLE_OUT: fresh, NODE_ENV: 'production' })
     replace(fresh)
     writeFileSync(stamped, stamp)
   } finally {
@@ -59,4 +53,4 @@ export const consoleFiles = () => ({
   files: readdirSync(join(BUILT, 'assets')).map((name) => ({ name, content: readFileSync(join(BUILT, 'assets', name)) })),
 })
 
-if (import.meta.main) buildConsole()
+if (import.meta.main) await buildConsole()

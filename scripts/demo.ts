@@ -28,6 +28,7 @@ interface Month {
 }
 
 const DOWNLOAD_WITHIN = 10 * 60_000
+const HEALTHY_WITHIN = 120_000
 const BAR = 40
 
 async function showProgress(customer: Customer, fiscal_entity_id: string): Promise<void> {
@@ -109,8 +110,18 @@ ${onward.map((one) => `  curl -u '${api_key}:${api_secret}' '${url}${one}'`).joi
 `)
 }
 
+/** A service that another terminal has just started answers soon. Throws an error that says why when it does not. */
+async function untilHealthy(url: string): Promise<void> {
+  const isUp = async () => (await fetch(`${url}/health`, { signal: AbortSignal.timeout(2_000) }).catch(() => null))?.ok === true
+  for (const until = Date.now() + HEALTHY_WITHIN; !(await isUp()); await sleep(300))
+    if (Date.now() > until)
+      throw new Error(`The service at ${url} does not answer. Look at its terminal, or stop it there and run this again.`)
+}
+
 let service: Service | null = null
+const stopping = new AbortController()
 const stop = async (code: number): Promise<never> => {
+  stopping.abort()
   await service?.stop()
   process.exit(code)
 }
@@ -120,7 +131,8 @@ try {
   const place = placeOf(process.env)
   const running = runnerOf(place.stateDir)
   console.log(running ? `The service is already running: ${running.url}` : `Starting the service on ${place.stateDir} …`)
-  if (!running) service = await Service.start(place)
+  if (!running) service = await Service.start(place, stopping.signal)
+  if (running) await untilHealthy(running.url)
   await tour(running?.url ?? place.url)
   if (service && !process.argv.includes('--once')) {
     console.log('The service keeps running. Press Ctrl-C to stop it.')

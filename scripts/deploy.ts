@@ -5,7 +5,7 @@ import { follow, stepsOf } from './deploy/steps.ts'
 import type { HealthCheck } from './deploy/worker.ts'
 import { ROOT, wranglerWithInput } from './wrangler.ts'
 
-const USAGE = `Deploys the service: makes what is missing, applies the migrations, uploads the Workers and checks the health. It can be run
+const USAGE = `Deploys the service: makes what is missing, applies the migrations, uploads the Worker and checks the health. It can be run
 again at any time, also after a failure.
 
   npm run deploy -- test                the hosted sandbox

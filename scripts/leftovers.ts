@@ -1,7 +1,10 @@
 import { linkSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { end, isAlive, type Mark, markOf, type Process, processes } from './processes.ts'
-import { ROOT, WRANGLER } from './wrangler.ts'
+import { ROOT } from './wrangler.ts'
+
+/** The local runtime that a runner starts. */
+export const RUNTIME = join(ROOT, 'scripts/runtime.ts')
 
 /** The process that runs a STATE_DIR, its launcher, its child, and the service's URL. */
 export interface Runner extends Mark {
@@ -36,11 +39,11 @@ export function runnerOf(stateDir: string): Runner | null {
 export function childrenLeft(stateDir: string, child: Mark | null): Process[] {
   const all = processes()
   const started = all
-    .filter(({ command }) => command.includes(WRANGLER) && command.includes(`--persist-to ${stateDir} `))
+    .filter(({ command }) => command.includes(RUNTIME) && `${command} `.includes(`--persist-to ${stateDir} `))
     .map(({ pid }) => pid)
   const isReused = child && all.some(({ pid, started: at }) => pid === child.pid && at !== child.started)
   const groups = new Set([...started, ...(child && !isReused ? [child.pid] : [])])
-  return all.filter(({ group, command }) => groups.has(group) && command.includes(OURS))
+  return all.filter(({ group, command }) => groups.has(group) && (command.includes(OURS) || command.includes(RUNTIME)))
 }
 
 /** Ends the processes that a dead runner left: the runner itself if only its launcher died, then its children. Returns how many. */

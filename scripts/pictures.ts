@@ -79,7 +79,7 @@ async function take(context: BrowserContext, page: Page, name: string): Promise<
 
 const stateDir = mkdtempSync(join(tmpdir(), 'fiscal-pictures-'))
 const place = placeOf({ ...process.env, STATE_DIR: stateDir })
-const service = await Service.start(place)
+const service = await Service.start(place, new AbortController().signal)
 const browser = await openBrowser()
 try {
   const { customer, invoice } = await furnish(place.url)

@@ -4,7 +4,7 @@
  * not work.
  */
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { buildConsole } from './console.ts'
 import { configurationOf, placeholders } from './deploy/configuration.ts'
 import { migrate } from './migrate.ts'
@@ -15,25 +15,33 @@ import { ROOT } from './wrangler.ts'
 const environment = process.argv[2]
 const command = process.env['WRANGLER_COMMAND']
 
-/** Only the arguments of wrangler, which started this process through a shell, tell that it is a dry run. */
-function isDryRun(): boolean {
+/** The arguments of wrangler, which started this process through a shell and tells it nothing of them. */
+function argumentsOfWrangler(): string[] {
   const all = new Map(processes().map((one) => [one.pid, one]))
   for (let one = all.get(process.ppid); one; one = all.get(one.parent)) {
     const words = one.command.split(' ')
-    if (words.some((word) => /wrangler(-dist\/cli)?(\.js)?$/.test(word))) return words.includes('--dry-run')
+    const at = words.findIndex((word) => /wrangler(-dist\/cli)?(\.js)?$/.test(word))
+    if (at >= 0) return words.slice(at + 1)
   }
-  return false
+  return []
+}
+
+/** The folder whose state `wrangler dev` serves: that of `--persist-to`, or wrangler's own. */
+function stateDirIn(words: readonly string[]): string {
+  const at = words.indexOf('--persist-to')
+  const given = at >= 0 ? words[at + 1] : words.find((word) => word.startsWith('--persist-to='))?.slice('--persist-to='.length)
+  return resolve(ROOT, given ?? '.wrangler/state')
 }
 
 async function prepareLocal(): Promise<void> {
-  const stateDir = join(ROOT, '.wrangler/state')
+  const stateDir = stateDirIn(argumentsOfWrangler())
   const isFirst = !existsSync(stateDir)
   ensureSecrets(join(ROOT, '.dev.vars'))
-  mkdirSync(stateDir, { recursive: true })
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   await migrate(stateDir)
   if (isFirst) {
-    console.log('The secrets are in .dev.vars and the databases in .wrangler/state have their migrations.')
-    console.log('Requests alone are answered here. `npm start` keeps its own state in .state and also does the background work.')
+    console.log(`The secrets are in .dev.vars and the databases in ${relative(ROOT, stateDir) || '.'} have their migrations.`)
+    console.log('`npm start` also fires the crons, which the local runtime does not do by itself.')
   }
 }
 
@@ -44,12 +52,12 @@ async function obstacles(): Promise<string[]> {
   return placeholders(await configurationOf(ROOT, environment))
 }
 
-if (command !== 'types') buildConsole()
+if (command !== 'types') await buildConsole()
 if (command === 'dev') {
   if (environment === 'local') await prepareLocal()
 } else if (command !== 'types') {
   const found = await obstacles()
-  if (found.length > 0 && !isDryRun()) {
+  if (found.length > 0 && !argumentsOfWrangler().includes('--dry-run')) {
     for (const sentence of found) console.error(sentence)
     process.exitCode = 1
   }

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { writeBackground, writeLocal, writeSurfaces } from './configurations.ts'
+import { sinkOf } from '../src/platform/egress/sink.ts'
+import { BUILD, isStale } from './build.ts'
 import { buildConsole } from './console.ts'
 import { Crons } from './crons.ts'
-import { sinkOf } from './egress/sink.ts'
-import { childrenLeft, giveUp, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
+import { childrenLeft, giveUp, RUNTIME, type Runner, recordChild, runnerOf, takeOver } from './leftovers.ts'
 import { migrate } from './migrate.ts'
 import { end, exists, markOf } from './processes.ts'
 import { ensureSecrets } from './secrets.ts'
-import { configured, QUIET, ROOT, WRANGLER } from './wrangler.ts'
+import { endCommands, QUIET, ROOT, runScript } from './wrangler.ts'
 
 export interface Place {
   port: number
@@ -27,8 +27,7 @@ export interface Place {
 }
 
 const SINKS = ['WEBHOOK_SINK', 'STORAGE_SINK', 'SAT_STAND_IN'] as const
-const VARIABLES = ['TAX_AUTHORITY', 'SAT_STAND_IN', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
-/** What the Worker of requests alone is given, from which the others get it. */
+const VARIABLES = ['TAX_AUTHORITY', 'AUTHORITY_WAIT_FACTOR', 'FETCHER_SOURCES']
 const SECRETS = ['FETCHER_KEYS']
 
 export function placeOf(environment: Record<string, string | undefined>): Place {
@@ -66,9 +65,9 @@ const READY_WITHIN = [60_000, 180_000]
 const LOOK_EVERY = 300
 const RESTARTS_A_MINUTE = 5
 const LARGEST_LOG = 10_000_000
-const STOP_WITHIN = 1_500
+const STOP_WITHIN = 1_000
 
-/** The service on local storage: wrangler's local runtime as a child process that is restarted when it dies. */
+/** The service on local storage: the local runtime as a child process that is restarted when it dies. */
 export class Service {
   readonly place: Place
   /** Resolves when the service ends: to null after stop(), otherwise to the reason. */
@@ -90,10 +89,11 @@ export class Service {
     })
   }
 
-  static async start(place: Place): Promise<Service> {
+  /** Starts the service. `stopping` ends the start, and the service with it, at any moment. */
+  static async start(place: Place, stopping: AbortSignal): Promise<Service> {
     if (process.platform === 'win32')
       throw new Refusal('On Windows, run this inside WSL: the local runtime cannot be supervised otherwise.')
-    mkdirSync(place.stateDir, { recursive: true })
+    makePrivate(place.stateDir)
     const taken = await takeOver(place.stateDir, place.url)
     if (!taken) {
       const other = runnerOf(place.stateDir)
@@ -103,11 +103,23 @@ export class Service {
       )
     }
     const service = new Service(place, taken.runner)
+    stopping.addEventListener('abort', () => {
+      service.#isStopping = true
+      endCommands()
+    })
     try {
-      await portIsFree(place.port, taken.ended > 0 ? 3_000 : 0)
-      ensureSecrets(join(ROOT, '.dev.vars'))
-      buildConsole()
-      await migrate(place.stateDir)
+      const steps = [
+        () => portIsFree(place.port, taken.ended > 0 ? 3_000 : 0),
+        () => ensureSecrets(join(ROOT, '.dev.vars')),
+        buildConsole,
+        async () => void (isStale() && (await runScript(BUILD))),
+        () => migrate(place.stateDir),
+      ]
+      for (const step of steps) {
+        stopping.throwIfAborted()
+        await step()
+      }
+      stopping.throwIfAborted()
       if (existsSync(place.log) && statSync(place.log).size > LARGEST_LOG) renameSync(place.log, `${place.log}.1`)
       await service.#launch()
     } catch (error) {
@@ -140,45 +152,21 @@ export class Service {
   async #isLaunched(within: number): Promise<boolean> {
     const { port, stateDir, log, sinks, variables, secrets } = this.place
     const output = openSync(log, 'a')
-    const from = statSync(log).size
-    // Requests go to the first one.
-    const beside = ['scripts/egress', 'pdf', 'destinations'].map((folder) => `${folder}/wrangler.toml`)
-    const workers = [writeLocal(), writeSurfaces(), writeBackground(), ...beside].flatMap((file) => ['-c', file])
-    // The first one takes variables from arguments, the others from the environment, in which the shell's own would be in their place.
-    const given = Object.entries({ ...variables, ...secrets }).flatMap(([name, value]) => ['--var', `${name}:${value}`])
-    const all = { ...(configured('wrangler.toml')['vars'] as Record<string, string>), ...sinks, ...variables }
-    const args = [
-      'dev',
-      ...workers,
-      ...given,
-      '--ip',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--persist-to',
-      stateDir,
-      '--inspector-port',
-      '0',
-    ]
+    const given = Object.entries({ ...sinks, ...variables, ...secrets }).flatMap(([name, value]) => ['--var', `${name}:${value}`])
     // Its own process group lets the next start find all its children, and keeps Ctrl-C for the runner.
-    const child = spawn(
-      process.execPath,
-      ['--no-warnings', WRANGLER, ...args, '--show-interactive-dev-session=false', '--log-level', 'log'],
-      {
-        cwd: ROOT,
-        env: { ...QUIET, ...all, WRANGLER_REGISTRY_PATH: join(stateDir, 'registry') },
-        stdio: ['ignore', output, output],
-        detached: true,
-      },
-    )
+    const child = spawn(process.execPath, ['--no-warnings', RUNTIME, '--port', String(port), '--persist-to', stateDir, ...given], {
+      cwd: ROOT,
+      env: QUIET,
+      stdio: ['ignore', output, output],
+      detached: true,
+    })
     closeSync(output)
     if (child.pid !== undefined) this.#runner.child = markOf(child.pid)
     recordChild(stateDir, this.#runner)
     await new Promise((done, failed) => child.once('spawn', done).once('error', failed))
     this.#child = child
     for (const until = Date.now() + within; !(await this.#answers(2_000)); await sleep(100)) {
-      const lines = readFileSync(log, 'utf8').slice(from)
-      const failure = child.exitCode ?? child.signalCode ?? (/Build failed/.test(lines) ? 'build' : null)
+      const failure = child.exitCode ?? child.signalCode
       if (this.#isStopping) return true
       const missing = await this.#missing()
       if (missing.length > 0) throw new Refusal(`The service cannot start. ${missing.join(' ')}`)
@@ -215,19 +203,7 @@ export class Service {
     }
   }
 
-  /** Whether the service runs. A missing child process may have been replaced because the sources changed. */
-  async #isWell(): Promise<boolean> {
-    if (this.#child?.exitCode !== null || this.#child.signalCode !== null) return false
-    if (this.#watched.every(exists)) return true
-    for (let tried = 0; tried < 3; tried++) {
-      if (await this.#answers(1_000)) {
-        this.#goOn()
-        return true
-      }
-      await sleep(200)
-    }
-    return false
-  }
+  #isWell = (): boolean => this.#child?.exitCode === null && this.#child.signalCode === null && this.#watched.every(exists)
 
   async #lookAfter(): Promise<void> {
     const deaths: number[] = []
@@ -235,7 +211,7 @@ export class Service {
       for (;;) {
         await sleep(LOOK_EVERY)
         if (this.#isStopping) return
-        if (await this.#isWell()) continue
+        if (this.#isWell()) continue
         if (this.#isStopping) return
         deaths.push(Date.now())
         if (deaths.filter((at) => at > Date.now() - 60_000).length > RESTARTS_A_MINUTE)
@@ -263,6 +239,27 @@ export class Service {
     await this.#endChild()
     giveUp(this.place.stateDir, this.#runner)
     this.#settle(reason)
+  }
+}
+
+/** One folder after the other: in a folder of the system that takes none, Node's own recursion never ends. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder) && statSync(folder).isDirectory()) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder)
+}
+
+/** Makes a folder that only its owner reads, as everything in it. Throws Refusal when it cannot be used. */
+function makePrivate(folder: string): void {
+  process.umask(0o077)
+  try {
+    makeFolder(folder)
+    chmodSync(folder, 0o700)
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'it is a file, or lies below one' : `it cannot be made or written (${code})`
+    throw new Refusal(`STATE_DIR cannot be ${folder}: ${why}. Choose another folder: STATE_DIR=/tmp/fiscal npm start`)
   }
 }
 

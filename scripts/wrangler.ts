@@ -1,4 +1,4 @@
-import { type SpawnOptions, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
@@ -40,25 +40,17 @@ interface LocalDatabase {
   migrations: string
 }
 
-const { d1_databases } = configured('wrangler.toml') as { d1_databases: { binding: string; migrations_dir: string }[] }
+const { d1_databases, triggers } = configured('wrangler.toml') as {
+  d1_databases: { binding: string; migrations_dir: string }[]
+  triggers: { crons: string[] }
+}
 
 export const DATABASES: readonly LocalDatabase[] = d1_databases.map(({ binding, migrations_dir }) => ({
   binding,
   migrations: join(ROOT, migrations_dir),
 }))
 
-interface Background {
-  triggers: { crons: string[] }
-  queues: {
-    consumers: { queue: string; max_batch_size: number; max_batch_timeout: number; max_retries: number; dead_letter_queue?: string }[]
-  }
-}
-
-const background = configured('background/wrangler.toml') as unknown as Background
-
-export const CRONS: readonly string[] = background.triggers.crons
-
-export const { consumers: CONSUMERS } = background.queues
+export const CRONS: readonly string[] = triggers.crons
 
 const ATTEMPTS = 10
 /** The local storage is busy while the service writes, and nothing was done. The local bucket then answers with an unspecified error. */
@@ -71,7 +63,7 @@ export const wrangler = (...args: string[]): Promise<string> => repeated(BUSY, (
 
 /** Runs a wrangler command that may be run twice, again when it hangs for a minute. */
 export const wranglerTwice = (...args: string[]): Promise<string> =>
-  repeated(new RegExp(`${BUSY.source}|${HUNG}`), () => run(args, { timeout: 60_000, killSignal: 'SIGKILL' }))
+  repeated(new RegExp(`${BUSY.source}|${HUNG}`), () => run(args, { ...OWN_GROUP, timeout: 60_000 }))
 
 /** Runs a wrangler command once and writes `input` to its standard input, where other processes cannot read it. */
 export const wranglerWithInput = (input: string, ...args: string[]): Promise<string> => run(args, {}, input)
@@ -81,26 +73,51 @@ async function repeated(passing: RegExp, work: () => Promise<string>): Promise<s
     try {
       return await work()
     } catch (error) {
-      if (attempt === ATTEMPTS || !passing.test(String(error))) throw error
+      if (isEnding || attempt === ATTEMPTS || !passing.test(String(error))) throw error
       await sleep(200 * attempt)
     }
   }
 }
 
-const run = (args: string[], options: SpawnOptions, input = ''): Promise<string> =>
+/** Runs a script of ours to its end, in a process group of its own. Throws an error with its output on failure. */
+export const runScript = (file: string, args: string[] = [], environment: Record<string, string> = {}): Promise<string> =>
+  runNode([file, ...args], { ...OWN_GROUP, env: { ...QUIET, ...environment } }, '')
+
+const OWN_GROUP: SpawnOptions = { detached: true, killSignal: 'SIGKILL' }
+/** The commands that run in process groups of their own. */
+const running = new Set<ChildProcess>()
+let isEnding = false
+
+/** Ends these commands, and lets none of them be repeated. */
+export function endCommands(): void {
+  isEnding = true
+  for (const { pid } of running)
+    try {
+      process.kill(-pid!, 'SIGKILL')
+    } catch {
+      // It ended by itself.
+    }
+}
+
+const run = (args: string[], options: SpawnOptions, input = ''): Promise<string> => runNode([WRANGLER, ...args], options, input)
+
+const runNode = (args: string[], options: SpawnOptions, input: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['--no-warnings', WRANGLER, ...args], {
+    const child = spawn(process.execPath, ['--no-warnings', ...args], {
+      env: QUIET,
       ...options,
       cwd: ROOT,
-      env: QUIET,
       stdio: ['pipe', 'pipe', 'pipe'],
     })
+    if (options.detached && child.pid !== undefined) running.add(child)
     // A command that ends before it has read its input says itself why.
     child.stdin.on('error', () => null).end(input)
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk))
     child.on('error', reject)
-    child.on('close', (code) =>
-      code === 0 ? resolve(said) : reject(new Error(`wrangler ${args.join(' ')} ${child.killed ? HUNG : 'failed'}:\n${said}`)),
-    )
+    child.on('close', (code) => {
+      running.delete(child)
+      const command = args.join(' ').replace(WRANGLER, 'wrangler')
+      code === 0 ? resolve(said) : reject(new Error(`${command} ${child.killed ? HUNG : 'failed'}:\n${said}`))
+    })
   })

@@ -1,8 +1,8 @@
+import { app } from './app.ts'
 import { document } from './platform/http/openapi.ts'
 import { operationOf, type Route, routesOf } from './platform/http/route-table.ts'
 import type { Settings } from './platform/settings.ts'
 import { notices } from './webhooks/catalog/notices.ts'
-import { app } from './whole.ts'
 
 type Environment = Settings['environment']
 

@@ -3,17 +3,13 @@ import { join } from 'node:path'
 
 export type Environment = 'test' | 'live'
 
-/** An environment of wrangler.toml, background/wrangler.toml and surfaces/wrangler.toml, as wrangler reads them. */
+/** An environment of wrangler.toml, as wrangler reads it. */
 export interface Configuration {
   environment: Environment
   /** Absolute path of wrangler.toml. */
   file: string
-  /** Name of the Worker that answers requests. */
+  /** Name of the Worker. */
   worker: string
-  /** Name of the Worker of background work, which has the consumers of all queues. */
-  background: string
-  /** Name of the Worker of surfaces. */
-  surfaces: string
   databases: readonly { binding: string; name: string; id: string; migrations: string }[]
   buckets: readonly string[]
   queues: readonly string[]
@@ -41,15 +37,11 @@ export async function configurationOf(root: string, environment: Environment): P
   const { unstable_readConfig } = await import('wrangler')
   const file = join(root, 'wrangler.toml')
   const { name, d1_databases, r2_buckets, queues, secrets, vars }: Read = unstable_readConfig({ config: file, env: environment })
-  const background: Read = unstable_readConfig({ config: join(root, 'background/wrangler.toml'), env: environment })
-  const surfaces: Read = unstable_readConfig({ config: join(root, 'surfaces/wrangler.toml'), env: environment })
-  const names = [...(queues.producers ?? []), ...(background.queues.consumers ?? [])].map(({ queue }) => queue)
+  const names = [...(queues.producers ?? []), ...(queues.consumers ?? [])].map(({ queue }) => queue)
   return {
     environment,
     file,
     worker: name,
-    background: background.name,
-    surfaces: surfaces.name,
     databases: d1_databases.map(({ binding, database_name, database_id, migrations_dir }) => ({
       binding,
       name: database_name,
@@ -76,8 +68,8 @@ export function missingVariables({ environment, variables }: Configuration): str
   const hosts = variables['PUBLIC_HOSTS'] ?? ''
   if (!isPlaceholder(hosts) && !/^[\w-]+(\.[\w-]+)+(:\d+)?$/.test(firstHost(hosts)))
     sentences.push(`PUBLIC_HOSTS ${where} does not begin with a host name: ${WHAT_TO_PUT['PUBLIC_HOSTS']}.`)
-  if (variables['SAT_STAND_IN'])
-    sentences.push(`SAT_STAND_IN ${where} is for a laptop only: leave it empty, or the service does not start there.`)
+  for (const name of ['SAT_STAND_IN', 'WEBHOOK_SINK', 'STORAGE_SINK'])
+    if (variables[name]) sentences.push(`${name} ${where} is for a laptop only: leave it empty, or the service does not start there.`)
   return sentences
 }
 

@@ -88,9 +88,7 @@ async function addRule(platform: Platform, bucket: string): Promise<void> {
 }
 
 interface Queue {
-  queue_id: string
   queue_name: string
-  consumers?: { consumer_id: string; script?: string; service?: string }[]
 }
 
 export const queuesStep = (platform: Platform, { queues }: Configuration): Step => ({
@@ -101,25 +99,4 @@ export const queuesStep = (platform: Platform, { queues }: Configuration): Step 
       .filter((name) => !existing.has(name))
       .map((name) => ({ what: `create ${name}`, make: () => platform.send(QUEUES, 'POST', '/queues', { queue_name: name }) }))
   },
-})
-
-/**
- * In an earlier version the Worker that answers requests also consumed the queues. A queue has one consumer, and what a Worker without a
- * handler gets is lost after some attempts, so the old consumer goes before its Worker is replaced. Messages wait in their queues until the
- * Worker of background work consumes them.
- */
-export const consumersStep = (platform: Platform, { queues, background }: Configuration): Step => ({
-  title: 'Consumers of an earlier version',
-  tasks: async () =>
-    (await platform.list<Queue>(QUEUES, '/queues'))
-      .filter(({ queue_name }) => queues.includes(queue_name))
-      .flatMap(({ queue_id, queue_name, consumers = [] }) =>
-        consumers
-          .map(({ consumer_id, script, service }) => ({ consumer_id, name: script ?? service }))
-          .filter(({ name }) => name !== background)
-          .map(({ consumer_id, name }) => ({
-            what: `take ${queue_name} from ${name}`,
-            make: () => platform.send(QUEUES, 'DELETE', `/queues/${queue_id}/consumers/${consumer_id}`),
-          })),
-      ),
 })

@@ -1,37 +1,19 @@
 import type { Configuration } from './configuration.ts'
 import type { Platform } from './platform.ts'
-import { bucketsStep, consumersStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
+import { bucketsStep, type DatabaseIds, databasesStep, queuesStep } from './resources.ts'
 import type { Step } from './step.ts'
-import {
-  backgroundStep,
-  bindingStep,
-  boundWorkersStep,
-  type HealthCheck,
-  healthStep,
-  migrationsStep,
-  secretsStep,
-  surfacesStep,
-  type Wrangler,
-  whetherFirst,
-  workerStep,
-} from './worker.ts'
+import { type HealthCheck, healthStep, migrationsStep, secretsStep, type Wrangler, workerStep } from './worker.ts'
 
-/** In their order: each Worker needs everything before it, and the health needs the Workers. */
+/** In their order: the Worker needs everything before it, and the health needs the Worker. */
 export function stepsOf(platform: Platform, configuration: Configuration, wrangler: Wrangler, health: HealthCheck): Step[] {
   const ids: DatabaseIds = new Map()
-  const isFirst = whetherFirst(platform, configuration)
   return [
     databasesStep(platform, configuration, ids),
     bucketsStep(platform, configuration),
     queuesStep(platform, configuration),
     secretsStep(platform, configuration, wrangler),
     migrationsStep(platform, configuration, ids, wrangler),
-    boundWorkersStep(configuration, wrangler),
-    consumersStep(platform, configuration),
-    workerStep(configuration, wrangler, isFirst),
-    surfacesStep(configuration, wrangler),
-    bindingStep(configuration, wrangler, isFirst),
-    backgroundStep(configuration, wrangler),
+    workerStep(configuration, wrangler),
     healthStep(configuration, health),
   ]
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
-import { writeBackground, writeFirst, writeSurfaces } from '../configurations.ts'
 import { buildConsole } from '../console.ts'
 import { type Configuration, DeployError } from './configuration.ts'
 import type { Area, Platform } from './platform.ts'
@@ -89,73 +88,16 @@ async function appliedTo(platform: Platform, database: string): Promise<string[]
   return table === undefined ? [] : ask('select name from d1_migrations')
 }
 
-/**
- * The Workers that the service is bound to: what reads PDFs and invents those of the sandbox, and what reaches customers' storage. Always:
- * what runs is what lies here.
- */
-export const boundWorkersStep = ({ environment }: Configuration, wrangler: Wrangler): Step => ({
-  title: 'Workers beside the service',
-  tasks: async () =>
-    ['pdf', 'destinations'].map((name) => ({
-      what: `deploy fiscal-${environment}-${name}`,
-      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', `${name}/wrangler.toml`, '--env', environment),
-    })),
-})
-
-/** Whether there is no Worker of surfaces yet, as the first question found it. */
-export function whetherFirst(platform: Platform, { surfaces }: Configuration): () => Promise<boolean> {
-  let isFirst: Promise<boolean> | undefined
-  return () => (isFirst ??= platform.find(SCRIPTS, `/workers/scripts/${surfaces}/secrets`).then((found) => found === undefined))
-}
-
-/**
- * Always: what runs is what lies here. It takes the crons of an earlier version away. This Worker and that of surfaces are bound to each other:
- * where there is none of surfaces yet, this one comes without its binding.
- */
-export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler, isFirst: () => Promise<boolean>): Step => ({
+/** Always: what runs is what lies here. Wrangler also sets the crons and the consumers of the queues. */
+export const workerStep = ({ environment, worker }: Configuration, wrangler: Wrangler): Step => ({
   title: 'Worker',
-  async tasks() {
-    const config = (await isFirst()) ? ['--config', writeFirst()] : []
-    return [
-      {
-        what: `deploy ${worker}`,
-        make: () => {
-          buildConsole()
-          return run(wrangler, DEPLOYMENT, '', 'deploy', ...config, '--env', environment)
-        },
-      },
-    ]
-  },
-})
-
-/** Always, and after the Worker whose secrets and Durable Objects it uses. */
-export const surfacesStep = ({ environment, surfaces }: Configuration, wrangler: Wrangler): Step => ({
-  title: 'Worker of surfaces',
-  tasks: async () => [
-    { what: `deploy ${surfaces}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', writeSurfaces(), '--env', environment) },
-  ],
-})
-
-/** Binds the Worker that answers requests to that of surfaces, which it came before. */
-export const bindingStep = (
-  { environment, worker, surfaces }: Configuration,
-  wrangler: Wrangler,
-  isFirst: () => Promise<boolean>,
-): Step => ({
-  title: 'Binding to the Worker of surfaces',
-  async tasks() {
-    if (!(await isFirst())) return []
-    return [{ what: `bind ${worker} to ${surfaces}`, make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment) }]
-  },
-})
-
-/** Always, and after the Worker whose secrets and Durable Objects it uses. Wrangler also sets the crons and the consumers of the queues. */
-export const backgroundStep = ({ environment, background }: Configuration, wrangler: Wrangler): Step => ({
-  title: 'Worker of background work',
   tasks: async () => [
     {
-      what: `deploy ${background}`,
-      make: () => run(wrangler, DEPLOYMENT, '', 'deploy', '--config', writeBackground(), '--env', environment),
+      what: `deploy ${worker}`,
+      make: async () => {
+        await buildConsole()
+        return run(wrangler, DEPLOYMENT, '', 'deploy', '--env', environment)
+      },
     },
   ],
 })

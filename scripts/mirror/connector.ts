@@ -1,11 +1,11 @@
 import './bytes.ts'
 import { readFileSync } from 'node:fs'
+import { sinkOf } from '../../src/platform/egress/sink.ts'
 import { InvalidInput } from '../../src/platform/http/validation/faults.ts'
 import { type DestinationSpec, destinationOf } from '../../src/storage/drivers/adapters.ts'
 import { DestinationError } from '../../src/storage/drivers/port.ts'
 import { PROVIDERS, readMember } from '../../src/storage/provider-contract.ts'
 import { withPrefix } from '../../src/storage/template.ts'
-import { sinkOf } from '../egress/sink.ts'
 import { networkOf } from './network.ts'
 import { type Manifest, type MirrorCopy, manifestIn } from './verification.ts'
 

@@ -1,8 +1,8 @@
-import { and, desc, eq, isNotNull, isNull, lt } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { type RESOLVABLE, TOLD } from './kinds.ts'
 import { alerts } from './tables.ts'
 

@@ -1,12 +1,12 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
-import { boundDocuments } from './sandbox/documents/port.ts'
+import { inventedDocuments } from './sandbox/documents/port.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 import { satAuthority } from './sat/conversation/adapter.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => TaxAuthority> = {
-  sandbox: (system) => sandboxAuthority(sandboxOverrides(system.db, system.settings.ciecKeys), boundDocuments(system)),
+  sandbox: (system) => sandboxAuthority(sandboxOverrides(system.db, system.settings.ciecKeys), inventedDocuments),
   sat: satAuthority,
 }
 

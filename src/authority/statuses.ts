@@ -1,7 +1,7 @@
 import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import type { AuthorityStatus } from './port/status.ts'
-import { boundDocuments } from './sandbox/documents/port.ts'
+import { inventedDocuments } from './sandbox/documents/port.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { exchange, textOf } from './sat/exchange.ts'
 import type { SatRequest } from './sat/operations.ts'
@@ -33,11 +33,11 @@ const satStatuses = (system: Pick<System, 'env'>): AuthorityStatus => ({
   },
 })
 
-/** The status service of the sandbox. The Worker that invents documents answers for it. */
+/** The status service of the sandbox. */
 const sandboxStatuses = (system: System): AuthorityStatus => ({
   async status(document, now) {
     const cancellations = await sandboxOverrides(system.db, system.settings.ciecKeys).cancellations(document.rfc)
-    return boundDocuments(system).status(document, cancellations.get(document.uuid), now)
+    return inventedDocuments.status(document, cancellations.get(document.uuid), now)
   },
 })
 

@@ -1,3 +1,4 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { entriesUsed, listsUsed } from '../blacklists/custom/custom.ts'
 import { exportsUsed } from '../exports/exports.ts'
 import { credentialsUsed } from '../identity/credentials/credentials.ts'
@@ -6,7 +7,7 @@ import { importUsage } from '../imports/usage/usage.ts'
 import { limitsNow } from '../plans/place.ts'
 import { QUOTAS, type Quota, unitOf } from '../plans/quotas.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
-import { type Fragment, join, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
 import { connectorsUsed } from '../storage/connectors/connectors.ts'
 import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
@@ -18,7 +19,7 @@ import { getSubscription } from './subscription/subscription.ts'
 /** How many places of each quota are taken. Each number is a counter, or a count of no more rows than the quota allows. */
 async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
   const { db, organization, now } = ctx
-  const counts: Record<string, Fragment> = {
+  const counts: Record<string, SQL> = {
     blacklists: listsUsed(organization.id),
     blacklist_entries: entriesUsed(organization.id),
     drafts: draftsUsed(organization.id),
@@ -26,9 +27,9 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
     invitations: invitationsUsed(organization.id, now),
     exports: exportsUsed(organization.id, now),
   }
-  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${raw(name)}`)
+  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.raw(name)}`)
   const [counted, used, imports] = await Promise.all([
-    prepared(db.$client, sql`select ${join(columns, ', ')}`).first<Record<Quota, number>>(),
+    prepared(db.$client, sql`select ${sql.join([...columns], sql.raw(', '))}`).first<Record<Quota, number>>(),
     prepared(
       eventsOf(ctx).$client,
       sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,

@@ -1,4 +1,4 @@
-import { type Fragment, raw } from '../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { type CfdiRow, COLUMNS, isIn } from './columns.ts'
 import type { Micros } from './money.ts'
 import { nulls } from './pick.ts'
@@ -17,19 +17,19 @@ const READ = COLUMNS.filter((name) => !isIn(NOT_READ, name))
 const HAS_XML = 'xml_object is not null'
 
 /** The columns of a ReadRow as they are stored, so that the conditions of an outer select can compare them. */
-export const storedColumns = (alias: string): Fragment =>
-  raw([...['entity', ...READ].map((name) => `${alias}.${name}`), `${alias}.${HAS_XML} as has_xml`].join(', '))
+export const storedColumns = (alias: string): SQL =>
+  sql.raw([...['entity', ...READ].map((name) => `${alias}.${name}`), `${alias}.${HAS_XML} as has_xml`].join(', '))
 
 /** The columns of a ReadRow, out of a select of `storedColumns`. */
-export const readColumns = (alias: string): Fragment => raw([...READ, 'has_xml'].map((name) => `${alias}.${name}`).join(', '))
+export const readColumns = (alias: string): SQL => sql.raw([...READ, 'has_xml'].map((name) => `${alias}.${name}`).join(', '))
 
 const NAMES = [...READ, 'has_xml'] as (keyof ReadRow)[]
 const EMPTY = nulls(NAMES)
 
 // D1's functions take 32 arguments.
 const HALF = 30
-const jsonOf = (expressions: readonly string[]): Fragment =>
-  raw(`json_array(json_array(${expressions.slice(0, HALF).join(', ')}), json_array(${expressions.slice(HALF).join(', ')}))`)
+const jsonOf = (expressions: readonly string[]): SQL =>
+  sql.raw(`json_array(json_array(${expressions.slice(0, HALF).join(', ')}), json_array(${expressions.slice(HALF).join(', ')}))`)
 
 /** A ReadRow of the only table of a select, as one text for `parseRow`: the fifty columns would take five times as long on their way. */
 export const ROW_JSON = jsonOf([...READ, HAS_XML])
@@ -55,4 +55,4 @@ const COUNTABLE = [
 export type CountableRow = Pick<ReadRow, (typeof COUNTABLE)[number]>
 
 /** The columns of a CountableRow, of a row with the alias `own`. */
-export const COUNTABLE_COLUMNS = raw(COUNTABLE.join(', '))
+export const COUNTABLE_COLUMNS = sql.raw(COUNTABLE.join(', '))

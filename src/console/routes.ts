@@ -1,12 +1,14 @@
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
+import { validator } from 'hono/validator'
 import { Failure } from '../failures.ts'
 import { viewInvitation } from '../identity/identity.ts'
 import { type App, systemOf } from '../platform/context.ts'
-import { readJson } from '../platform/http/body.ts'
+import { admitJson } from '../platform/http/body.ts'
 import { apiHeaders, ownRequestId, requestLog } from '../platform/http/envelope.ts'
 import { Hono } from '../platform/http/hono.ts'
-import { limitAddress, limitFailures } from '../platform/http/limits.ts'
+import { limitFailures } from '../platform/http/limits.ts'
+import { perAddress } from '../platform/http/operation.ts'
 import { readAuthorization } from '../platform/http/presented/authorization.ts'
 import { isOfOwnPage, sessionCookie, sessionOf } from '../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../platform/http/problem.ts'
@@ -22,9 +24,13 @@ export const isOfConsole = (pathname: string): boolean => pathname === '/' || pa
 
 const DOORS = ['/console/session', '/console/links', '/console/links/holder', '/console/invitations/holder']
 
-const ofOwnPage = (c: Context<App>): void => {
+const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
   if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
+  return next()
 }
+
+const admitted: MiddlewareHandler<App> = (c, next) => admitJson(c).then(next)
+const sent = validator('json', (value: unknown) => value)
 
 /** Signs in with a credential or a link, whichever was sent. */
 function sessionFor(c: Context<App>, sent: unknown): ReturnType<typeof signIn> {
@@ -46,36 +52,30 @@ consoleApp
   })
   .get('/', (c) => c.redirect('/console/', 302))
   .get('/console', (c) => c.redirect('/console/', 302))
-  .get('/console/session', async (c) => {
-    ofOwnPage(c)
+  .get('/console/session', ofOwnPage, async (c) => {
     const session = await sessionOf(c)
     return session ? c.json(await viewSession(c.var.system, session)) : c.body(null, 204)
   })
-  .post('/console/session', async (c) => {
-    ofOwnPage(c)
-    const { view, sealed } = await sessionFor(c, await readJson(c))
+  .post('/console/session', ofOwnPage, admitted, sent, async (c) => {
+    const { view, sealed } = await sessionFor(c, c.req.valid('json'))
     const { name, secure } = sessionCookie(c)
     const maxAge = Math.floor((Date.parse(view.expires_at) - c.var.system.now.getTime()) / 1_000)
     setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
     return c.json(view, 201)
   })
-  .delete('/console/session', (c) => {
-    ofOwnPage(c)
+  .delete('/console/session', ofOwnPage, (c) => {
     const { name, secure } = sessionCookie(c)
     deleteCookie(c, name, { path: '/', secure })
     return c.body(null, 204)
   })
   // A page asks whom a link signs in before it uses the link, because anybody can send one to anybody.
-  .post('/console/links/holder', async (c) => {
-    ofOwnPage(c)
-    const { link } = parse('json', Link, await readJson(c))
+  .post('/console/links/holder', ofOwnPage, admitted, sent, async (c) => {
+    const { link } = parse('json', Link, c.req.valid('json'))
     return c.json(await limitFailures(c, { api_key: null, api_secret: link }, () => viewLink(c.var.system, link)))
   })
   // The same of an invitation: whoever accepts one knows whose it is.
-  .post('/console/invitations/holder', async (c) => {
-    ofOwnPage(c)
-    await limitAddress(c)
-    const { token } = parse('json', Token, await readJson(c))
+  .post('/console/invitations/holder', ofOwnPage, perAddress(), admitted, sent, async (c) => {
+    const { token } = parse('json', Token, c.req.valid('json'))
     return c.json(await viewInvitation(c.var.system, token))
   })
   // For scripts, which hold a credential: no session makes a link.

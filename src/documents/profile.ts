@@ -1,7 +1,7 @@
+import type { SQL } from 'drizzle-orm'
 import type { ComplianceOpinion, DocumentFields } from '../authority/port/fields-contract.ts'
 import { inactiveWarnings } from '../authority/sources.ts'
 import type { Ctx } from '../platform/context.ts'
-import type { Fragment } from '../platform/db/fragment.ts'
 import { openLedger, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import { changesOf } from './changes.ts'
 import type { TaxProfile } from './contract.ts'
@@ -29,7 +29,7 @@ export async function getTaxProfile(ctx: Ctx): Promise<TaxProfile> {
 }
 
 /** Selects the latest compliance opinion (32-D) that the organization may read, for `opinionIn`. */
-export const opinionStatement = (ledger: ScopedLedger): Fragment => latestReadStatement(ledger, [KINDS.opinion])
+export const opinionStatement = (ledger: ScopedLedger): SQL => latestReadStatement(ledger, [KINDS.opinion])
 
 /** What it says, out of its rows. Null without one. */
 export function opinionIn(rows: readonly unknown[]): { document_id: string; sense: ComplianceOpinion['sense'] } | null {

@@ -1,4 +1,4 @@
-import { type Fragment, sql } from '../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import { readersOf, versionsOf } from './store.ts'
 
@@ -13,7 +13,7 @@ export interface ReturnRow {
 }
 
 /** Selects the returns whose period ends on some days and that the organization may read, in all versions: rows are `ReturnRow`. */
-export const returnsOf = (ledger: ScopedLedger, first: string, last: string): Fragment => sql`
+export const returnsOf = (ledger: ScopedLedger, first: string, last: string): SQL => sql`
   with ${versionsOf(readersOf(ledger), "d.kind = 'declaracion'")}
   select d.document_id, v.version, d.period_end, d.attributes
   from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id

@@ -1,4 +1,5 @@
-import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from '../platform/db/statement.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Window } from '../visibility/window.ts'
 import type { documents } from './tables.ts'
@@ -60,13 +61,13 @@ export const readerJson = ({ entity, organization_id, window }: DocumentReader) 
  * The versions `v` that each reader `a` of a JSON list may read, numbered in each series: by their dates, and those of a day in the order
  * in which the organization got them. Documents that it may not read count for nothing.
  */
-export const versionsOf = (readers: string, conditions: string): Fragment => sql`versions as materialized (
+export const versionsOf = (readers: string, conditions: string): SQL => sql`versions as materialized (
   select a.key as n, d.entity, d.document_id, d.kind, d.fields_status,
     row_number() over (partition by a.key, d.source, d.series order by d.document_date,
       coalesce(json_extract(d.organizations, '$.' || (a.value->>2)), d.created_at), d.document_id) as version,
     count(*) over (partition by a.key, d.source, d.series) as versions
   from json_each(${readers}) a cross join documents d
-  where ${raw(isVisible('a.value'))} and ${raw(conditions)})`
+  where ${sql.raw(isVisible('a.value'))} and ${sql.raw(conditions)})`
 
 export const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
 
@@ -91,7 +92,7 @@ export const listDocuments = async (
     await prepared(
       ledger.d1,
       sql`with ${versionsOf(readersOf(ledger), 'true')}
-        select d.*, ${raw(fieldsOf('d'))} as all_fields, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+        select d.*, ${sql.raw(fieldsOf('d'))} as all_fields, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
         where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
           and (${kind} is null or d.kind = ${kind}) and (${from} is null or coalesce(d.period_end, d.document_date) >= ${from})
           and (${to} is null or coalesce(d.period_end, d.document_date) <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
@@ -104,7 +105,7 @@ export const findDocument = async (ledger: ScopedLedger, document_id: string): P
   prepared(
     ledger.d1,
     sql`select d.* from json_each(${readersOf(ledger)}) a cross join documents d
-      where ${raw(isVisible('a.value'))} and d.document_id = ${document_id} limit 1`,
+      where ${sql.raw(isVisible('a.value'))} and d.document_id = ${document_id} limit 1`,
   ).first<DocumentRow>()
 
 export type ReadVersion = Pick<
@@ -117,12 +118,12 @@ export type ReadVersion = Pick<
 }
 
 /** Selects the latest version of each of these kinds that could be read. */
-export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string[]): Fragment =>
+export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string[]): SQL =>
   sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
     ranked as (
       select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
-    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, ${raw(fieldsOf('d'))} as fields,
-      ${raw(fieldsOf('b'))} as before
+    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, ${sql.raw(fieldsOf('d'))} as fields,
+      ${sql.raw(fieldsOf('b'))} as before
     from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
     left join ranked p on p.kind = r.kind and p.place = 2
     left join documents b on b.entity = p.entity and b.document_id = p.document_id
@@ -159,14 +160,14 @@ export async function readNews(d1: D1Database, kinds: readonly string[], asked: 
         select *, max(iif(fields_status = 'read', version, null)) over (
           partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
         from versions)
-      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, ${raw(fieldsOf('d'))} as fields,
-        ${raw(fieldsOf('b'))} as before, ${raw(got_at)} as got_at
+      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, ${sql.raw(fieldsOf('d'))} as fields,
+        ${sql.raw(fieldsOf('b'))} as before, ${sql.raw(got_at)} as got_at
       from json_each(${json}) a
       cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
       cross join documents d on d.entity = v.entity and d.document_id = v.document_id
       left join numbered p on p.n = v.n and p.kind = v.kind and p.version = v.previous
       left join documents b on b.entity = p.entity and b.document_id = p.document_id
-      where v.fields_status <> 'pending' and ${raw(got_at)} is not null
+      where v.fields_status <> 'pending' and ${sql.raw(got_at)} is not null
       order by v.n, v.document_id`,
   ).all<NewsRow>()
   return results

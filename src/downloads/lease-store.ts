@@ -1,4 +1,4 @@
-import { sql } from '../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 
 /** The kind of the outbox events that list jobs of an RFC which have ended. The relay makes an event of each (ended-jobs.ts). */

@@ -1,7 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
-import { type Fragment, raw, sql } from '../platform/db/fragment.ts'
 import { log } from '../platform/log.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
@@ -79,12 +79,12 @@ export function cancellationStatements(
   entity: number,
   cancellations: readonly CancelledCfdi[],
   detected_at: Date,
-  requested: Fragment = raw("'{}'"),
+  requested: SQL = sql.raw("'{}'"),
 ): D1PreparedStatement[] {
   const now = Date.now()
   const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, detected_at.getTime()))
   const events = bodies.map((body) => cancellationEvent(entity, body))
-  const withRequests = (body: string) => sql`json_set(${raw(body)}, '$.requested', json(${requested}))`
+  const withRequests = (body: string) => sql`json_set(${sql.raw(body)}, '$.requested', json(${requested}))`
   return [
     ...insertOutboxEvents(ledger, events, now, withRequests('value->>4')),
     ...insertCancellations(ledger, entity, bodies, now, withRequests('value')),

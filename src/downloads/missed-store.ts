@@ -1,5 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import type { CancellationBody } from './cancellation-events.ts'
 import { askedJobs, extractionsOf } from './counts/boundaries-store.ts'
 import { JOBS_OF_WORK } from './lease-store.ts'
@@ -16,7 +17,7 @@ export interface FoundCancellation {
  * Makes the JSON object of the instants at which organizations first requested a job: `{organization_id: milliseconds}`. Their earlier runs
  * were served by earlier jobs of the source and month; what this one finds is the first that they see of what only the later runs reached.
  */
-export const requestsOf = (job: Job): Fragment => sql`(
+export const requestsOf = (job: Job): SQL => sql`(
   select json_group_object(organization_id, instant) from (
     select e.organization_id, min(e.instant) as instant from ${extractionsOf(job)} group by e.organization_id))`
 
@@ -32,7 +33,7 @@ export async function waitingSince(
   const statement = prepared(
     ledger,
     sql`select e.organization_id, coalesce(min(iif(${isThis}, e.instant, null)), min(e.instant)) as since
-      from sync_work cross join ${raw(JOBS_OF_WORK)} ${askedJobs} where sync_work.entity = ${entity} and s.open = 1 group by 1`,
+      from sync_work cross join ${sql.raw(JOBS_OF_WORK)} ${askedJobs} where sync_work.entity = ${entity} and s.open = 1 group by 1`,
   )
   return new Map(await statement.raw<[string, number]>())
 }
@@ -43,7 +44,7 @@ export const insertCancellations = (
   entity: number,
   bodies: readonly Omit<CancellationBody, 'requested'>[],
   found_at: number,
-  body: Fragment,
+  body: SQL,
 ): D1PreparedStatement[] =>
   jsonChunks(bodies).map((json) =>
     prepared(

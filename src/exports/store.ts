@@ -1,11 +1,12 @@
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import type { exports_ } from './tables.ts'
 
 export type ExportRow = typeof exports_.$inferSelect
 
 /** Those that take a place of the quota: what is made, and what is kept. */
-export const exportsUsed = (organization_id: string, now: Date): Fragment =>
+export const exportsUsed = (organization_id: string, now: Date): SQL =>
   sql`select count(*) as n from exports where organization_id = ${organization_id}
     and (status in ('queued', 'running') or (status = 'ready' and expires_at > ${now.getTime()}))`
 
@@ -63,7 +64,7 @@ export const assertHeld = (d1: D1Database, { export_id, token }: ExportRow): D1P
   assertThat(d1, sql`exists (select 1 from exports where export_id = ${export_id} and token = ${token})`, HELD)
 
 /** Sets members of an export. */
-export const setExport = (d1: D1Database, export_id: string, set: Fragment): D1PreparedStatement =>
+export const setExport = (d1: D1Database, export_id: string, set: SQL): D1PreparedStatement =>
   prepared(d1, sql`update exports set ${set} where export_id = ${export_id}`)
 
 /** Leaves an export to the next worker, if the token still holds it. */

@@ -1,6 +1,5 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { sql as fragment } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
 import type { Day } from '../platform/time/calendar.ts'
@@ -45,17 +44,17 @@ export const removeExtractor = (db: Database, organization_id: string, extractor
   db.delete(extractors).where(one(organization_id, extractor_id))
 
 const exists = ({ organization_id, extractor_id }: Pick<ExtractorRow, 'organization_id' | 'extractor_id'>) =>
-  fragment`extractor_id = ${extractor_id} and organization_id = ${organization_id}`
+  sql`extractor_id = ${extractor_id} and organization_id = ${organization_id}`
 
 /** Refuses its batch unless the organization has this extractor. */
 export const assertExtractorExists = (d1: D1Database, organization_id: string, extractor_id: string): D1PreparedStatement =>
-  assertThat(d1, fragment`exists (select 1 from extractors where ${exists({ organization_id, extractor_id })})`, 'extractor.exists')
+  assertThat(d1, sql`exists (select 1 from extractors where ${exists({ organization_id, extractor_id })})`, 'extractor.exists')
 
 /** Refuses its batch unless the members that depend on each other, and the last date for which it ran, are still these. */
 export const assertExtractorUnchanged = (d1: D1Database, row: ExtractorRow, ranFor: Day | null): D1PreparedStatement =>
   assertThat(
     d1,
-    fragment`exists (select 1 from extractors where ${exists(row)}
+    sql`exists (select 1 from extractors where ${exists(row)}
       and trigger_kind = ${row.trigger_kind} and schedule_kind is ${row.schedule_kind} and schedule_spec = ${JSON.stringify(row.schedule_spec)}
       and timezone = ${row.timezone} and armed_day is ${row.armed_day}
       and scope = ${row.scope} and scope_months is ${row.scope_months})

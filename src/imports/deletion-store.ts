@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { Holding, HoldingPart } from '../cfdi/ingest/ingest.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
 import { packed, unpacked } from '../platform/db/packed.ts'
+import { prepared } from '../platform/db/statement.ts'
 
 /** The order of the metadata of a stored holding. */
 const METADATA = [

@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { EntryResult, XmlContent } from '../cfdi/ingest/ingest.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 import { rowsOfResults } from './results.ts'
 import type { imports } from './tables.ts'

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { EFFECTIVE_KINDS } from '../authority/port/mailbox.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { all, type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { all, prepared } from '../platform/db/statement.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { NotificationStatus } from './deadlines.ts'
 import type { mailboxNotifications } from './tables.ts'
@@ -14,7 +15,7 @@ const EFFECTIVE = `kind in ('${EFFECTIVE_KINDS.join("', '")}')`
  * An organization may read what a run of its own listed, unless it was sent before the floor. One without extractors may read all. The floor is
  * in milliseconds.
  */
-const isVisible = ({ entity, window, organization_id }: ScopedLedger, floor: number | null): Fragment =>
+const isVisible = ({ entity, window, organization_id }: ScopedLedger, floor: number | null): SQL =>
   all([
     sql`entity = ${entity}`,
     ...(floor === null ? [] : [sql`sent_at >= ${floor}`]),
@@ -24,10 +25,10 @@ const isVisible = ({ entity, window, organization_id }: ScopedLedger, floor: num
   ])
 
 /** `pendingSince` is the first instant at which something can have been sent that is pending, in milliseconds. */
-const hasStatus = (status: NotificationStatus, pendingSince: number): Fragment => {
-  if (status === 'informational') return raw(`not ${EFFECTIVE}`)
-  if (status === 'opened') return raw(`${EFFECTIVE} and opened_at is not null`)
-  const unopened = raw(`${EFFECTIVE} and opened_at is null`)
+const hasStatus = (status: NotificationStatus, pendingSince: number): SQL => {
+  if (status === 'informational') return sql.raw(`not ${EFFECTIVE}`)
+  if (status === 'opened') return sql.raw(`${EFFECTIVE} and opened_at is not null`)
+  const unopened = sql.raw(`${EFFECTIVE} and opened_at is null`)
   return status === 'pending' ? sql`${unopened} and sent_at >= ${pendingSince}` : sql`${unopened} and sent_at < ${pendingSince}`
 }
 

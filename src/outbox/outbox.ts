@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { sendHints } from '../platform/queues/send.ts'
 
 /** A change that organizations are notified of. */
@@ -35,7 +36,7 @@ export const insertOutboxEvents = (
   d1: D1Database,
   events: readonly OutboxEvent[],
   now: number,
-  body: Fragment = raw('value->>4'),
+  body: SQL = sql.raw('value->>4'),
 ): D1PreparedStatement[] =>
   jsonChunks(
     events.map(({ outbox_event_id, kind, entity, organizations, body }) => [

@@ -1,7 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { codeOf, type Limits, limitReached, limitsOf, type Quota } from './quotas.ts'
 import { warnStatements } from './warnings.ts'
@@ -25,7 +26,7 @@ export const limitsNow = ({
 export async function takePlace<T>(
   ctx: Subscriber,
   quota: Quota,
-  used: Fragment,
+  used: SQL,
   commit: (place: readonly Statement[]) => Promise<T>,
 ): Promise<T> {
   const d1 = ctx.db.$client

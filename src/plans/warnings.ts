@@ -1,5 +1,6 @@
-import { type Fragment, join, prepared, sql } from '../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { type Limits, limitsOf, type Quota } from './quotas.ts'
 import type { quotaWarnings } from './tables.ts'
@@ -26,7 +27,7 @@ const KEEP = sql`on conflict (organization_id, quota) do update set
 export function warnStatements(
   d1: D1Database,
   { organization, now }: Warned,
-  used: readonly (readonly [Quota, Fragment])[],
+  used: readonly (readonly [Quota, SQL])[],
 ): D1PreparedStatement[] {
   const day = localDayOf(now, organization.timezone)
   const limits: Limits = limitsOf(organization.plan, day)
@@ -42,7 +43,7 @@ export function warnStatements(
     prepared(
       d1,
       sql`insert into quota_warnings (organization_id, quota, period, used, most, marked_at)
-        select ${organization.id}, quota, period, used, most, ${now.getTime()} from (${join(rows, ' union all ')}) where used >= enough ${KEEP}`,
+        select ${organization.id}, quota, period, used, most, ${now.getTime()} from (${sql.join([...rows], sql.raw(' union all '))}) where used >= enough ${KEEP}`,
     ),
   ]
 }

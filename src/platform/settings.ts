@@ -52,20 +52,15 @@ export class UnusableSettings extends Error {
   }
 }
 
-/** What no configuration has. The last three may be absent. */
-const SECRETS = [
-  ...['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'],
-  ...['FETCHER_KEYS', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'],
-]
-
 /** What FETCHER_SOURCES may name: the data sources of the catalog, which a test compares with these. CFDIs are fetched in any case. */
 export const FETCHER_SOURCES: readonly string[] = [
   ...['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_opinion_32d', 'sat_obligations', 'sat_declaracion_anual'],
   ...['sat_declaracion_mensual', 'sat_miinformacion', 'sat_certificates', 'sat_rug'],
 ]
 
-export const secretsOf = (env: Env): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => SECRETS.includes(name)))
+/** Whether a deployment is hosted: it is live, or has a public name. Everything else is a local service. */
+export const isHosted = ({ ENVIRONMENT, PUBLIC_HOSTS }: Pick<Env, 'ENVIRONMENT' | 'PUBLIC_HOSTS'>): boolean =>
+  ENVIRONMENT.trim() === 'live' || PUBLIC_HOSTS.replaceAll(',', '').trim() !== ''
 
 const known = new WeakMap<object, Settings>()
 
@@ -170,16 +165,16 @@ function readSettings(env: Env): Settings {
   if (settings.billingProvider === 'stripe')
     for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'])
       if (text(name) === '') faults.push(`${name} must be set, because BILLING_PROVIDER is stripe.`)
-  const isLive = settings.environment === 'live'
-  if (isLive && settings.taxAuthority === 'sandbox') faults.push('TAX_AUTHORITY must be sat, because ENVIRONMENT is live.')
-  const isHosted = isLive || settings.publicHosts.length > 0
-  if (text('SAT_STAND_IN') !== '' && (isHosted || !LOOPBACK.test(text('SAT_STAND_IN'))))
-    faults.push('SAT_STAND_IN must be empty, or http://127.0.0.1:{port} in a local service, which has no PUBLIC_HOSTS and is not live.')
+  if (settings.environment === 'live' && settings.taxAuthority === 'sandbox')
+    faults.push('TAX_AUTHORITY must be sat, because ENVIRONMENT is live.')
+  for (const name of ['SAT_STAND_IN', 'WEBHOOK_SINK', 'STORAGE_SINK'])
+    if (text(name) !== '' && (isHosted(env) || !LOOPBACK.test(text(name))))
+      faults.push(`${name} must be empty, or http://127.0.0.1:{port} in a local service, which has no PUBLIC_HOSTS and is not live.`)
   if (faults.length > 0) throw new UnusableSettings(faults)
   return settings
 }
 
-/** Of SAT_STAND_IN, which only the local way out reads (scripts/egress). */
+/** Of the variables that name a sink, which only a local service has (platform/egress). */
 const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?\/?$/
 
 const LIST_URL = /^(sat_[a-z0-9_]+)=(https?:\/\/\S+)$/

@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { StatusCheck } from '../cfdi/checks/checks.ts'
 import type { Doubt } from '../cfdi/checks/doubts.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 
 /** Keeps the check of an organization in the row of a document. With `before`, only while that is its check. */
 export const keepCheck = (

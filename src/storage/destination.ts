@@ -4,7 +4,6 @@ import { configOf } from './connector.ts'
 import { openCredentials, sealCredentials } from './credentials.ts'
 import type { DestinationSpec, Learned } from './drivers/adapters.ts'
 import { type Destination, DestinationError } from './drivers/port.ts'
-import type { Destinations, SessionAnswer } from './drivers/session.ts'
 import type { ConnectorCredentials } from './provider-contract.ts'
 import { type ConnectorRow, keepDrive, replaceCredentials } from './store.ts'
 import { withPrefix } from './template.ts'
@@ -28,14 +27,12 @@ async function limited<T>(milliseconds: number, work: Promise<T>): Promise<T> {
 }
 
 /**
- * Opens the destination of a connector in its events shard, in the Worker of destinations/; whoever opens it disposes of it. Paths are
- * relative to its prefix. Credentials that the provider issues in the place of those are stored, and the drive of the account, which becomes
+ * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Credentials that the provider issues in the place of those are stored, and the drive of the account, which becomes
  * a part of the row's config.
  */
-export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination & Disposable> {
+export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination> {
   const config = configOf(row)
   const spec = { provider: row.provider, config, credentials: await openCredentials(system, row) } as DestinationSpec
-  const failure: { error?: unknown } = {}
   const store = async (learned: Learned): Promise<void> => {
     if ('drive_id' in learned) {
       await commit(d1, [keepDrive(d1, row, learned.drive_id)])
@@ -45,28 +42,16 @@ export async function openDestination(system: System, d1: D1Database, row: Opene
       await commit(d1, [replaceCredentials(d1, row, sealed)])
     }
   }
-  const keep = (learned: Learned): Promise<void> =>
-    store(learned).catch((error: unknown) => {
-      failure.error = error
-      throw new Error('What the driver has learned was not stored.')
-    })
-  const session = await (system.env.DESTINATIONS as unknown as Destinations).open(spec, system.settings.publicHosts, keep)
-  const resultOf = async <T>(answer: Promise<SessionAnswer<T>>): Promise<T> => {
-    const told = await answer.catch((error) => Promise.reject('error' in failure ? failure.error : error))
-    if ('ok' in told) return told.ok
-    const { code, message, retry_after_seconds } = told.fault
-    throw new DestinationError(code, message, retry_after_seconds)
+  const network = {
+    publicHosts: system.settings.publicHosts,
+    fetch: (url: string, init: RequestInit) => system.env.STORAGE_EGRESS.fetch(url, init),
   }
+  const { destinationOf } = await import('./drivers/adapters.ts')
+  const destination = destinationOf(network, spec, store)
   const placed = (path: string) => withPrefix(config.prefix, path)
   return {
-    put: (path, { bytes, ...object }) =>
-      // Of a part of a buffer, all of the buffer would cross to the other Worker.
-      limited(
-        system.budget.left + GRACE_MS,
-        resultOf(session.put(placed(path), { ...object, bytes: bytes.length < bytes.buffer.byteLength ? bytes.slice() : bytes })),
-      ),
-    read: (path) => resultOf(session.read(placed(path))),
-    remove: (path) => resultOf(session.remove(placed(path))),
-    [Symbol.dispose]: () => session[Symbol.dispose](),
+    put: (path, object) => limited(system.budget.left + GRACE_MS, destination.put(placed(path), object)),
+    read: (path) => destination.read(placed(path)),
+    remove: (path) => destination.remove(placed(path)),
   }
 }

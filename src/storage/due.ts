@@ -1,7 +1,8 @@
+import { sql } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
 import { uuidOf } from '../platform/db/id.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { each } from '../platform/each.ts'
 import { sendHints } from '../platform/queues/send.ts'
 

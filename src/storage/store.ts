@@ -1,7 +1,7 @@
-import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'drizzle-orm'
+import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { storageConnectors, type storageRefused } from './tables.ts'
 
 export type ConnectorRow = typeof storageConnectors.$inferSelect
@@ -43,7 +43,7 @@ export const listConnectorRows = (db: Database, organization_id: string, after: 
     .all()
 
 /** Selects the number of the organization's connectors. */
-export const connectorsUsed = (organization_id: string): Fragment =>
+export const connectorsUsed = (organization_id: string): SQL =>
   sql`select count(*) from storage_connectors indexed by storage_connectors_organization
     where organization_id = ${organization_id} and deleted_at is null`
 

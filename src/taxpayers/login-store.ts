@@ -1,8 +1,8 @@
-import { and, desc, eq, isNotNull, or, sql as query } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, or, sql as query, type SQL, sql } from 'drizzle-orm'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithReaches } from './taxpayers.ts'
@@ -18,7 +18,7 @@ export interface VersionedRow {
 
 const VERSIONS = { ciec: 'ciec_version', efirma: 'efirma_version' } as const
 const other = (kind: LoginKind): LoginKind => (kind === 'ciec' ? 'efirma' : 'ciec')
-const column = (kind: LoginKind, name: string): Fragment => raw(`${kind}_${name}`)
+const column = (kind: LoginKind, name: string): SQL => sql.raw(`${kind}_${name}`)
 
 const loginColumns = { ...connectionColumns, efirma: connections.efirma }
 
@@ -92,16 +92,16 @@ export const loginVersion = async (db: Database, rfc: string, kind: LoginKind): 
 export const assertLoginVersion = (db: Database, rfc: string, kind: LoginKind, version: number): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from fiscal_entities where rfc = ${rfc} and ${raw(VERSIONS[kind])} = ${version})`,
+    sql`exists (select 1 from fiscal_entities where rfc = ${rfc} and ${sql.raw(VERSIONS[kind])} = ${version})`,
     `fiscal_entity.${kind}_version`,
   )
 
 export const bumpLoginVersion = (db: Database, rfc: string, kind: LoginKind): D1PreparedStatement =>
-  prepared(db.$client, sql`update fiscal_entities set ${raw(`${VERSIONS[kind]} = ${VERSIONS[kind]} + 1`)} where rfc = ${rfc}`)
+  prepared(db.$client, sql`update fiscal_entities set ${sql.raw(`${VERSIONS[kind]} = ${VERSIONS[kind]} + 1`)} where rfc = ${rfc}`)
 
 const numbers = (rows: readonly ConnectionRow[]) => JSON.stringify(rows.map(({ connection }) => connection))
 const listed = (rows: readonly ConnectionRow[]) => sql`connection in (select value from json_each(${numbers(rows)}))`
-const counts = (kind: LoginKind) => raw(`${kind} is not null and (state = 'active' or (state = 'paused' and paused_from = 'active'))`)
+const counts = (kind: LoginKind) => sql.raw(`${kind} is not null and (state = 'active' or (state = 'paused' and paused_from = 'active'))`)
 
 /** Refuses its batch when one of these connections has changed its state since, or has lost its login of a kind, or lost or got another. */
 export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement => {
@@ -110,7 +110,7 @@ export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow
     db.$client,
     sql`${JSON.stringify(read)} = (
       select json_group_array(json_array(connection, state, has_other)) from (
-        select connection, state, ${raw(other(kind))} is not null as has_other from connections
+        select connection, state, ${sql.raw(other(kind))} is not null as has_other from connections
         where ${listed(rows)} and ${counts(kind)} order by connection))`,
     'connection.state_unchanged',
   )
@@ -163,8 +163,8 @@ export async function requireIdle(db: Database, after: number, limit: number, si
     prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
     prepared(
       db.$client,
-      sql`update connections set ${raw(asked('ciec'))}, ${raw(asked('efirma'))}
-        where connection in (${page}) and state = 'active' and (${raw(`${idle('ciec')} or ${idle('efirma')}`)})`,
+      sql`update connections set ${sql.raw(asked('ciec'))}, ${sql.raw(asked('efirma'))}
+        where connection in (${page}) and state = 'active' and (${sql.raw(`${idle('ciec')} or ${idle('efirma')}`)})`,
     ),
   ])
   return last!.results[0]?.connection ?? 0
@@ -191,7 +191,7 @@ export const claimVerification = async (
     await prepared(
       db.$client,
       sql`update connections
-        set ${column(kind, 'verify_at')} = ${next.getTime()}, ${raw(`${kind}_verify_attempts = ${kind}_verify_attempts + 1`)}
+        set ${column(kind, 'verify_at')} = ${next.getTime()}, ${sql.raw(`${kind}_verify_attempts = ${kind}_verify_attempts + 1`)}
         where ${listed(rows)} and ${column(kind, 'verify_at')} <= ${now.getTime()}`,
     ).run()
   ).meta.changes > 0

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { prepared, raw, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { epochDayOf } from '../platform/time/calendar.ts'
 import { LATEST_STAMP_MS } from '../platform/time/months.ts'
 
@@ -124,7 +125,7 @@ export const strikeReaches = (db: Database, strikes: readonly { connection: numb
   const struck = (direction: 'issued' | 'received') => {
     const [reaches, kept] = [unpacked(`${direction}_reaches`), `${direction}_struck`]
     const floor = `(select date(min(floor) * 86400, 'unixepoch') from ${reaches} where at >= j.since)`
-    return raw(`${direction}_reaches = ${packed(`(select n, at, floor from ${reaches} where at < j.since)`)},
+    return sql.raw(`${direction}_reaches = ${packed(`(select n, at, floor from ${reaches} where at < j.since)`)},
       ${kept} = coalesce(min(${kept}, ${floor}), ${kept}, ${floor})`)
   }
   return prepared(

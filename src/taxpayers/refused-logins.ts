@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { raiseAlerts } from '../alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import type { RefusedReason } from '../platform/tenant.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 

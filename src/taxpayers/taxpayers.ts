@@ -1,8 +1,8 @@
-import { and, asc, count, sql as drizzleSql, eq, gt, inArray, isNull, ne } from 'drizzle-orm'
+import { and, asc, count, sql as drizzleSql, eq, gt, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../platform/db/fragment.ts'
 import { assertThat } from '../platform/db/guard.ts'
+import { prepared } from '../platform/db/statement.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 
@@ -245,7 +245,7 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
     .orderBy(asc(connections.fiscal_entity_id))
 
 /** Selects the number of the organization's drafts, paused ones included. */
-export const draftsUsed = (organization_id: string): Fragment =>
+export const draftsUsed = (organization_id: string): SQL =>
   sql`select count(*) from connections indexed by connections_drafts
     where organization_id = ${organization_id} and (state = 'draft' or (state = 'paused' and paused_from = 'draft'))`
 

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type OldestAt, oldestOf } from '../authority/oldest.ts'
 import type { Ctx } from '../platform/context.ts'
-import { all, type Fragment, raw, sql } from '../platform/db/fragment.ts'
+import { all } from '../platform/db/statement.ts'
 import { isReadable, notActive } from '../taxpayers/connection.ts'
 import { parseReaches, type Reach, reachedAt } from './reaches.ts'
 import { earliestOf, hullOf, reachOf, type Window, type Windows, windowsOf } from './window.ts'
@@ -58,7 +59,7 @@ export interface Partition {
    */
   changesFrom(document: { direction: number; fecha: string; issued_at: number }): number
   /** What a row must meet besides `entity` and the ceiling to be visible. No index serves these conditions. */
-  conditions(alias: string): Fragment[]
+  conditions(alias: string): SQL[]
 }
 
 type Reader = Pick<Ctx, 'organization' | 'connection' | 'settings'>
@@ -112,8 +113,7 @@ export const boundsOf = ({ bounds }: Pick<Partition, 'bounds'>, direction: Direc
   bounds.find(({ directions }) => directions.includes(direction))
 
 /** The condition that a row is in the partition and visible. It keeps the indexes free for other conditions. */
-export const isVisible = (partition: Partition, alias: string): Fragment =>
-  all([isCounted(partition, alias), ...partition.conditions(alias)])
+export const isVisible = (partition: Partition, alias: string): SQL => all([isCounted(partition, alias), ...partition.conditions(alias)])
 
 /**
  * The condition that a payment or credit note in the partition may count in the balance of a visible invoice: it was issued up to the
@@ -122,10 +122,10 @@ export const isVisible = (partition: Partition, alias: string): Fragment =>
  * invoice's stamp and is stamped within 72 hours of its own Fecha, so that it is dated at most three days before the invoice. The payment
  * itself stays hidden. Everything that the organization imported counts.
  */
-export const isCounted = (partition: Partition, alias: string): Fragment =>
+export const isCounted = (partition: Partition, alias: string): SQL =>
   all([
-    sql`${raw(alias)}.entity = ${partition.number}`,
-    ...byDirection(partition, alias, ({ until }) => (until === null ? [] : [sql`+${raw(alias)}.issued_at <= ${until}`])),
+    sql`${sql.raw(alias)}.entity = ${partition.number}`,
+    ...byDirection(partition, alias, ({ until }) => (until === null ? [] : [sql`+${sql.raw(alias)}.issued_at <= ${until}`])),
   ])
 
 export const hasCeiling = ({ bounds }: Partition): boolean => bounds.some(({ until }) => until !== null)
@@ -134,24 +134,26 @@ export const hasCeiling = ({ bounds }: Partition): boolean => bounds.some(({ unt
  * The condition that an instant column of a row, in seconds, is after the ceiling of the row's direction. Null when there is no ceiling.
  * Only for rows of directions that can be visible.
  */
-export function isAfterCeiling(partition: Partition, alias: string, column: string): Fragment | null {
+export function isAfterCeiling(partition: Partition, alias: string, column: string): SQL | null {
   if (!hasCeiling(partition)) return null
   const { bounds } = partition
   const after = ({ until }: DirectionBounds): string => `${alias}.${column} > ${until}`
   const [first, second] = bounds
-  return raw(
+  return sql.raw(
     second ? `case ${alias}.direction when ${first!.directions[0]} then ${after(first!)} else ${after(second)} end` : after(first!),
   )
 }
 
 /** The conditions that the bounds of its direction put on a row. */
-function byDirection({ bounds }: Partition, alias: string, conditionsOf: (one: DirectionBounds) => Fragment[]): Fragment[] {
+function byDirection({ bounds }: Partition, alias: string, conditionsOf: (one: DirectionBounds) => SQL[]): SQL[] {
   const [first, second] = bounds
-  if (!first) return [raw('0')]
+  if (!first) return [sql.raw('0')]
   const [direction, other] = first.directions
   if (second)
-    return [sql`case ${raw(`${alias}.direction when ${direction}`)} then ${all(conditionsOf(first))} else ${all(conditionsOf(second))} end`]
-  return [...(other === undefined ? [raw(`+${alias}.direction = ${direction}`)] : []), ...conditionsOf(first)]
+    return [
+      sql`case ${sql.raw(`${alias}.direction when ${direction}`)} then ${all(conditionsOf(first))} else ${all(conditionsOf(second))} end`,
+    ]
+  return [...(other === undefined ? [sql.raw(`+${alias}.direction = ${direction}`)] : []), ...conditionsOf(first)]
 }
 
 const within = ({ floor, ceiling }: Window, ...directions: DirectionNumber[]): DirectionBounds => ({
@@ -174,7 +176,8 @@ function authorityPartition(ledger: ScopedLedger): Partition {
     number: entity,
     bounds: authorityBounds(windows),
     changesFrom: (document) => Math.max(first_active_at, reachedAt(reachesOf(document.direction === 0 ? 0 : 1), document) ?? 0),
-    conditions: (alias) => byDirection(partition, alias, ({ floor }) => (floor === null ? [] : [sql`+${raw(alias)}.fecha >= ${floor}`])),
+    conditions: (alias) =>
+      byDirection(partition, alias, ({ floor }) => (floor === null ? [] : [sql`+${sql.raw(alias)}.fecha >= ${floor}`])),
   }
   return partition
 }
@@ -189,6 +192,6 @@ const importPartition = (ledger: ScopedLedger, number: number): Partition => ({
     ledger.window.isEmpty
       ? []
       : [
-          sql`not exists (select 1 from cfdi twin where twin.uuid = ${raw(alias)}.uuid and ${isVisible(authorityPartition(ledger), 'twin')})`,
+          sql`not exists (select 1 from cfdi twin where twin.uuid = ${sql.raw(alias)}.uuid and ${isVisible(authorityPartition(ledger), 'twin')})`,
         ],
 })

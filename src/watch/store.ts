@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { BlacklistChangedBody } from '../blacklists/listed/changed.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { prepared, sql } from '../platform/db/fragment.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 
 /** A list whose last versions are not told yet. */

@@ -41,31 +41,22 @@ export const BARE = [d1('BARE', 'bare'), ...KEYS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 
-/** What every Worker of the service is bound to, with some variables that differ. `of` says where the classes of Durable Objects are. */
-const sharedWith = (variables: Record<string, string>, of: (className: string) => string): string[] => [
+/** What the service is bound to but for its queues and its way out, with some variables that differ. */
+export const serviceWith = (variables: Record<string, string>): string[] => [
+  ...KEYS,
   ...STORAGE,
   ...Object.entries({ ...CONFIG.vars, ...variables }).map(([name, value]) => text(name, value)),
-  ...CONFIG.durable_objects.bindings.map(({ name, class_name }) => `(name = "${name}", durableObjectNamespace = ${of(class_name)})`),
+  ...CONFIG.durable_objects.bindings.map(({ name, class_name }) => `(name = "${name}", durableObjectNamespace = "${class_name}")`),
   '(name = "ASSETS", service = "assets")',
+  '(name = "PDF", service = (name = "service", entrypoint = "PdfReader"))',
 ]
-
-/** What the service is bound to but for its queues, its way out and the Workers beside it, with some variables that differ. */
-export const serviceWith = (variables: Record<string, string>): string[] => [...KEYS, ...sharedWith(variables, (name) => `"${name}"`)]
-export const SERVICE = [...serviceWith({}), '(name = "SURFACES", service = "surfaces")']
-
-/** What the Worker of surfaces is bound to. */
-export const SURFACES = [
-  ...sharedWith({}, (name) => `(className = "${name}", serviceName = "service")`),
-  '(name = "SECRETS", service = (name = "service", entrypoint = "Secrets"))',
-]
+export const SERVICE = serviceWith({})
 
 /** The way out, and the purposes of the queues: each ends outside of workerd. */
 export const OUTSIDE = ['egress', ...CONFIG.queues.producers.map(({ queue }) => queue)] as const
 
 export const QUEUES = [
   '(name = "EGRESS", service = "egress")',
-  '(name = "PDF", service = "pdf")',
-  '(name = "SANDBOX_DOCUMENTS", service = (name = "pdf", entrypoint = "SandboxDocuments"))',
-  '(name = "DESTINATIONS", service = "destinations")',
+  '(name = "STORAGE_EGRESS", service = "egress")',
   ...CONFIG.queues.producers.map(({ binding, queue }) => `(name = "${binding}", queue = "${queue}")`),
 ]

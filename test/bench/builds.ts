@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { writeSurfaces } from '../../scripts/configurations.ts'
 import { CONFIG } from './bindings.ts'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
@@ -25,13 +24,6 @@ const dryRun = (outdir: string, more: readonly string[]) =>
 export async function buildService(folder: string): Promise<string> {
   await dryRun(join(folder, 'service'), ['--env', ''])
   return join(folder, 'service', 'index.js')
-}
-
-/** Bundles a Worker that the service is bound to. */
-export async function buildBeside(folder: string, name: 'pdf' | 'destinations' | 'surfaces'): Promise<string> {
-  const config = name === 'surfaces' ? writeSurfaces() : join(ROOT, name, 'wrangler.toml')
-  await dryRun(join(folder, name), ['--config', config, '--env', ''])
-  return join(folder, name, 'worker.js')
 }
 
 /** Bundles a Worker of the bench. */

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
-import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, SURFACES, serviceWith } from './bindings.ts'
-import { buildBeside, buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
+import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, serviceWith } from './bindings.ts'
+import { buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
@@ -81,7 +81,6 @@ function once(name: string, build: () => Promise<string>): Promise<string> {
 async function workersIn(around: string | undefined, variables: Record<string, string>): Promise<Record<string, Worker>> {
   const folder = await homeOf()
   const build = (name: Parameters<typeof buildWorker>[1]) => once(name, () => buildWorker(folder, name))
-  const beside = (name: Parameters<typeof buildBeside>[1]) => once(name, () => buildBeside(folder, name))
   const [storage, service, other] = await Promise.all([
     build('storage'),
     around === undefined ? once('service', () => buildService(folder)) : once('metered', () => buildMetered(folder)),
@@ -97,7 +96,6 @@ async function workersIn(around: string | undefined, variables: Record<string, s
     ...(around === undefined
       ? {
           work: { file: other, classes: [], bindings: [...STORAGE, ...BARE] },
-          surfaces: { file: await beside('surfaces'), classes: [], bindings: SURFACES },
         }
       : {
           outside: {
@@ -105,12 +103,6 @@ async function workersIn(around: string | undefined, variables: Record<string, s
             classes: [],
             bindings: ['(name = "SERVICE", service = "service")'],
             flags: ['service_binding_extra_handlers'],
-          },
-          pdf: { file: await beside('pdf'), classes: [], bindings: [] },
-          destinations: {
-            file: await beside('destinations'),
-            classes: [],
-            bindings: ['(name = "STORAGE_EGRESS", service = "egress")'],
           },
         }),
   }

@@ -1,8 +1,8 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
+import worker from '../../src/index.ts'
 import { at } from '../support/clock.ts'
-import worker from '../support/service.ts'
 import { type Billed, billed } from './support/billing.ts'
 import { atStripe, type Break, type Call, eventOf, minute, stripeStandIn, tell } from './support/stripe.ts'
 

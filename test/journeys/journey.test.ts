@@ -12,6 +12,7 @@ import type { Extractor } from '../../src/extractors/contract.ts'
 import type { Run } from '../../src/extractors/runs/contract.ts'
 import type { Signup } from '../../src/identity/team/contract.ts'
 import type { Import } from '../../src/imports/contract.ts'
+import worker from '../../src/index.ts'
 import type { AuditEvent } from '../../src/platform/audit/contract.ts'
 import type { RepseStatus } from '../../src/repse/contract.ts'
 import type { SyncStatus } from '../../src/sync/contract.ts'
@@ -22,7 +23,6 @@ import { listOf } from '../blacklists/support/list-csv.ts'
 import { api, basic, type Caller, type Reply, request } from '../support/client.ts'
 import { at } from '../support/clock.ts'
 import { daily } from '../support/crons.ts'
-import worker from '../support/service.ts'
 
 /**
  * What the service promises, in order. Each test begins where the one before it ended.

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestHarness, type TestHarness } from 'wrangler'
-import { sinkOf } from '../../scripts/egress/sink.ts'
 import { placeOf } from '../../scripts/service.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
+import { sinkOf } from '../../src/platform/egress/sink.ts'
 import { Receiver, type Script } from './support/receiver.ts'
 import { freePort, until } from './support/runner.ts'
 import type { Call, Outcome } from './workers/caller.ts'
@@ -14,14 +14,13 @@ const receiver = new Receiver()
 let egress: TestHarness
 let expired: Promise<Outcome>
 
-/** The local egress Worker as `npm start` configures it, behind a Worker that calls. */
+/** The way out of a local service, in a Worker that calls. */
 async function egressTo(sink: string, standIn = ''): Promise<TestHarness> {
-  const services = [{ binding: 'EGRESS', service: 'fiscal-local-egress', entrypoint: 'Egress' }]
-  const caller = { name: 'caller', main: 'test/node/workers/caller.ts', compatibility_date: '2026-10-01', services }
+  const services = [{ binding: 'EGRESS', service: 'caller', entrypoint: 'Egress' }]
+  const vars = { ENVIRONMENT: 'test', PUBLIC_HOSTS: '', WEBHOOK_SINK: sink, SAT_STAND_IN: standIn }
+  const config = { name: 'caller', main: 'test/node/workers/caller.ts', compatibility_date: '2026-10-01', services, vars }
   process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false'
-  process.env['WEBHOOK_SINK'] = sink
-  process.env['SAT_STAND_IN'] = standIn
-  const harness = createTestHarness({ root: ROOT, workers: [{ config: caller }, { configPath: 'scripts/egress/wrangler.toml' }] })
+  const harness = createTestHarness({ root: ROOT, workers: [{ config }] })
   harnesses.push(harness)
   await harness.listen()
   return harness

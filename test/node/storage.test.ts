@@ -17,18 +17,14 @@ import type { StorageCall } from './workers/storage.ts'
 const providers = new Providers()
 let harness: TestHarness
 
-/** A Worker that uses destinations, the Worker that has them, and the local egress as `npm start` configures it, whose STORAGE_SINK are the real servers. */
+/** A Worker that uses destinations by the way out of a local service, whose STORAGE_SINK are the real servers. */
 beforeAll(async () => {
   await providers.start()
-  const services = [{ binding: 'DESTINATIONS', service: 'fiscal-local-destinations' }]
-  const caller = { name: 'caller', main: 'test/node/workers/storage.ts', compatibility_date: '2026-10-01', services }
-  const besides = ['destinations', 'scripts/egress']
+  const services = [{ binding: 'STORAGE_EGRESS', service: 'caller', entrypoint: 'StorageEgress' }]
+  const vars = { ENVIRONMENT: 'test', PUBLIC_HOSTS: '', STORAGE_SINK: providers.sink }
+  const config = { name: 'caller', main: 'test/node/workers/storage.ts', compatibility_date: '2026-10-01', services, vars }
   process.env['CLOUDFLARE_CF_FETCH_ENABLED'] = 'false'
-  process.env['STORAGE_SINK'] = providers.sink
-  harness = createTestHarness({
-    root: ROOT,
-    workers: [{ config: caller }, ...besides.map((name) => ({ configPath: `${name}/wrangler.toml` }))],
-  })
+  harness = createTestHarness({ root: ROOT, workers: [{ config }] })
   await harness.listen()
 })
 afterAll(async () => {

@@ -7,7 +7,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { unstable_readConfig } from 'wrangler'
-import { writeBackground } from '../../scripts/configurations.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
 import { simulationOf } from './simulation.ts'
 import { assumptionsTable, databasesTable, hoursTable, limitsTable, queuesTable, summary } from './tables.ts'
@@ -32,7 +31,7 @@ interface Read {
   vars: Record<string, string>
 }
 
-const { queues, vars } = unstable_readConfig({ config: writeBackground(), env: 'live' }) as unknown as Read
+const { queues, vars } = unstable_readConfig({ config: join(ROOT, 'wrangler.toml'), env: 'live' }) as unknown as Read
 const consumersOf = (name: string): number => queues.consumers.find(({ queue }) => queue === `fiscal-live-${name}`)!.max_concurrency
 
 const simulation = simulationOf({

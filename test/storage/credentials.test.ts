@@ -69,8 +69,7 @@ describe('credentials that a provider replaces', () => {
   const opened = async (made: { connector_id: string }) => {
     let replaced: (credentials: object) => Promise<void> = async () => {}
     destinationsAre((_, onLearned) => {
-      const kept = onLearned.dup()
-      replaced = async (credentials) => void (await kept({ credentials }))
+      replaced = async (credentials) => void (await onLearned({ credentials }))
       return { put: async () => {}, read: async () => null, remove: async () => {} }
     })
     await openDestination(systemWith(), env.EVENTS_0, await stored(made))

@@ -1,12 +1,12 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import worker from '../../src/index.ts'
 import { Budget } from '../../src/platform/db/budget.ts'
 import { CONSUMERS, consume } from '../../src/queues.ts'
 import { workOnConnector } from '../../src/storage/mirror/work.ts'
 import { basic, type Caller } from './client.ts'
 import { type Method, ownerOf, patched } from './meter.ts'
-import worker from './service.ts'
 
 /** What one invocation of the Worker used. */
 export interface Invocation {
@@ -74,11 +74,9 @@ export class Platform {
     } as unknown as Env
     this.env.EGRESS = counted(this.env.EGRESS as unknown as object) as never
     this.env.PDF = counted(this.env.PDF as unknown as object) as never
-    this.env.SANDBOX_DOCUMENTS = counted(this.env.SANDBOX_DOCUMENTS as unknown as object) as never
     // A load may put a stand-in there later.
-    const destinations = { open: (...args: unknown[]) => (env.DESTINATIONS as unknown as { open: Method }).open(...args) }
-    const { open } = counted(destinations) as { open: (...args: unknown[]) => Promise<object> }
-    this.env.DESTINATIONS = { open: async (...args: unknown[]) => counted(await open(...args)) } as never
+    const storage = { fetch: (...args: unknown[]) => (env.STORAGE_EGRESS as unknown as { fetch: Method }).fetch(...args) }
+    this.env.STORAGE_EGRESS = counted(storage) as never
   }
 
   #keep(purpose: string, body: unknown): void {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import worker from './service.ts'
+import worker from '../../src/index.ts'
 
 /**
  * From here on no message of any queue arrives, not even one that an earlier test sent: the test does the work itself. Returns the messages

@@ -1,7 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import main from './service.ts'
+import main from '../../src/index.ts'
 
 /** One worker runs many files. Each file begins with empty databases, buckets and queues, and with the real clock. */
 const worker = globalThis as { hasRunFiles?: boolean; rfcs?: number; consume?: typeof main.queue }

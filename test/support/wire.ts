@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import { app } from '../../src/app.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
 import { type Route, routesOf } from '../../src/platform/http/route-table.ts'
-import { app } from '../../src/whole.ts'
 import { costOf } from './meter.ts'
 import { record } from './recorder/record.ts'
 

@@ -1,11 +1,11 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import worker from '../../src/index.ts'
 import { beforeBatch, drainNow } from '../authority/support/authority.ts'
 import { connected, factsOf, fetching, jobsOf, runNow, statusOf } from '../outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
-import worker from '../support/service.ts'
 import { audited, type Organization } from '../support/tenants.ts'
 import { refusedNow } from './support/ciec.ts'
 

@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Suspension } from '../../platform/tenant.ts'
 
 /** The time zones of all organizations. Seeks once for each zone, however many organizations there are. */

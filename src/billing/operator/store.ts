@@ -1,6 +1,5 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, isNull, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { APPLIED_ONCE } from '../subscription/store.ts'
 import { operatorCommands } from './tables.ts'

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Suspension } from '../../platform/tenant.ts'
 import type { Subscription } from './status.ts'
 
@@ -16,17 +17,17 @@ export interface StoredSubscription extends Subscription {
 /** A subscription among several, with the id of its organization. */
 export type ListedSubscription = Subscription & { id: string; suspension: Suspension | null }
 
-const TAKES_SEAT = raw(`state in ('active', 'invalid_ciec')`)
-const EVER_CONNECTED = raw(
+const TAKES_SEAT = sql.raw(`state in ('active', 'invalid_ciec')`)
+const EVER_CONNECTED = sql.raw(
   `first_active_at is not null or state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`,
 )
-const OLDEST_DUE = raw(`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`)
-const IS_TRIAL_USED = raw(
+const OLDEST_DUE = sql.raw(`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`)
+const IS_TRIAL_USED = sql.raw(
   `exists (select 1 from trials where trials.email = organizations.trial_email and trials.organization_id <> organizations.id)`,
 )
 const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, ${IS_TRIAL_USED} as is_trial_used, timezone, suspension, ${OLDEST_DUE} as oldest_due`
 
-const countConnections = (condition: Fragment, exceptRfc: string | null): Fragment =>
+const countConnections = (condition: SQL, exceptRfc: string | null): SQL =>
   sql`(select count(*) from connections where organization_id = organizations.id and rfc is not ${exceptRfc} and (${condition}))`
 
 type Raw<T extends Subscription> = Omit<T, 'trial_ends_at' | 'is_trial_used'> & { trial_ends_at: number | null; is_trial_used: number }
@@ -111,7 +112,7 @@ export const assertSeat = (
   assertThat(
     db.$client,
     sql`exists (select 1 from organizations where id = ${organization_id} and suspension is null and plan = ${plan}
-      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : raw('')}
+      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : sql.raw('')}
       and (${allowance} is null or ${countConnections(isTrial ? EVER_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
     'subscription.free_seat',
   )

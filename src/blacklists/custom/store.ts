@@ -1,4 +1,5 @@
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import type { ListState } from '../tables.ts'
 
 /** The organization's own lists, by source. */
@@ -27,9 +28,9 @@ export const deleteCustomList = (d1: D1Database, organization_id: string, source
   )
 
 /** Selects the number of the organization's own lists. */
-export const listsUsed = (organization_id: string): Fragment =>
+export const listsUsed = (organization_id: string): SQL =>
   sql`select count(*) from blacklist_lists where organization_id = ${organization_id}`
 
 /** Selects the number of RFCs on the organization's own lists, except for one. */
-export const entriesUsed = (organization_id: string, except = ''): Fragment =>
+export const entriesUsed = (organization_id: string, except = ''): SQL =>
   sql`select coalesce(sum(row_count), 0) from blacklist_lists where organization_id = ${organization_id} and source <> ${except}`

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { ListedAs } from './listed.ts'
 
@@ -17,7 +18,7 @@ export interface Watched {
   imported_at: number | null
 }
 
-const COLUMNS = raw('connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at')
+const COLUMNS = sql.raw('connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at')
 
 /** The connections to an RFC. */
 export const connectionsTo = async (d1: D1Database, entity: number): Promise<Watched[]> =>
@@ -26,7 +27,7 @@ export const connectionsTo = async (d1: D1Database, entity: number): Promise<Wat
 
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, organization_id: string, after: number, limit: number): Promise<Watched[]> => {
-  const own = organization_id === PUBLIC ? raw('') : sql`organization_id = ${organization_id} and`
+  const own = organization_id === PUBLIC ? sql.raw('') : sql`organization_id = ${organization_id} and`
   const query = sql`select ${COLUMNS} from connections where ${own} connection > ${after} order by connection limit ${limit}`
   return (await prepared(d1, query).all<Watched>()).results
 }

@@ -1,5 +1,6 @@
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { PUBLIC, type PublicSource, type Situacion } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
 import { findList } from './store.ts'

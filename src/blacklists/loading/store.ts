@@ -1,5 +1,5 @@
+import { sql } from 'drizzle-orm'
 import { eachJsonChunk } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { ListingStep } from '../listing-status.ts'

@@ -1,4 +1,5 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
@@ -25,17 +26,18 @@ export const isLarge = (alias: string): string =>
     or coalesce(instr(${alias}.taxes, '"'), 0) > 0)`
 
 /** The condition that a complement which the window shows, and which counts, refers to an invoice: then it was not paid at once. */
-const hasComplement = (partition: Partition, alias: 'own' | 'i' = 'own'): Fragment => sql`exists (
+const hasComplement = (partition: Partition, alias: 'own' | 'i' = 'own'): SQL => sql`exists (
   select 1 from cfdi_payments p cross join cfdi source
-  where p.entity = ${partition.number} and p.invoice = ${raw(alias)}.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
-    and ${raw(`source.emisor_rfc = ${alias}.emisor_rfc and source.receptor_rfc <> ${alias}.emisor_rfc
+  where p.entity = ${partition.number} and p.invoice = ${sql.raw(alias)}.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
+    and ${sql.raw(`source.emisor_rfc = ${alias}.emisor_rfc and source.receptor_rfc <> ${alias}.emisor_rfc
     and coalesce(p.currency, ${alias}.currency, 'MXN') = coalesce(${alias}.currency, 'MXN')`)}
     and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
 
-const columns = (values: Record<string, Fragment>): Fragment => {
-  const list = Object.entries(values)
-  return { text: list.map(([name, { text }]) => `${text} as ${name}`).join(', '), values: list.flatMap(([, one]) => one.values) }
-}
+const columns = (values: Record<string, SQL>): SQL =>
+  sql.join(
+    Object.entries(values).map(([name, value]) => sql`${value} as ${sql.raw(name)}`),
+    sql.raw(', '),
+  )
 
 /** Named expressions on the alias of a document. */
 export type Named = (alias: string) => Readonly<Record<string, string>>
@@ -46,11 +48,11 @@ export const named =
   (alias) =>
     Object.fromEntries(names.map((name) => [name, `${alias}.${name}`]))
 const NOTHING = named()
-const of = (alias: string, more: Named): Record<string, Fragment> =>
-  Object.fromEntries(Object.entries(more(alias)).map(([name, value]) => [name, raw(value)]))
+const of = (alias: string, more: Named): Record<string, SQL> =>
+  Object.fromEntries(Object.entries(more(alias)).map(([name, value]) => [name, sql.raw(value)]))
 
 /** The condition that the invoice or credit note `own` is paid at once. */
-const isPaidAtOnce = (partition: Partition): Fragment =>
+const isPaidAtOnce = (partition: Partition): SQL =>
   sql`(own.metodo_pago is 'PUE' and (own.tipo_comprobante = 'E' or not ${hasComplement(partition)}))`
 
 /** What is paid at once: invoices and credit notes with metodo_pago PUE. */
@@ -59,16 +61,15 @@ const paidAtOnce = (
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
-): Fragment | null => whole(partition, direction, days, more, [raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
+): SQL | null => whole(partition, direction, days, more, [sql.raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
 
 /**
  * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
  */
-export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): Fragment | null =>
-  whole(partition, direction, days)
+export const accruedEvents = (partition: Partition, direction: DirectionNumber, days: Days): SQL | null => whole(partition, direction, days)
 
 /** The same: the `reason` of those that are not paid at once is `paid_later`. */
-export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): Fragment | null =>
+export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
   whole(partition, direction, days, more, [], sql`when not ${isPaidAtOnce(partition)} then 'paid_later'`)
 
 /** Whole documents. The amounts of a credit note are negative. */
@@ -77,31 +78,31 @@ function whole(
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named = NOTHING,
-  conditions: readonly Fragment[] = [],
-  reasons: Fragment = raw(''),
-): Fragment | null {
-  const known = [raw('own.version is not null'), ...conditions]
+  conditions: readonly SQL[] = [],
+  reasons: SQL = sql.raw(''),
+): SQL | null {
+  const known = [sql.raw('own.version is not null'), ...conditions]
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
   if (population === null) return null
-  const signed = (amount: string) => raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
+  const signed = (amount: string) => sql.raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
   const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
   const selected = columns({
-    uuid: raw('own.uuid'),
-    applies_to: raw('null'),
-    n: raw('0'),
-    issued_at: raw('own.issued_at'),
-    day: raw('substr(own.fecha, 1, 10)'),
-    counterparty: raw('own.counterparty_rfc'),
-    tipo: raw('own.tipo_comprobante'),
-    forma: raw('own.forma_pago'),
-    invoice: raw('own.uuid'),
-    reason: sql`case when ${raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
-    is_odd: raw(isOdd),
-    amount: raw('own.total_micros'),
+    uuid: sql.raw('own.uuid'),
+    applies_to: sql.raw('null'),
+    n: sql.raw('0'),
+    issued_at: sql.raw('own.issued_at'),
+    day: sql.raw('substr(own.fecha, 1, 10)'),
+    counterparty: sql.raw('own.counterparty_rfc'),
+    tipo: sql.raw('own.tipo_comprobante'),
+    forma: sql.raw('own.forma_pago'),
+    invoice: sql.raw('own.uuid'),
+    reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
+    is_odd: sql.raw(isOdd),
+    amount: sql.raw('own.total_micros'),
     paid: signed('own.total_mxn'),
     net: signed('own.net_mxn'),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
-    source: raw(
+    source: sql.raw(
       `case when ${isOdd} or ${NOT_COUNTED('own')} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
     ),
     ...of('own', more),
@@ -118,22 +119,22 @@ export function complements(
   direction: DirectionNumber,
   { first, last }: Days,
   { past = null, acting = false }: Pick<Population, 'past' | 'acting'> = {},
-): Fragment[] {
+): SQL[] {
   const bounds = boundsOf(partition, direction)
   const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
   const usual = populationOf(partition, {
     ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past, acting },
-    conditions: [paid, raw(`not coalesce(${IS_LATE}, 0)`)],
+    conditions: [paid, sql.raw(`not coalesce(${IS_LATE}, 0)`)],
   })
   if (usual === null || !bounds) return []
   const late = all([
-    sql`own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and ${raw(IS_LATE)} and ${paid}`,
-    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
+    sql`own.entity = ${partition.number} and own.direction = ${sql.raw(String(direction))} and ${sql.raw(IS_LATE)} and ${paid}`,
+    sql.raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
     ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
     past === null ? sql`own.cancelled = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
     ...(acting ? [] : partition.conditions('own')),
   ])
-  const names = raw('own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related')
+  const names = sql.raw('own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related')
   return [sql`select ${names} ${usual}`, sql`select ${names} from cfdi own indexed by cfdi_late where ${late}`]
 }
 
@@ -147,7 +148,7 @@ export function paidByComplement(
   days: Days,
   more: Named = NOTHING,
   acting = false,
-): Fragment | null {
+): SQL | null {
   const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
   return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
@@ -156,44 +157,44 @@ export function paidByComplement(
     where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and ${isPaidOn(days)}`
 }
 
-const isPaidOn = ({ first, last }: Days): Fragment => sql`p.kind = 'P' and p.fecha_pago >= ${first} and p.fecha_pago < ${afterDay(last)}`
+const isPaidOn = ({ first, last }: Days): SQL => sql`p.kind = 'P' and p.fecha_pago >= ${first} and p.fecha_pago < ${afterDay(last)}`
 
 /** The columns of the paid part `p` of an invoice `i`, by a complement `own` that counts. */
-function partsOf(partition: Partition, more: Named, others: Record<string, Fragment> = {}): Fragment {
+function partsOf(partition: Partition, more: Named, others: Record<string, SQL> = {}): SQL {
   const reason = sql`case
     when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
     when i.cancelled = 1 then 'cancelled'
     when ${isSubstituted(partition, 'i')} then 'substituted'
     when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
     when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
-    when ${raw(NOT_COUNTED('i'))} then 'not_counted' end`
+    when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const isPesos = inPesos('p.currency', 'i.currency')
   const isWhole = 'p.amount = i.total_micros'
   const isOdd = `(length(p.amount) > ${LARGE} or (not ${isPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
     or (p.taxes is null and not (${isPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
   const selected = columns({
-    uuid: raw('own.uuid'),
-    applies_to: raw('p.invoice'),
-    n: raw('p.n'),
-    issued_at: raw('own.issued_at'),
-    day: raw('substr(p.fecha_pago, 1, 10)'),
-    counterparty: raw('coalesce(i.counterparty_rfc, own.counterparty_rfc)'),
-    tipo: raw("'P'"),
-    forma: raw('p.forma_pago'),
-    invoice: raw('i.uuid'),
+    uuid: sql.raw('own.uuid'),
+    applies_to: sql.raw('p.invoice'),
+    n: sql.raw('p.n'),
+    issued_at: sql.raw('own.issued_at'),
+    day: sql.raw('substr(p.fecha_pago, 1, 10)'),
+    counterparty: sql.raw('coalesce(i.counterparty_rfc, own.counterparty_rfc)'),
+    tipo: sql.raw("'P'"),
+    forma: sql.raw('p.forma_pago'),
+    invoice: sql.raw('i.uuid'),
     reason,
-    is_odd: raw(isOdd),
-    amount: raw('p.amount'),
-    paid: raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
+    is_odd: sql.raw(isOdd),
+    amount: sql.raw('p.amount'),
+    paid: sql.raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
     // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
-    net: raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
+    net: sql.raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,
-        raw(`case when p.taxes is not null then coalesce(p.taxes->>${n}, 0) when ${isWhole} then ${taxOf('i', name)} else 0 end`),
+        sql.raw(`case when p.taxes is not null then coalesce(p.taxes->>${n}, 0) when ${isWhole} then ${taxOf('i', name)} else 0 end`),
       ]),
     ),
-    source: raw(
+    source: sql.raw(
       'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
     ),
     ...others,
@@ -208,18 +209,18 @@ export function cashEventsOf(
   direction: DirectionNumber,
   invoices: Days & { counterparty: readonly string[] },
   days: Days,
-): Fragment | null {
+): SQL | null {
   const whole = paidAtOnce(partition, direction, invoices, NOTHING)
   if (whole === null) return null
   const { first, last, counterparty } = invoices
   const isMeant = all([
     sql`i.entity = ${partition.number} and i.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`,
-    sql`i.direction = ${raw(String(direction))} and i.issued_at >= ${earliestOf(first)} and i.issued_at <= ${latestOf(last)}`,
+    sql`i.direction = ${sql.raw(String(direction))} and i.issued_at >= ${earliestOf(first)} and i.issued_at <= ${latestOf(last)}`,
     sql`i.fecha >= ${first} and i.fecha < ${afterDay(last)} and ${isVisible(partition, 'i')}`,
   ])
   const isComplement = all([
-    raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
-    sql`own.direction = ${raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
+    sql.raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
+    sql`own.direction = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
   ])
   return sql`${whole} union all ${partsOf(partition, NOTHING)} from cfdi i indexed by cfdi_cpd cross join cfdi_payments p cross join cfdi own
     where ${isMeant} and p.entity = ${partition.number} and p.invoice = i.uuid and own.uuid = p.source and ${isComplement} and ${isPaidOn(days)}`
@@ -232,7 +233,7 @@ export function cashEventsOf(
  * used: `measure` computes them from its `source`, and also the `net` of one in parts, which is null. `more` are columns of the invoice, or
  * of the document that is paid at once, to be selected too. Null when the window shows nothing of the direction.
  */
-export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): Fragment | null {
+export function cashEvents(partition: Partition, direction: DirectionNumber, days: Days, more: Named = NOTHING): SQL | null {
   const selects = [paidAtOnce, paidByComplement].flatMap((select) => select(partition, direction, days, more) ?? [])
   const [first, second] = selects
   if (!first) return null
@@ -240,8 +241,8 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
 }
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
-export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): Fragment | null {
-  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [raw('own.related is not null')] })
+export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): SQL | null {
+  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [sql.raw('own.related is not null')] })
   return (
     notes &&
     sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
@@ -255,9 +256,9 @@ export function creditsOfOthers(partition: Partition, direction: DirectionNumber
  * Selects the credit notes of a direction and some days that are paid at once although no complement pays the invoice of the same parties that
  * they credit, which is paid later: the same columns, once for each invoice.
  */
-export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const atOnce = `own.metodo_pago = 'PUE' and own.version is not null and own.related is not null and not coalesce(${NOT_COUNTED('own')}, 0)`
-  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [raw(atOnce)] })
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [sql.raw(atOnce)] })
   return (
     notes &&
     sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount

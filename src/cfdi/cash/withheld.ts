@@ -1,4 +1,5 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, type Partition } from '../../visibility/scoped-ledger.ts'
 import { afterDay } from '../literal-day.ts'
 import type { Days } from '../population/population.ts'
@@ -10,11 +11,11 @@ import { dayFrom, IS_LATE, USUAL_DAYS } from './events.ts'
  * the last day of the period. Columns: `uuid`, `issued_at`, `day`, `tipo`, `counterparty` and `taxes` (`WITHHELD`). Null when the window shows
  * nothing of the direction.
  */
-export function withheldDocuments(partition: Partition, direction: DirectionNumber, { first, last }: Days): Fragment | null {
+export function withheldDocuments(partition: Partition, direction: DirectionNumber, { first, last }: Days): SQL | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
   const common = all([
-    sql`own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and own.cancelled = 0`,
+    sql`own.entity = ${partition.number} and own.direction = ${sql.raw(String(direction))} and own.cancelled = 0`,
     sql`own.last_paid_on >= ${first} and own.last_paid_on <= ${last} and own.taxes is not null and own.emisor_rfc <> own.receptor_rfc`,
     sql`not ${isSubstituted(partition, 'own')}`,
     ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
@@ -22,11 +23,11 @@ export function withheldDocuments(partition: Partition, direction: DirectionNumb
   ])
   const usual = sql`own.issued_at >= ${Date.parse(dayFrom(first, -USUAL_DAYS - 1)) / 1_000}
     and own.issued_at <= ${Date.parse(dayFrom(last, USUAL_DAYS + 2)) / 1_000} and own.fecha < ${afterDay(dayFrom(last, USUAL_DAYS))}
-    and not ${raw(IS_LATE)}`
-  const select = (index: string, where: Fragment) =>
+    and not ${sql.raw(IS_LATE)}`
+  const select = (index: string, where: SQL) =>
     sql`select own.uuid, own.issued_at, own.last_paid_on as day, coalesce(own.tipo_comprobante, 'R') as tipo, own.counterparty_rfc as counterparty, own.taxes
-      from cfdi own indexed by ${raw(index)} where ${where} and ${common}`
+      from cfdi own indexed by ${sql.raw(index)} where ${where} and ${common}`
   return sql`${select('cfdi_tipoc', sql`own.tipo_comprobante = 'N' and ${usual}`)}
     union all ${select('cfdi_tipoc', sql`own.tipo_comprobante is null and own.kind = 'retenciones' and ${usual}`)}
-    union all ${select('cfdi_late', sql`(own.tipo_comprobante = 'N' or own.kind = 'retenciones') and ${raw(IS_LATE)}`)}`
+    union all ${select('cfdi_late', sql`(own.tipo_comprobante = 'N' or own.kind = 'retenciones') and ${sql.raw(IS_LATE)}`)}`
 }

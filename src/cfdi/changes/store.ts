@@ -1,4 +1,5 @@
-import { all, type Fragment, join, prepared, raw, sql, withLiterals } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all, preparedWithLiterals } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
@@ -15,17 +16,11 @@ export const NAMES = 1_000
 /** Commits that an answer looks at. One more is read, which tells whether there are more. */
 export const COMMITS = 20
 
-const limited = (rows: number): Fragment => raw(`limit ${rows}`)
-const statement = ({ d1 }: ScopedLedger, fragment: Fragment): D1PreparedStatement => prepared(d1, withLiterals(fragment))
+const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
+const statement = ({ d1 }: ScopedLedger, fragment: SQL): D1PreparedStatement => preparedWithLiterals(d1, fragment)
 
 /** The select of documents in stretches, of all that the partition holds or of those that are visible. At most two stretches. */
-const inStretches = (
-  stretches: readonly Stretch[],
-  columns: Fragment,
-  isMeant: Fragment,
-  place: WalkPlace | null,
-  rows: number,
-): Fragment => {
+const inStretches = (stretches: readonly Stretch[], columns: SQL, isMeant: SQL, place: WalkPlace | null, rows: number): SQL => {
   const after = place && ([Number(place[0]), String(place[1])] as const)
   const selects = stretches.flatMap((stretch) =>
     [0, 1].map(
@@ -33,7 +28,7 @@ const inStretches = (
         sql`select ${columns} from cfdi c indexed by cfdi_dirc where ${all([isMeant, sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`,
     ),
   )
-  return sql`${join(selects, ' union all ')} order by issued_at, uuid ${limited(rows)}`
+  return sql`${sql.join([...selects], sql.raw(' union all '))} order by issued_at, uuid ${limited(rows)}`
 }
 
 const COLUMNS = sql`${storedColumns('c')}, c.stored_by, c.chunk`
@@ -50,7 +45,7 @@ interface SelectedRow {
   stored_by: number | null
 }
 
-const selectRows = (partition: Partition, rows: Fragment, more = raw('')): Fragment =>
+const selectRows = (partition: Partition, rows: SQL, more = sql.raw('')): SQL =>
   sql`select ${READ_ROW_JSON} as row, ${appliedBeyondCeiling(partition, 'page')} as applied, page.stored_by ${more} from (${rows}) page`
 
 const found = (ledger: ScopedLedger, partition: Partition, { row, applied, stored_by }: SelectedRow): FoundChange => ({
@@ -95,24 +90,29 @@ export interface LegName extends Partial<HiddenRow> {
 
 const NAME_COLUMNS = sql`c.uuid, c.issued_at, c.issued_at as at, c.uuid as by, 0 as nth, c.direction, c.fecha, c.stored_by`
 
-function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): Fragment {
+function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): SQL {
   const isHere = sql`c.entity = ${entity}`
   if ('stretches' in leg) return inStretches(leg.stretches, NAME_COLUMNS, isHere, place, NAMES)
   const from = place && ([Number(place[0]), String(place[1])] as const)
-  const reached = (index: string, column: string, isMeant: Fragment) =>
+  const reached = (index: string, column: string, isMeant: SQL) =>
     leg.ranges.map(
-      ({ direction, since, until }: Range) => sql`select c.${raw(column)} as at, c.uuid, c.related from cfdi c indexed by ${raw(index)}
+      ({
+        direction,
+        since,
+        until,
+      }: Range) => sql`select c.${sql.raw(column)} as at, c.uuid, c.related from cfdi c indexed by ${sql.raw(index)}
         where ${isHere} and ${isMeant} and c.direction = ${direction} and ${
-          from && from[0] >= since ? sql`(c.${raw(column)}, c.uuid) >= (${from[0]}, ${from[1]})` : sql`c.${raw(column)} >= ${since}`
-        }${until === null ? raw('') : sql` and c.${raw(column)} <= ${until}`}`,
+          from && from[0] >= since ? sql`(c.${sql.raw(column)}, c.uuid) >= (${from[0]}, ${from[1]})` : sql`c.${sql.raw(column)} >= ${since}`
+        }${until === null ? sql.raw('') : sql` and c.${sql.raw(column)} <= ${until}`}`,
     )
   // One more, because the first one can have been told whole.
-  const sources = (selects: Fragment[]) => sql`(${join(selects, ' union all ')} order by 1, 2 ${limited(NAMES + 1)}) p`
-  const behind = (nth: string) => (place ? sql`where (p.at, p.uuid, ${raw(nth)}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : raw(''))
+  const sources = (selects: SQL[]) => sql`(${sql.join([...selects], sql.raw(' union all '))} order by 1, 2 ${limited(NAMES + 1)}) p`
+  const behind = (nth: string) =>
+    place ? sql`where (p.at, p.uuid, ${sql.raw(nth)}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : sql.raw('')
   const end = sql`order by at, by, nth ${limited(NAMES)}`
   // Each source has itself as its last name, so that none is passed over.
-  const related = raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
-  const selectRelated = (selects: Fragment[]) =>
+  const related = sql.raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
+  const selectRelated = (selects: SQL[]) =>
     sql`select r.value as uuid, p.at, p.uuid as by, r.key as nth from ${sources(selects)} cross join ${related} ${behind('r.key')} ${end}`
   switch (leg.names) {
     case 'applied':
@@ -120,10 +120,10 @@ function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace |
         ['P', 'E'].flatMap((tipo) => reached('cfdi_tipoc', 'issued_at', sql`c.tipo_comprobante = ${tipo} and c.cancelled = 0`)),
       )
     case 'substituted':
-      return selectRelated(reached('cfdi_substituted', 'substituted_from', raw('c.substituted_from is not null')))
+      return selectRelated(reached('cfdi_substituted', 'substituted_from', sql.raw('c.substituted_from is not null')))
     case 'substituting':
       return sql`select s.source as uuid, p.at, p.uuid as by, coalesce(s.source, '') as nth
-        from ${sources(reached('cfdi_dirc', 'issued_at', raw('c.cancelled = 0')))}
+        from ${sources(reached('cfdi_dirc', 'issued_at', sql.raw('c.cancelled = 0')))}
         left join cfdi_substitutions s on s.entity = ${entity} and s.substituted = p.uuid ${behind("coalesce(s.source, '')")} ${end}`
   }
 }
@@ -134,7 +134,7 @@ export interface NamedCommit {
   touched: Touched
 }
 
-const selectCommits = (number: number, after: number): Fragment =>
+const selectCommits = (number: number, after: number): SQL =>
   sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} order by sequence ${limited(COMMITS + 1)}`
 
 /** Reads what legs name, the first one from a place on, and the next commits of partitions. One call, none without either. */
@@ -166,7 +166,7 @@ const ZONES_SECONDS = 3 * 3_600
  * The condition that a document lies shortly behind the ceiling, and got its XML after it was stored: its metadata may have lain before the
  * ceiling. Null when there is no ceiling.
  */
-function hasMoved(partition: Partition): Fragment | null {
+function hasMoved(partition: Partition): SQL | null {
   const isBeyond = isAfterCeiling(partition, 'c', 'issued_at')
   if (isBeyond === null) return null
   return sql`(c.chunk >= (c.stored_by + 1) * ${firstChunkOf(1)} and ${isBeyond} and not ${isAfterCeiling(partition, 'c', `issued_at - ${ZONES_SECONDS}`)!})`
@@ -195,19 +195,19 @@ export async function findNamed(
     authority && (moved ? sql`(${isVisible(authority, 'c')} or c.entity = ${authority.number} and ${moved})` : isVisible(authority, 'c'))
   const twin = imports
     ? sql`, (select ${ROW_JSON} from cfdi where cfdi.entity = ${imports.number} and cfdi.uuid = page.uuid) as import`
-    : raw(', null as import')
-  const named = (list: readonly AskedName[], columns: Fragment, isMeant: Fragment, end: Fragment) =>
+    : sql.raw(', null as import')
+  const named = (list: readonly AskedName[], columns: SQL, isMeant: SQL, end: SQL) =>
     sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join cfdi c where c.uuid = j.value->>1 and ${isMeant} ${end}`
   // The list is gone through in its order.
   const first = limited(rows)
   const selects = [
     authority && asked.authority.length > 0
-      ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : raw(', null as import')}`)
+      ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : sql.raw(', null as import')}`)
       : null,
     imports && asked.imports.length > 0
-      ? selectRows(imports, named(asked.imports, COLUMNS, isVisible(imports, 'c'), first), raw(', page.n, null as import'))
+      ? selectRows(imports, named(asked.imports, COLUMNS, isVisible(imports, 'c'), first), sql.raw(', page.n, null as import'))
       : null,
-    authority && asked.shown.length > 0 ? named(asked.shown, raw('1'), isVisible(authority, 'c'), raw('')) : null,
+    authority && asked.shown.length > 0 ? named(asked.shown, sql.raw('1'), isVisible(authority, 'c'), sql.raw('')) : null,
   ]
   const present = selects.filter((one) => one !== null)
   const results = present.length === 0 ? [] : await ledger.d1.batch(present.map((one) => statement(ledger, one)))

@@ -1,4 +1,5 @@
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import { type ChunkPlace, chunksOf, partsOf } from './chunks.ts'
@@ -29,7 +30,7 @@ export async function readStoredPlaces(
   const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
   const { results } = await prepared(
     d1,
-    sql`select ${raw(SELECT)} from json_each(${uuids}) wanted cross join cfdi c where c.uuid = wanted.value and ${isVisible(partition, 'c')}`,
+    sql`select ${sql.raw(SELECT)} from json_each(${uuids}) wanted cross join cfdi c where c.uuid = wanted.value and ${isVisible(partition, 'c')}`,
   ).all<StoredPlace>()
   return new Map(results.map((row) => [row.uuid, row]))
 }

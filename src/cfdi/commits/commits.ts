@@ -1,4 +1,5 @@
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import { writeTouched } from './touched.ts'
 
 /** Returns the last commits of partitions, those up to an instant in milliseconds; 0 for a partition without one. */

@@ -1,4 +1,5 @@
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
@@ -21,7 +22,7 @@ type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chun
 
 const selectCfdi = (partition: Partition, uuid: string, past: string | null = null) => sql`
   select ${readColumns('page')}, page.chunk_at, page.xml_object, page.xml_offset, page.xml_length, page.xml_method, ${appliedTo(partition, 'page', past)} as applied,
-    ${past === null ? raw('null') : stateOn(partition, 'page', past)} as state
+    ${past === null ? sql.raw('null') : stateOn(partition, 'page', past)} as state
   from (select ${storedColumns('cfdi')}, cfdi.chunk_at, cfdi.xml_object, cfdi.xml_offset, cfdi.xml_length, cfdi.xml_method
         from cfdi where cfdi.uuid = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 

@@ -1,4 +1,5 @@
-import { all, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
+import { all, prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
@@ -27,9 +28,9 @@ export async function readStretch(
   after: StretchPosition | null,
 ): Promise<MirroredRow[]> {
   const of = (cancelled: 0 | 1) =>
-    sql`select ${raw(SELECT)} from cfdi c indexed by cfdi_dirc
+    sql`select ${sql.raw(SELECT)} from cfdi c indexed by cfdi_dirc
       where ${all([isVisible(partition, 'c'), sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`
-  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${raw(String(ROWS))}`).all<MirroredRow>())
+  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${sql.raw(String(ROWS))}`).all<MirroredRow>())
     .results
 }
 
@@ -46,7 +47,7 @@ export async function countStretches(
         d1,
         sql`select count(*) as n from cfdi c indexed by cfdi_dirc where ${all([
           isVisible(partition, 'c'),
-          raw('c.cancelled in (0, 1)'),
+          sql.raw('c.cancelled in (0, 1)'),
           ...within(stretch, null),
           sql`c.chunk >= ${from} and c.chunk < ${before}`,
         ])}`,
@@ -61,7 +62,7 @@ export const findVisible = async ({ d1 }: ScopedLedger, partition: Partition, uu
   (
     await prepared(
       d1,
-      sql`select ${raw(SELECT)} from json_each(${JSON.stringify(uuids)}) j cross join cfdi c where c.uuid = j.value and ${isVisible(partition, 'c')}`,
+      sql`select ${sql.raw(SELECT)} from json_each(${JSON.stringify(uuids)}) j cross join cfdi c where c.uuid = j.value and ${isVisible(partition, 'c')}`,
     ).all<MirroredRow>()
   ).results
 

@@ -1,11 +1,11 @@
-import { type Fragment, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Stretch } from './stretches.ts'
 
 /** A position in stretches: issued_at and UUID, both ascending. It does not change when a document is cancelled. */
 export type StretchPosition = readonly [issued_at: number, uuid: string]
 
 /** The conditions that a row `c` lies in a stretch, behind a position. */
-export const within = ({ direction, since, until, floor, before }: Stretch, after: StretchPosition | null): Fragment[] => [
+export const within = ({ direction, since, until, floor, before }: Stretch, after: StretchPosition | null): SQL[] => [
   sql`c.direction = ${direction}`,
   ...(after && after[0] >= (since ?? after[0])
     ? [sql`(c.issued_at, c.uuid) > (${after[0]}, ${after[1]})`]

@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { creditOf } from '../balances.ts'
@@ -11,19 +11,19 @@ import { isSubstituted } from '../population/population.ts'
  * counted at the end of a past day. A credit note in another currency is among them, whether it can be converted or not. `owner` is where
  * `own` comes from, unless the surrounding statement has it.
  */
-export function countedApplications(partition: Partition, past: string | null = null, owner?: string): Fragment {
+export function countedApplications(partition: Partition, past: string | null = null, owner?: string): SQL {
   const counts =
     past === null
       ? sql`source.cancelled = 0 and not ${isSubstituted(partition, 'source')}`
       : sql`p.fecha_pago < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
-  return sql`from ${raw(owner === undefined ? '' : `${owner} own cross join `)}cfdi_payments p cross join cfdi source
+  return sql`from ${sql.raw(owner === undefined ? '' : `${owner} own cross join `)}cfdi_payments p cross join cfdi source
     where p.entity = ${partition.number} and p.invoice = own.uuid and source.uuid = p.source and ${isCounted(partition, 'source')}
       and source.emisor_rfc = own.emisor_rfc and (p.kind = 'P' or source.receptor_rfc = own.receptor_rfc)
       and (p.kind = 'E' or coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')) and ${counts}`
 }
 
 /** These as a JSON list, for `sumOfApplications`. */
-export const listOfApplications = (partition: Partition, past: string | null = null): Fragment =>
+export const listOfApplications = (partition: Partition, past: string | null = null): SQL =>
   sql`(select json_group_array(json_array(substr(p.fecha_pago, 1, 10), p.amount, p.kind, p.currency, p.tipo_cambio)) || ''
     ${countedApplications(partition, past)})`
 

@@ -1,4 +1,5 @@
-import { all, type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf } from '../../visibility/window.ts'
 import { complements } from '../cash/events.ts'
@@ -28,31 +29,37 @@ const EARLIEST = '1990-01-01'
 export const LATEST = '2199-12-31'
 
 /** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
-function settled(partition: Partition, past: string | null): Fragment {
+function settled(partition: Partition, past: string | null): SQL {
   const isOdd = `${isOddAmount('p.amount')} or (p.kind = 'E' and coalesce(p.currency, 'MXN') <> coalesce(own.currency, 'MXN'))`
-  return sql`(select ${raw(`iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(p.amount + 0), 0))`)} ${countedApplications(partition, past)})`
+  return sql`(select ${sql.raw(`iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(p.amount + 0), 0))`)} ${countedApplications(partition, past)})`
 }
 
 /** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
 export const storedOf = (alias: string): string =>
   `iif(length(${alias}.paid) > ${DIGITS} or length(${alias}.credited) > ${DIGITS}, null, ${alias}.paid + ${alias}.credited)`
-const STORED = raw(storedOf('own'))
+const STORED = sql.raw(storedOf('own'))
 
 const IS_DEFERRED = (alias: string): string => `${alias}.metodo_pago = 'PPD' and ${alias}.version is not null and not ${NOT_COUNTED(alias)}`
 
 /** The condition that a document is a PPD invoice that counts. */
-export const isOwed = (partition: Partition, alias: string): Fragment =>
-  sql`${raw(`${alias}.tipo_comprobante = 'I' and ${alias}.kind = 'cfdi' and ${alias}.cancelled = 0 and ${alias}.emisor_rfc <> ${alias}.receptor_rfc`)}
-    and not ${isSubstituted(partition, alias)} and ${raw(IS_DEFERRED(alias))}`
+export const isOwed = (partition: Partition, alias: string): SQL =>
+  sql`${sql.raw(`${alias}.tipo_comprobante = 'I' and ${alias}.kind = 'cfdi' and ${alias}.cancelled = 0 and ${alias}.emisor_rfc <> ${alias}.receptor_rfc`)}
+    and not ${isSubstituted(partition, alias)} and ${sql.raw(IS_DEFERRED(alias))}`
 
 /** UUIDs that the complements and credit notes of a direction name with which something was settled on a day or later. */
-function namedSince(partition: Partition, direction: DirectionNumber, since: string): Fragment {
+function namedSince(partition: Partition, direction: DirectionNumber, since: string): SQL {
   const days = { first: since, last: LATEST }
-  const notes = populationOf(partition, { direction, ...days, types: ['E'], acting: true, conditions: [raw('own.related is not null')] })
+  const notes = populationOf(partition, {
+    direction,
+    ...days,
+    types: ['E'],
+    acting: true,
+    conditions: [sql.raw('own.related is not null')],
+  })
   const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select own.related ${notes}`] : [])]
-  return join(
-    settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(own.related) named`),
-    ' union ',
+  return sql.join(
+    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(own.related) named`)],
+    sql.raw(' union '),
   )
 }
 
@@ -65,23 +72,23 @@ export function candidates(
   direction: DirectionNumber,
   { day, past, first, since, counterparty }: Omit<OpenAt, 'terms'> & { since?: string },
   columns: readonly string[],
-  more: readonly Fragment[] = [],
-): Fragment[] {
+  more: readonly SQL[] = [],
+): SQL[] {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return []
-  const names = raw(columns.map((name) => `own.${name}`).join(', '))
+  const names = sql.raw(columns.map((name) => `own.${name}`).join(', '))
   if (past !== null) {
     const days = { first: first ?? EARLIEST, last: day }
-    const conditions = [raw(IS_DEFERRED('own')), ...more]
+    const conditions = [sql.raw(IS_DEFERRED('own')), ...more]
     const population = populationOf(partition, { direction, ...days, types: ['I'], past, counterparty, conditions })
     return population ? [sql`select ${names}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
   }
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
-  const select = (statuses: string, from: Fragment, ...own: Fragment[]) =>
-    sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : raw('0')} as is_recomputed,
+  const select = (statuses: string, from: SQL, ...own: SQL[]) =>
+    sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : sql.raw('0')} as is_recomputed,
       ${isBeyond ? sql`case when ${isBeyond} then ${settled(partition, null)} else ${STORED} end` : STORED} as settled
       from ${from} where ${all([
-        sql`own.entity = ${partition.number} and own.payment_status in (${raw(statuses)}) and own.direction = ${raw(String(direction))}`,
+        sql`own.entity = ${partition.number} and own.payment_status in (${sql.raw(statuses)}) and own.direction = ${sql.raw(String(direction))}`,
         sql`own.issued_at >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
         isOwed(partition, 'own'),
         ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
@@ -89,18 +96,18 @@ export function candidates(
         ...more,
         ...own,
       ])}`
-  const byIndex = raw(`cfdi own indexed by ${counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd'}`)
+  const byIndex = sql.raw(`cfdi own indexed by ${counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd'}`)
   const open = [select("'unpaid', 'partially_paid'", byIndex)]
   const isWithin = isBeyond ? [sql`not coalesce(${isBeyond}, 0)`] : []
   if (since !== undefined) {
     const named = sql`(${namedSince(partition, direction, since)}) named cross join cfdi own not indexed`
-    open.push(select("'paid'", named, raw('own.uuid = named.uuid'), ...isWithin))
+    open.push(select("'paid'", named, sql.raw('own.uuid = named.uuid'), ...isWithin))
   }
   if (isBeyond === null) return open
   // What was issued after the ceiling may have settled an invoice that the window shows open. Usually nothing was.
   const later = (index: string, condition: string) =>
-    sql`exists (select 1 from cfdi later indexed by ${raw(index)} where later.entity = ${partition.number} and later.direction = ${raw(String(direction))}
-      and ${raw(condition)} > ${bounds.until})`
+    sql`exists (select 1 from cfdi later indexed by ${sql.raw(index)} where later.entity = ${partition.number} and later.direction = ${sql.raw(String(direction))}
+      and ${sql.raw(condition)} > ${bounds.until})`
   const hidden = sql`(select 1 where ${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E') and later.issued_at")}
     or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join ${byIndex}`
   return [...open, select("'paid'", hidden, isBeyond)]
@@ -117,12 +124,7 @@ const OWN = [
  * cancellation), `balance` in micros of its currency, `pesos` in micros at its own exchange rate, and `odd`: a JSON list for `measureOpen` where
  * SQL cannot compute the two, else null. Such a row may not be open after all. `more` are conditions on the alias `own`. Null when the window shows nothing of the direction.
  */
-export function openInvoices(
-  partition: Partition,
-  direction: DirectionNumber,
-  at: OpenAt,
-  more: readonly Fragment[] = [],
-): Fragment | null {
+export function openInvoices(partition: Partition, direction: DirectionNumber, at: OpenAt, more: readonly SQL[] = []): SQL | null {
   const found = candidates(partition, direction, at, OWN, more)
   if (found.length === 0) return null
   const isOdd = `(own.settled is null or ${isOddAmount('own.total_micros')} or ${isOddRate('own')})`
@@ -133,11 +135,11 @@ export function openInvoices(
     at.checker === undefined || at.past !== null ? '0' : `coalesce(${checkSql(at.checker, 'estatus_cancelacion')} = 'en_proceso', 0)`
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, odd
     from (select own.uuid, own.issued_at, substr(own.fecha, 1, 10) as day, own.counterparty_rfc as rfc, own.currency,
-        ${raw(direction === 0 ? 'own.receptor_nombre' : 'own.emisor_nombre')} as name,
-        own.terms_days is not null as is_parsed, ${raw(isInProcess)} as is_in_process, coalesce(own.terms_days, ${raw(at.terms('own.fecha'))}) as terms,
-        ${raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
-        case when ${raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
+        ${sql.raw(direction === 0 ? 'own.receptor_nombre' : 'own.emisor_nombre')} as name,
+        own.terms_days is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(own.terms_days, ${sql.raw(at.terms('own.fecha'))}) as terms,
+        ${sql.raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
+        case when ${sql.raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
           own.credited, ${applied}) end as odd
-      from (${join(found, ' union all ')} limit -1) own)
-    where odd is not null or balance >= ${raw(String(LEAST_OPEN))}`
+      from (${sql.join([...found], sql.raw(' union all '))} limit -1) own)
+    where odd is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`
 }

@@ -1,4 +1,5 @@
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import type { Named } from '../cash/events.ts'
 import { populationOf } from '../population/population.ts'
@@ -13,7 +14,7 @@ export interface Through {
 }
 
 /** What `measureOpenOn` needs of the invoice `own`, as JSON. */
-const invoiceJson = (partition: Partition): Fragment =>
+const invoiceJson = (partition: Partition): SQL =>
   sql`json_array(substr(own.fecha, 1, 10), ${listOfApplications(partition)}, own.currency, own.tipo_cambio, own.total_micros, own.subtotal,
     own.descuento, own.taxes, own.iva_trasladado)`
 
@@ -27,11 +28,11 @@ const COLUMNS = [
  * Selects the PPD invoices of a direction that count today, and that were open at the end of one of these days, or might have been: `uuid`,
  * `issued_at`, and `invoice` for `measureOpenOn`. Null when the window shows nothing of the direction.
  */
-export function openThrough(partition: Partition, direction: DirectionNumber, { first, last }: Through): Fragment | null {
+export function openThrough(partition: Partition, direction: DirectionNumber, { first, last }: Through): SQL | null {
   const found = candidates(partition, direction, { day: last, past: null, since: first }, COLUMNS)
   return found.length === 0
     ? null
-    : sql`select own.uuid, own.issued_at, ${invoiceJson(partition)} as invoice from (${join(found, ' union all ')}) own`
+    : sql`select own.uuid, own.issued_at, ${invoiceJson(partition)} as invoice from (${sql.join([...found], sql.raw(' union all '))}) own`
 }
 
 /** What `openByMonth` needs of an invoice that something is applied to. */
@@ -40,13 +41,13 @@ export const balanceColumns = (partition: Partition, alias: string, isOdd: strin
   return {
     issued: `substr(${alias}.fecha, 1, 10)`,
     total: `${alias}.total_micros + 0`,
-    settled: isBeyond ? `case when not coalesce(${isBeyond.text}, 0) then ${storedOf(alias)} end` : storedOf(alias),
+    settled: isBeyond ? `case when not coalesce(${inlined(isBeyond)}, 0) then ${storedOf(alias)} end` : storedOf(alias),
     is_unsure: `(length(${alias}.total_micros) > ${DIGITS} or ${isOdd})`,
   }
 }
 
-const listed = (columns: Readonly<Record<string, string>>): Fragment =>
-  raw(
+const listed = (columns: Readonly<Record<string, string>>): SQL =>
+  sql.raw(
     Object.entries(columns)
       .map(([name, value]) => `${value} as ${name}`)
       .join(', '),
@@ -56,16 +57,16 @@ const listed = (columns: Readonly<Record<string, string>>): Fragment =>
  * Selects what credit notes of some days on take off PPD invoices that count, one row each: `uuid` of the invoice, `day`, `amount` in its
  * currency, `columns` of the invoice, and `is_unsure` when SQL cannot tell the amount.
  */
-export function creditedSince(partition: Partition, direction: DirectionNumber, first: string, columns: Named): Fragment | null {
+export function creditedSince(partition: Partition, direction: DirectionNumber, first: string, columns: Named): SQL | null {
   const notes = populationOf(partition, {
     ...{ direction, first, last: LATEST, types: ['E'], acting: true },
-    conditions: [raw('own.related is not null')],
+    conditions: [sql.raw('own.related is not null')],
   })
   const { is_unsure, ...others } = columns('i')
   const isSure = `${isOddAmount('p.amount')} or coalesce(p.currency, 'MXN') <> coalesce(i.currency, 'MXN')`
   return (
     notes &&
-    sql`select i.uuid, substr(p.fecha_pago, 1, 10) as day, p.amount + 0 as amount, ${listed(others)}, ${raw(`(${isSure} or ${is_unsure})`)} as is_unsure
+    sql`select i.uuid, substr(p.fecha_pago, 1, 10) as day, p.amount + 0 as amount, ${listed(others)}, ${sql.raw(`(${isSure} or ${is_unsure})`)} as is_unsure
       from (select own.uuid, own.emisor_rfc, own.receptor_rfc, own.related ${notes}) source cross join json_each(source.related) named
         cross join cfdi_payments p cross join cfdi i
       where p.entity = ${partition.number} and p.invoice = named.value and p.source = source.uuid and p.kind = 'E' and i.uuid = p.invoice
@@ -78,10 +79,10 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
  * Selects what complements pay of PPD invoices that count, with the columns of `creditedSince`: out of `paid`, rows of `paidByComplement` with
  * `acting` and, as `more`, `metodo_pago` and these columns.
  */
-export function paidSince(paid: Fragment, columns: Named): Fragment {
+export function paidSince(paid: SQL, columns: Named): SQL {
   const { is_unsure: _, ...others } = columns('i')
-  return sql`select invoice as uuid, day, amount + 0 as amount, ${raw(Object.keys(others).join(', '))},
-      ${raw(`(is_unsure or ${isOddAmount('amount')})`)} as is_unsure from ${paid} where reason is null and metodo_pago = 'PPD'`
+  return sql`select invoice as uuid, day, amount + 0 as amount, ${sql.raw(Object.keys(others).join(', '))},
+      ${sql.raw(`(is_unsure or ${isOddAmount('amount')})`)} as is_unsure from ${paid} where reason is null and metodo_pago = 'PPD'`
 }
 
 /**
@@ -91,27 +92,21 @@ export function paidSince(paid: Fragment, columns: Named): Fragment {
  * with it, `until`, the first that did not (null when none did), and `columns`. `odd` has the UUIDs of those that SQL cannot compute.
  * `invoicesIn` selects these.
  */
-export function openByMonth(
-  partition: Partition,
-  direction: DirectionNumber,
-  { last }: Through,
-  changes: Fragment,
-  columns: Named,
-): Fragment {
+export function openByMonth(partition: Partition, direction: DirectionNumber, { last }: Through, changes: SQL, columns: Named): SQL {
   const now = candidates(partition, direction, { day: last, past: null }, COLUMNS)
   const { settled: _, ...others } = columns('own')
-  const names = raw(
+  const names = sql.raw(
     Object.keys(columns('own'))
       .filter((name) => name !== 'is_unsure')
       .join(', '),
   )
   // What comes after the last day comes after its month, although that may go on.
-  const monthOf = (day: string) => sql`iif(${raw(day)} > ${last}, '9999-12', substr(${raw(day)}, 1, 7))`
+  const monthOf = (day: string) => sql`iif(${sql.raw(day)} > ${last}, '9999-12', substr(${sql.raw(day)}, 1, 7))`
   return sql`changes as materialized (
       select uuid, ${monthOf('max(day, issued)')} as month, sum(amount) as amount, max(is_unsure or settled is null) as is_unsure, ${names}
       from (${changes}) group by 1, 2),
     unchanged as materialized (
-      select own.uuid, own.settled, ${listed(others)} from (${join(now, ' union all ')} limit -1) own where own.uuid not in (select uuid from changes)),
+      select own.uuid, own.settled, ${listed(others)} from (${sql.join([...now], sql.raw(' union all '))} limit -1) own where own.uuid not in (select uuid from changes)),
     odd as materialized (
       select uuid from changes where is_unsure union select uuid from unchanged where is_unsure or settled is null),
     steps as (
@@ -124,9 +119,9 @@ export function openByMonth(
 }
 
 /** The condition on `open` that a row is of a balance at the end of a month since that of `first`. */
-export const isOpenSince = (first: string): Fragment =>
-  sql`balance >= ${raw(String(LEAST_OPEN))} and month is not until and coalesce(until > ${first.slice(0, 7)}, 1)`
+export const isOpenSince = (first: string): SQL =>
+  sql`balance >= ${sql.raw(String(LEAST_OPEN))} and month is not until and coalesce(until > ${first.slice(0, 7)}, 1)`
 
 /** Selects invoices by their UUIDs: `invoice` for `measureOpenOn`. */
-export const invoicesIn = (partition: Partition, uuids: Fragment): Fragment =>
+export const invoicesIn = (partition: Partition, uuids: SQL): SQL =>
   sql`select ${invoiceJson(partition)} as invoice from cfdi own where own.entity = ${partition.number} and own.uuid in (${uuids})`

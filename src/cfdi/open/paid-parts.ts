@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { type DirectionNumber, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { complements } from '../cash/events.ts'
@@ -14,10 +14,10 @@ import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
  * `invoiced` and `terms_days` of the invoice, `day` and `amount` of the payment, and in micros of MXN `booked` at the invoice's exchange rate and `paid` at
  * the payment's; `odd` is a JSON list for `measurePaidPart` where SQL cannot compute these, else null. Null when the window shows nothing.
  */
-export function paidParts(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
+export function paidParts(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const [usual, late] = complements(partition, direction, days, { past })
   if (!usual || !late) return null
-  const isGone = past === null ? raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`
+  const isGone = past === null ? sql.raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`
   const isReplaced = past === null ? isSubstituted(partition, 'i') : isSubstitutedOn(partition, 'i', past)
   const isPesos = inPesos('i.currency')
   const isOdd = `(${isOddAmount('p.amount')} or ${isOddRate('i')} or (not ${isPesos} and ${isOddAmount('p.amount_mxn')}))`
@@ -27,9 +27,9 @@ export function paidParts(partition: Partition, direction: DirectionNumber, days
       case when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
         when ${isGone} then 'cancelled' when ${isReplaced} then 'substituted' when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
         when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
-        when ${raw(isUnconvertible)} then 'missing_rate' when ${raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
-      ${raw(`iif(${isOdd}, null, ${atRate('(p.amount + 0)', 'i')}) as booked, iif(${isOdd}, null, iif(${isPesos}, p.amount, p.amount_mxn) + 0) as paid`)},
-      case when ${raw(isOdd)} then json_array(p.amount, p.conversion, substr(p.fecha_pago, 1, 10), i.currency, i.tipo_cambio, substr(i.fecha, 1, 10)) end as odd
+        when ${sql.raw(isUnconvertible)} then 'missing_rate' when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
+      ${sql.raw(`iif(${isOdd}, null, ${atRate('(p.amount + 0)', 'i')}) as booked, iif(${isOdd}, null, iif(${isPesos}, p.amount, p.amount_mxn) + 0) as paid`)},
+      case when ${sql.raw(isOdd)} then json_array(p.amount, p.conversion, substr(p.fecha_pago, 1, 10), i.currency, i.tipo_cambio, substr(i.fecha, 1, 10)) end as odd
     from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
     left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
     where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and p.kind = 'P'

@@ -1,4 +1,5 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
@@ -30,19 +31,19 @@ export interface Population extends Days {
   /** Documents as they act on balances: up to the ceiling, those below the floor too, whether they are shown or not. */
   acting?: boolean
   /** Further conditions on the alias `own`. */
-  conditions?: readonly Fragment[]
+  conditions?: readonly SQL[]
 }
 
 /** The condition that a row does not count, because a document that the window shows substitutes it. */
-export function isSubstituted(partition: Partition, alias: string): Fragment {
+export function isSubstituted(partition: Partition, alias: string): SQL {
   const isBeyond = isAfterCeiling(partition, alias, 'substituted_from')
   return isBeyond === null
-    ? raw(`${alias}.substituted_from is not null`)
-    : sql`(${raw(alias)}.substituted_from is not null and not ${isBeyond})`
+    ? sql.raw(`${alias}.substituted_from is not null`)
+    : sql`(${sql.raw(alias)}.substituted_from is not null and not ${isBeyond})`
 }
 
 /** The condition that `own` is a document of one counterparty, or of some. */
-export const isCounterparty = (counterparty: string | readonly string[]): Fragment =>
+export const isCounterparty = (counterparty: string | readonly string[]): SQL =>
   typeof counterparty === 'string'
     ? sql`own.counterparty_rfc = ${counterparty}`
     : sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`
@@ -71,7 +72,7 @@ export function populationOf(
     acting = false,
     conditions = [],
   }: Population,
-): Fragment | null {
+): SQL | null {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return null
   const since = Math.max(earliestOf(first), (acting ? null : bounds.since) ?? 0)
@@ -80,14 +81,14 @@ export function populationOf(
   const where = all([
     sql`own.entity = ${partition.number}`,
     ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
-    ...(isPersonal ? [raw(PERSONAL)] : []),
-    ...(types ? [raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
-    raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
+    ...(isPersonal ? [sql.raw(PERSONAL)] : []),
+    ...(types ? [sql.raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
+    sql.raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
     sql`own.issued_at >= ${since}`,
     // An index takes one upper bound.
     after && after[0] <= until ? sql`(own.issued_at, own.uuid) < (${after[0]}, ${after[1]})` : sql`own.issued_at <= ${until}`,
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
-    raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
+    sql.raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
     ...(past !== null
       ? [countedOn(partition, 'own', past)]
       : cancelled === 0 && !substituted
@@ -96,5 +97,5 @@ export function populationOf(
     ...(acting ? [] : partition.conditions('own')),
     ...conditions,
   ])
-  return sql`from cfdi own indexed by ${raw(index)} where ${where}`
+  return sql`from cfdi own indexed by ${sql.raw(index)} where ${where}`
 }

@@ -1,4 +1,4 @@
-import { type Fragment, raw } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { inPesos, type Micros } from '../money.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
@@ -6,8 +6,8 @@ import { BREAKDOWN } from '../taxes/breakdown.ts'
 const DIGITS = 13
 
 /** The exact sum of micros over a group, for `parseSum`. SQLite’s own sum would lose or refuse large amounts. */
-export const sumOf = (micros: string): Fragment =>
-  raw(
+export const sumOf = (micros: string): SQL =>
+  sql.raw(
     `cast(coalesce(sum(case when length(${micros}) <= ${DIGITS} then ${micros} + 0 else 0 end), 0) as text)` +
       ` || coalesce('+' || group_concat(${micros}, '+') filter (where length(${micros}) > ${DIGITS}), '')`,
   )

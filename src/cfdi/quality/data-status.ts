@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { askersOf } from '../../visibility/askers.ts'
 import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../visibility/coverage.ts'
 import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -11,14 +11,14 @@ export type DataStatusRow =
   | { source: string; months: null; month: string; as_of: number }
 
 /** Selects which months were downloaded completely, and the queued and running jobs of the organization's own runs. */
-export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): Fragment =>
+export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): SQL =>
   sql`select source, months, null as month, null as as_of from coverage where entity = ${entity}
     union all
     select s.source, null, s.month, as_of
     from sync_work w cross join json_each(w.jobs) j
     cross join sync_jobs s on s.entity = w.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
     where w.entity = ${entity} and open = 1 and s.month <> ''
-      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${raw(askersOf('s'))}) where value = ${organization_id}))`
+      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${sql.raw(askersOf('s'))}) where value = ${organization_id}))`
 
 /** Tells the state of any month of a direction from these rows. `now` in milliseconds; `lacking` as in `monthStateOf`. */
 export function monthStates(

@@ -1,4 +1,5 @@
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 
@@ -20,12 +21,12 @@ export async function findReferrers(
     prepared(
       ledger.d1,
       sql`select * from (
-          select coalesce(o.relation, ${raw(credited)}) as relation, s.uuid from (
+          select coalesce(o.relation, ${sql.raw(credited)}) as relation, s.uuid from (
             select distinct source, iif(kind = 'P', 'pago', null) as relation
             from cfdi_payments where entity = ${partition.number} and invoice = ${uuid}
             union all select source, '04' from cfdi_substitutions where entity = ${partition.number} and substituted = ${uuid}) o
           cross join cfdi s where s.uuid = o.source and ${isVisible(partition, 's')})
-        ${after === null ? raw('') : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
+        ${after === null ? sql.raw('') : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
     ),
   )
   if (selects.length === 0) return []
@@ -54,8 +55,8 @@ export const readTimes = (ledger: ScopedLedger, partition: Partition, uuid: stri
     ledger.d1,
     sql`select
         (select committed_at from cfdi_commits where entity = own.entity and sequence = own.stored_by) as stored_at,
-        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.chunk / ${raw(String(firstChunkOf(1)))}) as xml_at,
-        coalesce(own.chunk / ${raw(String(firstChunkOf(1)))} > own.stored_by, 0) as is_completed,
+        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.chunk / ${sql.raw(String(firstChunkOf(1)))}) as xml_at,
+        coalesce(own.chunk / ${sql.raw(String(firstChunkOf(1)))} > own.stored_by, 0) as is_completed,
         (select json_group_array(json_array(s.uuid, s.issued_at,
             (select committed_at from cfdi_commits where entity = s.entity and sequence = s.stored_by), s.direction, s.fecha))
           from cfdi_substitutions r cross join cfdi s

@@ -1,4 +1,5 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { centralStartOf, earliestOf, latestOf } from '../../visibility/window.ts'
 import { isDay } from '../literal-day.ts'
@@ -9,7 +10,7 @@ import type { Filters } from './contract.ts'
 interface IndexRange {
   index: 'cfdi_dirc' | 'cfdi_cpd' | 'cfdi_tipoc' | 'cfdi_pay'
   direction: DirectionNumber
-  fixed: Fragment
+  fixed: SQL
 }
 
 /** An index range between bounds of issued_at in seconds, both inclusive. */
@@ -29,9 +30,9 @@ export interface SearchPlan {
   /** Whether SQL passes rows that `isMatch` may refuse: those whose visible balance is another than the stored one. */
   isCompared: boolean
   /** Conditions that the streams leave open. Without any, every row that is read belongs to the page. */
-  rest: Fragment[]
+  rest: SQL[]
   /** The conditions of the literal days, to which the bounds of the streams are exact to the hour only. */
-  days: Fragment[]
+  days: SQL[]
   /** The first second of the first, and the last second of the last literal day in UTC−6. Null without these days. */
   central: { from: number | null; to: number | null }
 }
@@ -87,7 +88,7 @@ function chosenOf(branches: readonly Branch[], filters: Filters): Candidate[] {
 }
 
 /** Every condition of a search, for rows of the alias `page` that are found by their UUIDs. */
-export function conditionsOf(filters: Filters, partition: Partition): Fragment[] {
+export function conditionsOf(filters: Filters, partition: Partition): SQL[] {
   const { since, until } = issuedBounds(filters)
   return [
     ...[...indexedConditions(filters, partition).values()].flat(),
@@ -150,19 +151,19 @@ interface Candidate {
 /** The ways to read a branch in at most four streams, the most selective first. The last way always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
   const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction]
-  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${raw(String(one))}`)
+  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${sql.raw(String(one))}`)
   const isOfInvoices = payment_status !== undefined && !payment_status.includes('not_applicable')
   const statuses = isOfInvoices ? payment_status.map((one) => sql`payment_status = ${one}`) : undefined
   const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
   const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
-  const along = (index: IndexRange['index'], serves: IndexedFilter[], ...columns: (Fragment[] | undefined)[]): Candidate[] => {
+  const along = (index: IndexRange['index'], serves: IndexedFilter[], ...columns: (SQL[] | undefined)[]): Candidate[] => {
     if (columns.includes(undefined)) return []
-    const fixed = (columns as Fragment[][]).reduce<Fragment[][]>(
+    const fixed = (columns as SQL[][]).reduce<SQL[][]>(
       (some, column) => some.flatMap((one) => column.map((value) => [...one, value])),
       [[]],
     )
     const ranges = directions.flatMap((one) =>
-      fixed.map((values) => ({ index, direction: one, fixed: all([sql`direction = ${raw(String(one))}`, ...values]) })),
+      fixed.map((values) => ({ index, direction: one, fixed: all([sql`direction = ${sql.raw(String(one))}`, ...values]) })),
     )
     return ranges.length > MAX_STREAMS ? [] : [{ serves, ranges }]
   }

@@ -1,4 +1,5 @@
-import { all, type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all, prepared } from '../../platform/db/statement.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
@@ -43,10 +44,10 @@ const MAX_TERMS = 5
 /** As the index has it. */
 const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
 
-const orderOf = (isAscending: boolean): Fragment => raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
+const orderOf = (isAscending: boolean): SQL => sql.raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
 
 /** Bounds of issued_at. An index takes one bound of each side only, so the cursor's replaces the other when it is narrower. */
-function between(since: number | null, until: number | null, { after, isAscending }: PageStart): Fragment[] {
+function between(since: number | null, until: number | null, { after, isAscending }: PageStart): SQL[] {
   const isFrom = after !== undefined && isAscending && (since === null || after[0] >= since)
   const isTo = after !== undefined && !isAscending && (until === null || after[0] <= until)
   return [
@@ -59,12 +60,12 @@ function between(since: number | null, until: number | null, { after, isAscendin
  * The rows of all streams in the order of the page. Where literal days are asked for, the streams end with the day in UTC−6, and strays
  * beyond it are a stream of their own: without them, a page would read the documents of three hours that are not of the day.
  */
-export function merged(partition: Partition, plan: SearchPlan, start: PageStart, columns: Fragment): Fragment {
+export function merged(partition: Partition, plan: SearchPlan, start: PageStart, columns: SQL): SQL {
   const { streams, days, central } = plan
   const { after, isAscending } = start
   const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
-  const select = (index: string, ...own: Fragment[]) =>
-    sql`select ${columns} from cfdi indexed by ${raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
+  const select = (index: string, ...own: SQL[]) =>
+    sql`select ${columns} from cfdi indexed by ${sql.raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
   const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
   const place = after?.[0] ?? null
   const isBeyond = central.to !== null && (isAscending ? latest : least(place, latest)!) > central.to
@@ -73,36 +74,36 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
   const isFull = streams.length + (isBeyond ? 1 : 0) + (isBefore ? 1 : 0) > MAX_TERMS
   const to = isBeyond && !(isFull && isAscending) ? central.to : null
   const from = isBefore && !(isFull && !isAscending) ? central.from : null
-  const strays = (since: number | null, until: number | null): Fragment => {
+  const strays = (since: number | null, until: number | null): SQL => {
     const ofStreams = streams.map((stream) =>
       all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]),
     )
-    return select('cfdi_stray', raw(IS_STRAY), ...between(since, until, start), sql`(${join(ofStreams, ' or ')})`)
+    return select('cfdi_stray', sql.raw(IS_STRAY), ...between(since, until, start), sql`(${sql.join([...ofStreams], sql.raw(' or '))})`)
   }
   const selects = [
     ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), start))),
     ...(to === null ? [] : [strays(to + 1, latest)]),
     ...(from === null ? [] : [strays(earliest, from - 1)]),
   ]
-  return join([join(selects, ' union all '), orderOf(isAscending)], ' ')
+  return sql.join([sql.join([...selects], sql.raw(' union all ')), orderOf(isAscending)], sql.raw(' '))
 }
 
 /** What the outer select needs when it has no condition. */
 const WITH_JSON = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${ROW_JSON} as json`
 
 /** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
-const limited = (rows: number): Fragment => raw(`limit ${rows}`)
+const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
 
-const selectPage = (partition: Partition, row: Fragment, more: Fragment, rows: Fragment): Fragment =>
+const selectPage = (partition: Partition, row: SQL, more: SQL, rows: SQL): SQL =>
   sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
 
 /** The same as of a past day, out of `storedColumns`. Only these invoices have a balance that applications change. */
-const selectPast = (partition: Partition, day: string, rows: Fragment): Fragment =>
+const selectPast = (partition: Partition, day: string, rows: SQL): SQL =>
   sql`select ${READ_ROW_JSON} as row, ${stateOn(partition, 'page', day)} as state,
     case when page.tipo_comprobante = 'I' and page.metodo_pago = 'PPD' then ${appliedTo(partition, 'page', day)} else '[]' end as applied from (${rows}) page`
 
-const filteredPage = (partition: Partition, rows: Fragment, rest: readonly Fragment[], take: number, past: string | undefined): Fragment =>
-  sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, raw(''), rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
+const filteredPage = (partition: Partition, rows: SQL, rest: readonly SQL[], take: number, past: string | undefined): SQL =>
+  sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, sql.raw(''), rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read some of a partition's rows and, where rows are scanned one by one, the last one scanned with the one behind it. */
 interface Scan {
@@ -113,23 +114,23 @@ interface Scan {
   limit: number
   /** Of a scan that returns every row: how many of them count. The next one tells that there are more. */
   most?: number
-  statements: readonly [page: Fragment, last?: Fragment]
+  statements: readonly [page: SQL, last?: SQL]
 }
 
 /** The conditions that the streams leave open. */
-export const restOf = (partition: Partition, { rest }: SearchPlan): Fragment[] => [
+export const restOf = (partition: Partition, { rest }: SearchPlan): SQL[] => [
   ...rest,
   ...(partition.origin === 'import' ? partition.conditions('page') : []),
 ]
 
 function scanStreams(partition: Partition, plan: SearchPlan, start: PageStart, take: number, scanned: number, past?: string): Scan {
   const rest = restOf(partition, plan)
-  const rows = (columns: Fragment, limit: number) => sql`${merged(partition, plan, start, columns)} ${limited(limit)}`
+  const rows = (columns: SQL, limit: number) => sql`${merged(partition, plan, start, columns)} ${limited(limit)}`
   const isWhole = rest.length === 0 && !(past !== undefined && plan.isCompared)
   if (isWhole && past !== undefined)
     return { partition, limit: take, statements: [selectPast(partition, past, rows(storedColumns('cfdi'), take))] }
-  if (isWhole) return { partition, limit: take, statements: [selectPage(partition, raw('json'), raw(''), rows(WITH_JSON, take))] }
-  const last = sql`${merged(partition, plan, start, raw('cfdi.issued_at, cfdi.uuid'))} ${limited(2)} offset ${raw(String(scanned - 1))}`
+  if (isWhole) return { partition, limit: take, statements: [selectPage(partition, sql.raw('json'), sql.raw(''), rows(WITH_JSON, take))] }
+  const last = sql`${merged(partition, plan, start, sql.raw('cfdi.issued_at, cfdi.uuid'))} ${limited(2)} offset ${sql.raw(String(scanned - 1))}`
   const page = (most: number) => filteredPage(partition, rows(storedColumns('cfdi'), scanned), rest, most, past)
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   if (plan.isCompared) return { partition, limit: Number.POSITIVE_INFINITY, statements: [page(scanned), last] }
@@ -153,15 +154,15 @@ function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, 
   const anything = later('cfdi_dirc', 'later.cancelled = 0')
   const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
   const rows = sql`${merged(partition, plan, start, storedColumns('cfdi'))}
-    limit case when ${raw(anything)} then case when ${raw(applied)} then ${raw(String(scanned + 1))} else 0 end else 0 end`
+    limit case when ${sql.raw(anything)} then case when ${sql.raw(applied)} then ${sql.raw(String(scanned + 1))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
   return { partition, limit: Number.POSITIVE_INFINITY, most: scanned, statements: [statement], replaces: true }
 }
 
 /** A row of each UUID, under every filter. */
-function byUuid(partition: Partition, filters: Filters, { after, isAscending }: PageStart): Fragment {
-  const behind = after && sql`(+cfdi.issued_at, cfdi.uuid) ${raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
+function byUuid(partition: Partition, filters: Filters, { after, isAscending }: PageStart): SQL {
+  const behind = after && sql`(+cfdi.issued_at, cfdi.uuid) ${sql.raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
   const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
     where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(behind ? [behind] : [])])} ${orderOf(isAscending)}`
   return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length, filters.past)
@@ -192,7 +193,7 @@ export const planned = ({ ledger, filters }: SearchInput): Planned[] =>
 
 /** Statements that the first call has besides, and what takes their rows. */
 export interface Besides {
-  statements: readonly Fragment[]
+  statements: readonly SQL[]
   take: (results: readonly unknown[][]) => void
 }
 const NOTHING_BESIDES: Besides = { statements: [], take: () => {} }
@@ -245,7 +246,7 @@ export async function readScans(
   { statements: more, take }: Besides,
 ): Promise<{ found: PageItem[]; end: PagePosition | null }> {
   const isFirst = (a: PagePosition, b: PagePosition) => (isAscending ? isBefore(b, a) : isBefore(a, b))
-  const statements = scans.flatMap((one) => one.statements as readonly Fragment[])
+  const statements = scans.flatMap((one) => one.statements as readonly SQL[])
   const results = await ledger.d1.batch([...statements, ...more].map((one) => prepared(ledger.d1, one)))
   let horizon: PagePosition | null = null
   const read: PageItem[] = []

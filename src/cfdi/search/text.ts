@@ -1,4 +1,4 @@
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { asRfc, isRfc } from '../xml/fields.ts'
 
 /** The letters that a search takes for the same one. SQLite's `lower` knows only those without a mark. */
@@ -38,11 +38,11 @@ const TEXT =
  * The condition that a text is in the names of the parties or in series and folio, with or without a space between them, or that the UUID begins
  * with it, or that it is the RFC of a party.
  */
-export function hasText(q: string): Fragment {
+export function hasText(q: string): SQL {
   const searched = folded(q)
-  const conditions = [sql`instr(${raw(foldedFor(searched, TEXT))}, ${searched}) > 0`]
+  const conditions = [sql`instr(${sql.raw(foldedFor(searched, TEXT))}, ${searched}) > 0`]
   if (/^[\da-f-]{2,36}$/.test(searched)) conditions.push(sql`substr(uuid, 1, ${searched.length}) = ${searched.toUpperCase()}`)
   const rfc = asRfc(q)
   if (isRfc(rfc)) conditions.push(sql`${rfc} in (emisor_rfc, receptor_rfc)`)
-  return sql`(${join(conditions, ' or ')})`
+  return sql`(${sql.join([...conditions], sql.raw(' or '))})`
 }

@@ -1,4 +1,5 @@
-import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all, prepared } from '../../platform/db/statement.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, lastBegunDay, latestOf } from '../../visibility/window.ts'
@@ -27,7 +28,7 @@ interface Sums {
 
 type MonthCells = { month: string; direction: 0 | 1; is_whole: 0 | 1; cells: string }
 
-const among = (directions: readonly number[]): Fragment => raw(`(${directions.join(', ')})`)
+const among = (directions: readonly number[]): SQL => sql.raw(`(${directions.join(', ')})`)
 
 const monthOf = (day: string): string => day.slice(0, 7)
 
@@ -38,14 +39,14 @@ const wholeMonths = (first: string, last: string): [first: string, last: string]
 ]
 
 /** The sums of whole months, and the days of those that are divided. */
-function monthsOf(partition: Partition, { first, last, directions }: Span): Fragment {
+function monthsOf(partition: Partition, { first, last, directions }: Span): SQL {
   const [from, to] = wholeMonths(first, last)
   return sql`select month, direction, month >= ${from} and month <= ${to} as is_whole, iif(month >= ${from} and month <= ${to}, sums, cells) as cells
     from cfdi_months
     where entity = ${partition.number} and month >= ${monthOf(first)} and month <= ${monthOf(last)} and direction in ${among(directions)}`
 }
 
-const rowsOf = (partition: Partition, { directions }: Span, since: number, until: number, conditions: readonly Fragment[]): Fragment =>
+const rowsOf = (partition: Partition, { directions }: Span, since: number, until: number, conditions: readonly SQL[]): SQL =>
   sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
     where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
       and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
@@ -53,13 +54,13 @@ const rowsOf = (partition: Partition, { directions }: Span, since: number, until
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
 /** The documents that count for a reader with this ceiling only, because what substitutes them was issued after it. */
-const substitutedLater = (partition: Partition, { directions }: Span, until: number, conditions: readonly Fragment[]): Fragment =>
+const substitutedLater = (partition: Partition, { directions }: Span, until: number, conditions: readonly SQL[]): SQL =>
   sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
     where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.substituted_from > ${until} and ${all(conditions)}`
 
 /** A statement, and how what it reads is added to the months. */
 interface Part<Row> {
-  statement: Fragment
+  statement: SQL
   add: (sums: Sums, row: Row) => void
 }
 
@@ -125,7 +126,7 @@ const partsOf = (
     )
 
 /** Runs the statements of some parts, and those of the caller, in one call, and reads how far the months were downloaded. */
-async function read(ledger: ScopedLedger, parts: ReturnType<typeof partsOf>, sums: Sums, more: readonly Fragment[]) {
+async function read(ledger: ScopedLedger, parts: ReturnType<typeof partsOf>, sums: Sums, more: readonly SQL[]) {
   if (parts.length === 0) return { statusRows: [], found: more.map(() => []) }
   const statements = [dataStatusRows(ledger), ...parts.map(({ statement }) => statement), ...more]
   const [statusRows, ...results] = await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
@@ -143,14 +144,14 @@ interface Found {
  * Sums the visible documents, and reads how far the months were downloaded. One call, in which it runs `more` statements of the caller. Their
  * rows are `found`.
  */
-export async function sumMonths(ledger: ScopedLedger, span: Span, more: readonly Fragment[] = []): Promise<Found & { months: Months }> {
+export async function sumMonths(ledger: ScopedLedger, span: Span, more: readonly SQL[] = []): Promise<Found & { months: Months }> {
   const sums = { held: new Map(), months: new Map() }
   const rows = await read(ledger, partsOf(ledger, span, ['authority', 'import']), sums, more)
   return { ...sums, ...rows }
 }
 
 /** Counts the visible documents that the authority delivered, with the rest of `sumMonths`. */
-export async function sumHeld(ledger: ScopedLedger, span: Span, more: readonly Fragment[] = []): Promise<Found> {
+export async function sumHeld(ledger: ScopedLedger, span: Span, more: readonly SQL[] = []): Promise<Found> {
   const held: HeldMonths = new Map()
   const rows = await read(ledger, partsOf(ledger, span, ['authority']), { held, months: null }, more)
   return { held, ...rows }

@@ -1,6 +1,6 @@
+import type { SQL } from 'drizzle-orm'
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Fragment } from '../../platform/db/fragment.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../visibility/contract.ts'
@@ -112,7 +112,7 @@ export async function countDocuments(
   ledger: ScopedLedger,
   span: Span,
   now: number,
-  more: readonly Fragment[] = [],
+  more: readonly SQL[] = [],
 ): Promise<{
   counts: DocumentCounts
   invoices: readonly [issued: InvoiceCounts, received: InvoiceCounts]
@@ -173,7 +173,7 @@ export type StatusOf = (month: string, direction: 0 | 1) => DataStatus
  * Counts the visible documents that the authority delivered, and tells the state of each month by them. `now` in milliseconds. One call, as
  * with `countDocuments`.
  */
-export async function countHeld(ledger: ScopedLedger, span: Span, now: number, more: readonly Fragment[] = []) {
+export async function countHeld(ledger: ScopedLedger, span: Span, now: number, more: readonly SQL[] = []) {
   const { held, statusRows, found } = await sumHeld(ledger, span, more)
   const stateOf = monthStates(ledger, statusRows, now)
   const ofMonth = (month: string, direction: 0 | 1): HeldDocuments & MonthState => {

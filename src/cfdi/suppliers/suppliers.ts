@@ -1,4 +1,5 @@
-import { all, type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all, prepared } from '../../platform/db/statement.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { DataStatus } from '../../visibility/coverage.ts'
 import { boundsOf, type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
@@ -31,19 +32,19 @@ function visibleSpan({ floor, until }: DirectionBounds, { from, to }: MonthSpan)
   return first > last ? null : { from: first, to: last }
 }
 
-const totalsOf = (partition: Partition, { from, to }: MonthSpan): Fragment =>
+const totalsOf = (partition: Partition, { from, to }: MonthSpan): SQL =>
   sql`select totals from cfdi_suppliers where entity = ${partition.number} and month >= ${from} and month <= ${to}`
 
 /** Selects the valid received documents of some literal days that meet more conditions. */
-const documentsOf = (partition: Partition, first: string, last: string, since: number, more: readonly Fragment[]): Fragment =>
+const documentsOf = (partition: Partition, first: string, last: string, since: number, more: readonly SQL[]): SQL =>
   sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction = ${raw(String(RECEIVED))} and own.cancelled = 0 and own.issued_at >= ${since}
+    where own.entity = ${partition.number} and own.direction = ${sql.raw(String(RECEIVED))} and own.cancelled = 0 and own.issued_at >= ${since}
       and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${afterDay(last)}`, ...more])}`
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
 /** Selects the hidden documents that the month rows count: before the floor, after the ceiling, or shown from the authority's partition. */
-function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { from, to }: MonthSpan): Fragment[] {
+function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { from, to }: MonthSpan): SQL[] {
   const [first, last] = [`${from}-01`, lastDayOf(to)]
   if (partition.origin === 'import') {
     const visible = partition.conditions('own')
@@ -57,12 +58,12 @@ function hiddenIn(partition: Partition, { floor, until }: DirectionBounds, { fro
 }
 
 /** Selects the visible documents that the month rows do not count, because what substitutes them was issued after the ceiling. */
-const substitutedLater = (partition: Partition, { until }: DirectionBounds, { from, to }: MonthSpan): Fragment[] =>
+const substitutedLater = (partition: Partition, { until }: DirectionBounds, { from, to }: MonthSpan): SQL[] =>
   until === null
     ? []
     : [
         sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
-          where own.entity = ${partition.number} and own.direction = ${raw(String(RECEIVED))} and own.substituted_from > ${until}
+          where own.entity = ${partition.number} and own.direction = ${sql.raw(String(RECEIVED))} and own.substituted_from > ${until}
             and own.issued_at <= ${until} and own.fecha >= ${`${from}-01`} and own.fecha < ${afterDay(lastDayOf(to))}
             and ${all(partition.conditions('own'))}`,
       ]
@@ -109,7 +110,7 @@ export async function sumSuppliers(
   return { suppliers, statuses }
 }
 
-const within = (partition: Partition, { since, until }: DirectionBounds): Fragment =>
+const within = (partition: Partition, { since, until }: DirectionBounds): SQL =>
   all([
     ...(until === null ? [] : [sql`own.issued_at <= ${until}`]),
     ...(since === null ? [] : [sql`own.issued_at >= ${since}`]),
@@ -139,7 +140,7 @@ export async function issuerNames(ledger: ScopedLedger, rfcs: readonly string[])
         ledger.d1,
         sql`select wanted.value as rfc, (
             select own.emisor_nombre from cfdi own indexed by cfdi_cpd
-            where own.entity = ${partition.number} and own.counterparty_rfc = wanted.value and own.direction = ${raw(String(RECEIVED))}
+            where own.entity = ${partition.number} and own.counterparty_rfc = wanted.value and own.direction = ${sql.raw(String(RECEIVED))}
               and ${within(partition, bounds)}
             order by own.issued_at desc limit 1) as name
           from json_each(${JSON.stringify(rfcs)}) wanted`,

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import { type DocumentReader, type DocumentRow, fieldsOf, readerJson, versionsOf } from '../store.ts'
 import type { Filing } from './obligations-of.ts'
@@ -30,7 +31,7 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
       sql`with ${versionsOf(json, KINDS)},
         ranked as (select *, row_number() over (partition by n, kind, fields_status order by version desc) as place from versions)
         select r.n, r.kind, r.version, d.document_id, d.source, d.document_date, d.period_end, d.attributes,
-          iif(r.kind = 'declaracion', null, ${raw(fieldsOf('d'))}) as fields
+          iif(r.kind = 'declaracion', null, ${sql.raw(fieldsOf('d'))}) as fields
         from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
         where r.kind = 'declaracion' or (r.fields_status = 'read' and r.place = 1)`,
     ),
@@ -38,7 +39,7 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
       d1,
       sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
         where s.entity = a.value->>0 and s.source in (${RETURNS.monthly}, ${RETURNS.annual}) and s.month = '' and s.status = 'succeeded'
-          and (a.value->>2 is null or exists (select 1 from json_each(${raw(askersOf('s'))}) o where o.value = a.value->>2))`,
+          and (a.value->>2 is null or exists (select 1 from json_each(${sql.raw(askersOf('s'))}) o where o.value = a.value->>2))`,
     ),
   ])
   const rows = Map.groupBy(documents!.results as Row[], ({ n }) => n)
@@ -79,7 +80,7 @@ export const entitiesWith = async (ledger: D1Database, texts: readonly string[],
     await prepared(
       ledger,
       sql`select distinct o.entity from json_each(${JSON.stringify(texts)}) t cross join obligation_rules o
-        on o.due_rule = t.value and o.entity > ${after} order by o.entity limit ${raw(String(limit))}`,
+        on o.due_rule = t.value and o.entity > ${after} order by o.entity limit ${sql.raw(String(limit))}`,
     ).all<{ entity: number }>()
   ).results.map(({ entity }) => entity)
 
@@ -112,7 +113,7 @@ export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) 
     await prepared(
       ledger.d1,
       sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), "d.kind in ('csf', 'opinion_32d', 'certificates')")}
-        select v.kind, d.document_date, ${raw(fieldsOf('d'))} as fields
+        select v.kind, d.document_date, ${sql.raw(fieldsOf('d'))} as fields
         from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
         where v.fields_status = 'read' order by v.kind, v.version`,
     ).all<{ kind: string; document_date: string; fields: string }>()

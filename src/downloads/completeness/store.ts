@@ -1,4 +1,5 @@
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { IS_LEASED } from '../progress-store.ts'
 import type { CoveredSource } from './contract.ts'
@@ -34,10 +35,10 @@ export const latestJobs = (
   { organization_id, entity }: ScopedLedger,
   { first, last, source, now }: { first: string; last: string; source?: CoveredSource | undefined; now: number },
   withRejected = false,
-): Fragment =>
-  sql`select s.source, s.month, s.open, s.attempts + (s.status = 'queued' and ${raw(IS_LEASED)}) as attempts, s.error_class, s.wait_until,
+): SQL =>
+  sql`select s.source, s.month, s.open, s.attempts + (s.status = 'queued' and ${sql.raw(IS_LEASED)}) as attempts, s.error_class, s.wait_until,
       s.not_before, coalesce(min(s.wait_until, max(c.due_at, ${now})), s.wait_until) as asked_again_at, s.rejected_count, j.requested_at, j.attempts_before
-      ${raw(withRejected ? `, ${rejectedOf(false)} as unknown, ${rejectedOf(true)} as known` : '')}
+      ${sql.raw(withRejected ? `, ${rejectedOf(false)} as unknown, ${rejectedOf(true)} as known` : '')}
     from (
       select source, month, job_id, requested_at, attempts_before, max(last_run) from (
         select x.key as source, m.value as month, j.key as job_id, max(e.run_id) as last_run, min(e.requested_at) as requested_at,
@@ -81,10 +82,10 @@ export const lackingRows = (
     after: readonly [issued_at: number, uuid: string]
     limit: number
   },
-): Fragment =>
+): SQL =>
   sql`select uuid, issued_at, utc_offset, fecha, estatus, kind from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction = ${raw(String(direction))} and own.cancelled in (0, 1)
+    where own.entity = ${partition.number} and own.direction = ${sql.raw(String(direction))} and own.cancelled in (0, 1)
       and own.issued_at >= ${Math.max(since, after[0])} and own.issued_at <= ${until} and own.version is null
       and (own.issued_at, own.uuid) > (${after[0]}, ${after[1]})
       and ${all([isVisible(partition, 'own'), sql`own.fecha >= ${days[0]}`, sql`own.fecha < ${days[1]}`])}
-    order by own.issued_at, own.uuid limit ${raw(String(limit))}`
+    order by own.issued_at, own.uuid limit ${sql.raw(String(limit))}`

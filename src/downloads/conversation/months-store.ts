@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { AuthorityRequest } from '../../authority/sat/conversation/rules/requests.ts'
-import { join, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import type { MonthCoverage } from '../../visibility/coverage.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
@@ -48,15 +49,15 @@ export async function holdsAny(
   entity: number,
   { family, source, first, last }: Pick<AuthorityRequest, 'family' | 'source' | 'first' | 'last'>,
 ): Promise<boolean> {
-  const direction = raw(source === 'sat_cfdi_issued' ? '0' : '1')
+  const direction = sql.raw(source === 'sat_cfdi_issued' ? '0' : '1')
   const found = TYPES[family].map(
     (types) => sql`exists (
       select 1 from cfdi own indexed by cfdi_tipoc
-      where own.entity = ${entity} and own.tipo_comprobante ${raw(types)} and own.direction = ${direction} and own.cancelled in (0, 1)
+      where own.entity = ${entity} and own.tipo_comprobante ${sql.raw(types)} and own.direction = ${direction} and own.cancelled in (0, 1)
         and own.issued_at >= ${earliestOf(first.slice(0, 10))} and own.issued_at <= ${latestOf(last.slice(0, 10))}
         and own.kind = ${family} and own.fecha >= ${first} and own.fecha <= ${last})`,
   )
-  const statement = prepared(ledger, sql`select ${join(found, ' or ')} as holds`)
+  const statement = prepared(ledger, sql`select ${sql.join([...found], sql.raw(' or '))} as holds`)
   return (await statement.first<{ holds: number }>())?.holds === 1
 }
 

@@ -1,4 +1,5 @@
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 
 interface JobKey {
@@ -10,12 +11,12 @@ interface JobKey {
 
 /** Joins the extractions `e` that requested the job `s`, of the organizations that asked for it, also of those that wait for a login. */
 export const askedJobs =
-  raw(`cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(${askersOf('s')})))) o
+  sql.raw(`cross join json_each(json_patch(s.carried, (select json_group_object(value, '') from json_each(${askersOf('s')})))) o
   cross join extractions e on e.organization_id = o.key and e.entity = s.entity
   cross join json_each(e.jobs -> s.job_id -> s.source) m on m.value = s.month`)
 
 /** The extractions `e` that requested a job. */
-export const extractionsOf = ({ entity, source, month, job_id }: JobKey): Fragment => sql`sync_jobs s ${askedJobs}
+export const extractionsOf = ({ entity, source, month, job_id }: JobKey): SQL => sql`sync_jobs s ${askedJobs}
   where s.entity = ${entity} and s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
 
 /** Reads the instant of the last run that asked for a job, in milliseconds. */

@@ -1,7 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { readerOf } from '../../identity/organization/acting.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { pageByPage, START } from '../../platform/pages.ts'

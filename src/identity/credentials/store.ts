@@ -1,6 +1,5 @@
-import { and, asc, eq, gt, inArray, isNull, lt, or } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { type Role, rolesAbove } from '../../platform/tenant.ts'
 import { credentials } from './tables.ts'
@@ -8,7 +7,7 @@ import { credentials } from './tables.ts'
 export type CredentialRow = typeof credentials.$inferSelect
 
 /** Selects the number of the organization's credentials that are not revoked. */
-export const credentialsUsed = (organization_id: string): Fragment =>
+export const credentialsUsed = (organization_id: string): SQL =>
   sql`select count(*) from credentials indexed by credentials_valid where organization_id = ${organization_id} and revoked_at is null`
 
 export const insertCredential = (db: Database, row: CredentialRow) => db.insert(credentials).values(row)

@@ -1,11 +1,9 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, sql as fragment } from '../../platform/db/fragment.ts'
 import { organizations } from './tables.ts'
 
 /** Selects the number of the organization's extractors. */
-export const extractorsUsed = (organization_id: string): Fragment =>
-  fragment`select extractor_count from organizations where id = ${organization_id}`
+export const extractorsUsed = (organization_id: string): SQL => sql`select extractor_count from organizations where id = ${organization_id}`
 
 /** Counts an extractor that the same batch inserts (1) or deletes (-1). */
 export const addToExtractorCount = (db: Database, organization_id: string, change: 1 | -1) =>

@@ -1,7 +1,7 @@
-import { and, asc, count, eq, gt, inArray } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Role } from '../../platform/tenant.ts'
 import { invitations, members } from './tables.ts'
 
@@ -51,8 +51,8 @@ export const assertOwnerLeft = (
   keepsMade: boolean,
   now: Date,
 ): D1PreparedStatement => {
-  const isLost = (alias: string): Fragment =>
-    sql`(${raw(alias)}.member_id = ${member_id}${raw(keepsMade ? ` and ${alias}.created_by is null` : '')})`
+  const isLost = (alias: string): SQL =>
+    sql`(${sql.raw(alias)}.member_id = ${member_id}${sql.raw(keepsMade ? ` and ${alias}.created_by is null` : '')})`
   return assertThat(
     db.$client,
     sql`exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
@@ -81,7 +81,7 @@ export const assertNotMember = (db: Database, organization_id: string, email: st
     'member.new_address',
   )
 
-const pendingOf = (organization_id: string): Fragment => sql`organization_id = ${organization_id} and status = 'pending'`
+const pendingOf = (organization_id: string): SQL => sql`organization_id = ${organization_id} and status = 'pending'`
 
 /**
  * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
@@ -91,7 +91,7 @@ export const replacePending = (db: Database, organization_id: string, email: str
   prepared(
     db.$client,
     sql`update invitations set status = 'replaced' where ${pendingOf(organization_id)} and lower(email) = lower(${email})
-      and ${byOwner ? raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
+      and ${byOwner ? sql.raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
   )
 
 /** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
@@ -102,10 +102,10 @@ export const closeExpired = (db: Database, organization_id: string, now: Date): 
   )
 
 /** Selects the number of the organization's pending invitations that have not expired. */
-export const invitationsUsed = (organization_id: string, now: Date): Fragment =>
+export const invitationsUsed = (organization_id: string, now: Date): SQL =>
   sql`select count(*) from invitations indexed by invitations_pending where ${pendingOf(organization_id)} and expires_at > ${now.getTime()}`
 
-const sentBy = (organization_id: string, member_id: string): Fragment =>
+const sentBy = (organization_id: string, member_id: string): SQL =>
   sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
 
 /**
@@ -119,7 +119,7 @@ export const withdrawSent = (db: Database, organization_id: string, member_id: s
         prepared(
           db.$client,
           sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and ${sentBy(organization_id, member_id)}
-            and ${role === 'admin' ? raw("role = 'owner'") : raw('true')}`,
+            and ${role === 'admin' ? sql.raw("role = 'owner'") : sql.raw('true')}`,
         ),
       ]
 

@@ -1,5 +1,6 @@
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import type { importTotals, importUsage } from './tables.ts'
 
@@ -33,7 +34,7 @@ export const takeBytes = (
   const fits = (column: 'bytes' | 'day_bytes', most: number | null) =>
     assertThat(
       d1,
-      sql`${most} is null or (select ${raw(column)} from import_totals where organization_id = ${organization_id}) + ${bytes} <= ${most}`,
+      sql`${most} is null or (select ${sql.raw(column)} from import_totals where organization_id = ${organization_id}) + ${bytes} <= ${most}`,
       `import.${column}`,
     )
   return [

@@ -1,10 +1,10 @@
+import { sql } from 'drizzle-orm'
 import type { Failure } from '../../failures.ts'
 import { limitsNow } from '../../plans/place.ts'
 import { explainLimit, type Limits, limitReached, type Quota } from '../../plans/quotas.ts'
 import { warnStatements } from '../../plans/warnings.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit, type Statement } from '../../platform/db/commit.ts'
-import { raw, sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { findTotals, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
@@ -65,7 +65,7 @@ const warnOfTotals = (importer: Importer, totals: readonly (keyof typeof QUOTA_O
     importer,
     totals.map((total) => [
       QUOTA_OF[total],
-      sql`select ${raw(total)} from import_totals where organization_id = ${importer.organization.id}`,
+      sql`select ${sql.raw(total)} from import_totals where organization_id = ${importer.organization.id}`,
     ]),
   )
 

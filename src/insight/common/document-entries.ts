@@ -1,7 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Population } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, raw } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from './entries.ts'
@@ -18,13 +18,13 @@ export interface AmountRow extends EntryRow {
 type Which = 'net' | 'total'
 type Meant = Omit<Population, 'types' | 'after'>
 
-const CONDITIONS = [raw("own.tipo_comprobante in ('I', 'E')"), raw(`(own.net_mxn is not null or ${IS_UNRATED})`)]
+const CONDITIONS = [sql.raw("own.tipo_comprobante in ('I', 'E')"), sql.raw(`(own.net_mxn is not null or ${IS_UNRATED})`)]
 
 /** Selects the invoices and credit notes of a population that add an amount, newest first, for `pageOfEntries`. */
 export function documentsAfter(population: Meant, which: Which) {
   const columns = `own.tipo_comprobante as tipo, own.${which}_mxn as amount, case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end as unrated`
   const conditions = [...CONDITIONS, ...(population.conditions ?? [])]
-  return (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null =>
+  return (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null =>
     newestOf(partition, columns, { ...population, conditions }, after, take)
 }
 

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { populationOf } from '../../cfdi/population/population.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from './insight.ts'
 import { IS_UNRATED, ratesOf } from './unrated.ts'
@@ -13,7 +14,7 @@ export async function countDofRates({ ctx, ledger, span }: Insight, unrated: num
   const { first, last, directions } = span
   const statements = partitionsToRead(ledger).flatMap((partition) =>
     directions.flatMap((direction) => {
-      const found = populationOf(partition, { first, last, direction, conditions: [raw(IS_UNRATED)] })
+      const found = populationOf(partition, { first, last, direction, conditions: [sql.raw(IS_UNRATED)] })
       return found ? [prepared(ledger.d1, sql`select own.currency, substr(own.fecha, 1, 10) as day ${found}`)] : []
     }),
   )

@@ -1,5 +1,6 @@
+import type { SQL } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, prepared, withLiterals } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
@@ -36,13 +37,13 @@ export async function pageOfEntries<Row extends EntryRow>(
   { ctx, ledger }: Insight,
   path: string,
   { limit, cursor, ...filters }: Asked,
-  select: (partition: Partition, after: EntryPosition | undefined, take: number) => Fragment | readonly Fragment[] | null,
+  select: (partition: Partition, after: EntryPosition | undefined, take: number) => SQL | readonly SQL[] | null,
   amountsOf: (rows: Row[]) => (bigint | null)[] | Promise<(bigint | null)[]>,
 ): Promise<EntriesPage> {
   const scope: CursorScope = { list: `${path}/entries`, filters: { ...filters, fiscal_entity_id: ledger.fiscal_entity_id } }
   const after = (await openCursor(ctx, scope, cursor)) as EntryPosition | undefined
   const statements = partitionsToRead(ledger).flatMap((partition) => select(partition, after, limit + 1) ?? [])
-  const read = () => ledger.d1.batch<Row>(statements.map((one) => prepared(ledger.d1, withLiterals(one))))
+  const read = () => ledger.d1.batch<Row>(statements.map((one) => prepared(ledger.d1, one)))
   const found = statements.length === 0 ? [] : await limitReadings(ctx, read)
   const rows = found.flatMap(({ results }) => results).sort((a, b) => (isBefore(positionOf(a), positionOf(b)) ? -1 : 1))
   const page = rows.slice(0, limit)

@@ -1,7 +1,7 @@
+import type { SQL } from 'drizzle-orm'
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import type { Fragment } from '../../platform/db/fragment.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import type { Rules } from '../../rules/dated.ts'
@@ -81,7 +81,7 @@ const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as th
  * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
  * one of them, `more`; their rows are `found`, a list for each.
  */
-export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly Fragment[] = []) {
+export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = []) {
   const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
     latestCeilings(ctx.db, [ledger.entity]),
     limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
@@ -124,7 +124,7 @@ const DIRECTIONS = [0, 1] as const
  */
 export async function readBothSides(
   insight: Insight,
-  statementsOf: (partition: Partition, direction: DirectionNumber) => readonly (Fragment | null)[],
+  statementsOf: (partition: Partition, direction: DirectionNumber) => readonly (SQL | null)[],
 ) {
   const asked = partitionsToRead(insight.ledger).flatMap((partition) =>
     DIRECTIONS.flatMap((direction) =>

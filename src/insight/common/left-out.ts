@@ -1,6 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type Population, populationOf } from '../../cfdi/population/population.ts'
 import { NOT_COUNTED } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import { type EntriesPage, LEFT_OUT } from './contract.ts'
 import { type EntryPosition, pageOfEntries } from './entries.ts'
@@ -17,11 +17,11 @@ export function newestOf(
   population: Population,
   after: EntryPosition | undefined,
   take: number,
-): Fragment | null {
+): SQL | null {
   const found = populationOf(partition, { ...population, after: after && [after[0], after[1]] })
   return (
     found &&
-    sql`select own.uuid, own.issued_at, ${raw(columns)} ${found} order by own.issued_at desc, own.uuid desc limit ${raw(String(take))}`
+    sql`select own.uuid, own.issued_at, ${sql.raw(columns)} ${found} order by own.issued_at desc, own.uuid desc limit ${sql.raw(String(take))}`
   )
 }
 
@@ -43,13 +43,13 @@ export function pageOfLeftOut(
   const { figure } = query
   const { first, last, directions } = insight.span
   const columns = 'own.currency, substr(own.fecha, 1, 10) as day, own.total_micros as total'
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const parts = directions.flatMap((direction) => {
-      const found = newestOf(partition, columns, { first, last, direction, conditions: [raw(CONDITIONS[figure])] }, after, take)
+      const found = newestOf(partition, columns, { first, last, direction, conditions: [sql.raw(CONDITIONS[figure])] }, after, take)
       return found ? [sql`select * from (${found})`] : []
     })
     const [one, other] = parts
-    return one === undefined ? null : other ? sql`${one} union all ${other} order by 2 desc, 1 desc limit ${raw(String(take))}` : one
+    return one === undefined ? null : other ? sql`${one} union all ${other} order by 2 desc, 1 desc limit ${sql.raw(String(take))}` : one
   }
   return pageOfEntries<{ uuid: string; issued_at: number; currency: string; day: string; total: string }>(
     insight,

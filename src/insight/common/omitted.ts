@@ -1,8 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfOthers, paidByComplement } from '../../cfdi/cash/events.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import { type EntriesPage, UNMATCHED } from './contract.ts'
 import type { Insight } from './insight.ts'
@@ -17,7 +17,7 @@ export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED a
  * The rows behind a count, for `pageOfPairs`: whole amounts in the currency of the payment or credit note. Those whose exchange rate decides
  * whether they belong are odd.
  */
-export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): Fragment[] {
+export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): SQL[] {
   const isOthers = figure === 'other_parties'
   const events = paidByComplement(partition, direction, days)
   const where = isOthers ? "reason = 'other_parties'" : "reason is not 'not_counted' and (reason is not null or is_odd)"
@@ -25,7 +25,7 @@ export function unmatchedRows(figure: Unmatched, partition: Partition, direction
   return [
     events &&
       sql`select uuid, applies_to, issued_at, cast(source->>0 as text) as amount, reason is null as is_odd,
-        json_object('tipo', tipo, 'day', day, 'source', source) as as_json from (${events}) where ${raw(where)}`,
+        json_object('tipo', tipo, 'day', day, 'source', source) as as_json from (${events}) where ${sql.raw(where)}`,
     notes && sql`select *, 0 as is_odd, null as as_json from (${notes})`,
   ].flatMap((one) => one ?? [])
 }
@@ -35,11 +35,7 @@ export const unmatchedAmount = ({ source }: Measurable, outcome: Outcome): Micro
   outcome === 'missing_rate' ? BigInt((JSON.parse(source) as [string | number])[0]) : null
 
 /** Invoices and credit notes that state another currency and no exchange rate, and how many credit notes name others' invoices. */
-export const omissions = (
-  partition: Partition,
-  direction: DirectionNumber,
-  days: Days,
-): { unpriced: Fragment | null; notes: Fragment | null } => {
+export const omissions = (partition: Partition, direction: DirectionNumber, days: Days): { unpriced: SQL | null; notes: SQL | null } => {
   const accrued = accruedEvents(partition, direction, days)
   const notes = creditsOfOthers(partition, direction, days)
   return {
@@ -58,16 +54,16 @@ export interface UnmatchedRow {
 const PAIR = 'uuid || applies_to'
 
 /** The statements that count what the surfaces on payments leave out in the range, for `unmatchedOf`. */
-export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | 'span'>): Fragment[] =>
+export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | 'span'>): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) =>
     span.directions.flatMap((direction) => {
       const events = paidByComplement(partition, direction, span)
       const notes = creditsOfOthers(partition, direction, span)
       return [
         events &&
-          sql`select count(distinct iif(reason is null, null, ${raw(PAIR)})) as unreconciled,
-            count(distinct iif(reason = 'other_parties', ${raw(PAIR)}, null)) as other_parties,
-            json_group_array(json_array(${raw(PAIR)}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
+          sql`select count(distinct iif(reason is null, null, ${sql.raw(PAIR)})) as unreconciled,
+            count(distinct iif(reason = 'other_parties', ${sql.raw(PAIR)}, null)) as other_parties,
+            json_group_array(json_array(${sql.raw(PAIR)}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
           from (${events}) where reason is not 'not_counted' and (reason is not null or paid is null)`,
         notes && sql`select 0 as unreconciled, count(*) as other_parties, '[]' as odds from (${notes})`,
       ].flatMap((one) => one ?? [])

@@ -1,6 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
 import { parseSum } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from './entries.ts'
@@ -15,13 +15,13 @@ interface PairRow extends EntryRow {
   odds: string
 }
 
-const pairs = (rows: Fragment, after: EntryPosition | undefined, take: number, keepsZeros: boolean): Fragment => sql`
+const pairs = (rows: SQL, after: EntryPosition | undefined, take: number, keepsZeros: boolean): SQL => sql`
   select uuid, applies_to, issued_at, count(*) as n, group_concat(iif(is_odd, '0', amount), '+') as amount,
     json_group_array(json(as_json)) filter (where is_odd) as odds
-  from (${rows}) where ${raw(keepsZeros ? '1' : "(is_odd or amount <> '0')")}
-    ${after ? sql`and (issued_at, uuid, coalesce(applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : raw('')}
+  from (${rows}) where ${sql.raw(keepsZeros ? '1' : "(is_odd or amount <> '0')")}
+    ${after ? sql`and (issued_at, uuid, coalesce(applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : sql.raw('')}
   group by issued_at, uuid, coalesce(applies_to, '')
-  order by issued_at desc, uuid desc, coalesce(applies_to, '') desc limit ${raw(String(take))}`
+  order by issued_at desc, uuid desc, coalesce(applies_to, '') desc limit ${sql.raw(String(take))}`
 
 /**
  * Returns a page of the documents behind a figure on a cash basis, a pair of a document and what it applies to once. `rowsIn` gives what
@@ -33,7 +33,7 @@ export const pageOfPairs = <Odd>(
   insight: Insight,
   path: string,
   query: { limit: number; cursor?: string | undefined },
-  rowsIn: (partition: Partition) => Fragment[],
+  rowsIn: (partition: Partition) => SQL[],
   measureAll: (odds: readonly Odd[]) => Promise<(odd: Odd) => Micros | null>,
   keepsZeros = false,
 ): Promise<EntriesPage> =>

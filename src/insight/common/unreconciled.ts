@@ -1,10 +1,10 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { creditsOfOthers } from '../../cfdi/cash/events.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from './contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from './entries.ts'
@@ -13,24 +13,18 @@ import type { Unmatched } from './omitted.ts'
 import { ratesFor } from './rates-for.ts'
 
 /** Rows of both directions, grouped by document and what it applies to, in the order of entries. Null without any. */
-export function pairs(
-  columns: Fragment,
-  sides: readonly Fragment[],
-  condition: Fragment,
-  after: EntryPosition | undefined,
-  take: number,
-): Fragment | null {
+export function pairs(columns: SQL, sides: readonly SQL[], condition: SQL, after: EntryPosition | undefined, take: number): SQL | null {
   if (sides.length === 0) return null
-  const later = after ? sql`and (issued_at, uuid, applies_to) < (${after[0]}, ${after[1]}, ${after[2]})` : raw('')
-  return sql`select uuid, applies_to, issued_at, ${columns} from (${join(sides, ' union all ')}) where ${condition} ${later}
-    group by issued_at, uuid, applies_to order by issued_at desc, uuid desc, applies_to desc limit ${raw(String(take))}`
+  const later = after ? sql`and (issued_at, uuid, applies_to) < (${after[0]}, ${after[1]}, ${after[2]})` : sql.raw('')
+  return sql`select uuid, applies_to, issued_at, ${columns} from (${sql.join([...sides], sql.raw(' union all '))}) where ${condition} ${later}
+    group by issued_at, uuid, applies_to order by issued_at desc, uuid desc, applies_to desc limit ${sql.raw(String(take))}`
 }
 
 /** A pair, with how many of its parts are certainly not reconciled, and those that are measured first. */
 type UnreconciledRow = EntryRow & { amount: string; plain: number; odds: string | null }
 
 /** Counts the credit notes that name an invoice of other parties, now or at the end of a past day. */
-export function othersNotes(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
+export function othersNotes(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const notes = creditsOfOthers(partition, direction, days, past)
   return notes && sql`select count(*) as n from (${notes})`
 }
@@ -49,22 +43,23 @@ export function pageOfUnreconciled(
 ): Promise<EntriesPage> {
   const { span } = insight
   const isOthers = query.figure === 'other_parties'
-  const sidesOf = (partition: Partition, direction: DirectionNumber): Fragment[] => {
+  const sidesOf = (partition: Partition, direction: DirectionNumber): SQL[] => {
     const parts = paidParts(partition, direction, span, past)
     const notes = isOthers ? creditsOfOthers(partition, direction, span, past) : null
     const unrated = isRated ? ` or (reason is null and odd is not null and not ${inPesos('currency')})` : ''
     const where = isOthers ? "reason = 'other_parties'" : `reason <> 'not_counted'${unrated}`
     return [
-      parts && sql`select uuid, applies_to, issued_at, amount, iif(reason is null, odd, null) as odd from (${parts}) where ${raw(where)}`,
+      parts &&
+        sql`select uuid, applies_to, issued_at, amount, iif(reason is null, odd, null) as odd from (${parts}) where ${sql.raw(where)}`,
       notes && sql`select uuid, applies_to, issued_at, amount, null as odd from (${notes})`,
     ].flatMap((one) => one ?? [])
   }
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null =>
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null =>
     pairs(
       sql`${sumOf('iif(odd is null, amount, null)')} as amount, count(iif(odd is null, 1, null)) as plain,
         json_group_array(odd) filter (where odd is not null) as odds`,
       span.directions.flatMap((direction) => sidesOf(partition, direction)),
-      raw('1'),
+      sql.raw('1'),
       after,
       take,
     )

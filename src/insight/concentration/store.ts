@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
@@ -35,7 +36,7 @@ const INVOICE = "own.tipo_comprobante = 'I' and own.net_mxn is not null"
 const UNRATED = (direction: DirectionNumber) => `group_concat(case when ${IS_UNRATED} then ${unratedJson(nameColumn(direction))} end)`
 
 /** Groups the invoices and credit notes of a partition by counterparty and month, in one pass. */
-function counterparties(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+function counterparties(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'] })
   const name = `own.issued_at || own.uuid || own.${nameColumn(direction)}`
   const order = 'own.issued_at * 10000 + own.utc_offset + 5000'
@@ -43,8 +44,8 @@ function counterparties(partition: Partition, direction: DirectionNumber, days: 
     population &&
     sql`select rfc, group_concat(line, ';') as months, max(name) as name, min(first) as first, max(last) as last, group_concat(unrated) as unrated
       from (
-        select own.counterparty_rfc as rfc, ${raw(`case when count(own.net_mxn) > 0 then
-            substr(own.fecha, 1, 7) || '=' || count(case when ${INVOICE} then 1 end) || '=' || ${sumOf(ofType('I')).text} || '=' || ${sumOf(ofType('E')).text} end as line,
+        select own.counterparty_rfc as rfc, ${sql.raw(`case when count(own.net_mxn) > 0 then
+            substr(own.fecha, 1, 7) || '=' || count(case when ${INVOICE} then 1 end) || '=' || ${inlined(sumOf(ofType('I')))} || '=' || ${inlined(sumOf(ofType('E')))} end as line,
           max(case when own.net_mxn is not null then ${name} end) as name,
           min(case when ${INVOICE} then ${order} end) as first, max(case when ${INVOICE} then ${order} end) as last, ${UNRATED(direction)} as unrated`)}
         ${population} group by own.counterparty_rfc, substr(own.fecha, 1, 7))
@@ -52,13 +53,13 @@ function counterparties(partition: Partition, direction: DirectionNumber, days: 
   )
 }
 
-function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const population = populationOf(partition, { ...days, direction, cancelled: 1, types: ['I'] })
   return population && sql`select own.counterparty_rfc as rfc, count(*) as cancelled ${population} group by own.counterparty_rfc`
 }
 
 /** The statements that read the counterparties of a range, and those of their cancelled invoices, by turns for each partition. */
-export const counterpartyStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): Fragment[] =>
+export const counterpartyStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) =>
     [counterparties(partition, direction, days), cancelledInvoices(partition, direction, days)].flatMap((one) => one ?? []),
   )

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, join, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryRow, pageOfEntries, pageOfList } from '../common/entries.ts'
 import { type Insight, openEntries } from '../common/insight.ts'
@@ -39,7 +40,7 @@ export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery):
       ? () => true
       : (one: string) => isAmong(unclassified, one)
   const starts = isOfRow ? [key] : figure === 'total' ? null : unclassified
-  const conditions = [IN_AMOUNTS, raw(figure === 'invoice_count' ? "own.tipo_comprobante = 'I'" : "own.tipo_comprobante in ('I', 'E')")]
+  const conditions = [IN_AMOUNTS, sql.raw(figure === 'invoice_count' ? "own.tipo_comprobante = 'I'" : "own.tipo_comprobante in ('I', 'E')")]
   if (starts) conditions.push(hasKey(starts))
   const side = directionNumber(direction)
   return pageOfEntries<EntryRow & { document: string }>(
@@ -63,14 +64,16 @@ export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery):
 }
 
 /** The condition that a product key begins so. Without a beginning it is the empty key. */
-const hasKey = (starts: readonly string[]): Fragment =>
-  sql`(${join(
-    starts.map((start) =>
-      start === ''
-        ? raw("(own.products = '' or own.products like '=%' or own.products like '%,=%')")
-        : sql`instr(',' || own.products, ${`,${start}`}) > 0`,
-    ),
-    ' or ',
+const hasKey = (starts: readonly string[]): SQL =>
+  sql`(${sql.join(
+    [
+      ...starts.map((start) =>
+        start === ''
+          ? sql.raw("(own.products = '' or own.products like '=%' or own.products like '%,=%')")
+          : sql`instr(',' || own.products, ${`,${start}`}) > 0`,
+      ),
+    ],
+    sql.raw(' or '),
   )})`
 
 async function readLines({ ctx, ledger, span }: Insight, { direction }: ConceptsEntriesQuery): Promise<ConceptLine[]> {

@@ -1,7 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { inPesos } from '../../cfdi/money.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
@@ -38,7 +39,7 @@ interface Keys {
 /** The key of what is converted one by one. */
 export const FOREIGN = '*'
 
-export const IN_AMOUNTS = raw(`own.products is not null and (own.net_mxn is not null or ${IS_UNRATED})`)
+export const IN_AMOUNTS = sql.raw(`own.products is not null and (own.net_mxn is not null or ${IS_UNRATED})`)
 /** Several keys of a document in another currency: each amount is to be rounded. */
 const IS_FOREIGN = `(own.net_mxn is null or (instr(own.products, '=') > 0 and not ${inPesos('own.currency')}))`
 
@@ -46,23 +47,23 @@ export const foreignJson = (direction: DirectionNumber): string =>
   `json_array(own.counterparty_rfc, own.tipo_cambio, json(${unratedJson(nameColumn(direction))}))`
 
 /** Groups the product keys of a partition's documents, cut to so many digits, by month and by counterparty, in one pass. */
-function products(partition: Partition, direction: DirectionNumber, days: Days, { digits, unclassified }: Keys): Fragment | null {
+function products(partition: Partition, direction: DirectionNumber, days: Days, { digits, unclassified }: Keys): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [IN_AMOUNTS] })
   if (population === null) return null
-  const ofType = (tipo: string) => sumOf(`(case d.tipo when '${tipo}' then d.amount end)`).text
+  const ofType = (tipo: string) => inlined(sumOf(`(case d.tipo when '${tipo}' then d.amount end)`))
   // Rules allow only digits.
   const isNone = unclassified.map((prefix) => `substr(d.key, 1, ${prefix.length}) = '${prefix}'`).join(' or ') || '0'
   const common = `own.uuid, own.tipo_comprobante as tipo, own.counterparty_rfc as rfc, substr(own.fecha, 1, 7) as month, own.net_mxn as amount,
     own.issued_at || own.uuid || own.${nameColumn(direction)} as name, case when ${IS_FOREIGN} then '${FOREIGN}' else own.products end as key,
     case when ${IS_FOREIGN} then ${foreignJson(direction)} end as odd`
-  return sql`with documents as materialized (select ${raw(common)} ${population}),
+  return sql`with documents as materialized (select ${sql.raw(common)} ${population}),
       keys as (
         select uuid, tipo, rfc, month, amount, name, key, odd, 1 as is_whole from documents where instr(key, '=') = 0
         union all
         select uuid, tipo, rfc, month, substr(j.value, instr(j.value, '=') + 1), name, substr(j.value, 1, instr(j.value, '=') - 1), null, 0
         from documents cross join json_each('["' || replace(documents.key, ',', '","') || '"]') j where instr(documents.key, '=') > 0),
       atoms as materialized (
-        select ${raw(`substr(d.key, 1, ${digits}) as key, d.month, d.rfc, (${isNone}) as none, max(d.name) as name, group_concat(d.odd) as odd,
+        select ${sql.raw(`substr(d.key, 1, ${digits}) as key, d.month, d.rfc, (${isNone}) as none, max(d.name) as name, group_concat(d.odd) as odd,
           ${ofType('I')} as income, ${ofType('E')} as credit,
           sum(d.is_whole and d.tipo = 'I') + count(distinct case when d.is_whole = 0 and d.tipo = 'I' then d.uuid end) as invoices`)}
         from keys d group by 1, 2, 3, 4)
@@ -73,7 +74,7 @@ function products(partition: Partition, direction: DirectionNumber, days: Days, 
 }
 
 /** The statements that read the products of a range. */
-export const productStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days, keys: Keys): Fragment[] =>
+export const productStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days, keys: Keys): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => products(partition, direction, days, keys) ?? [])
 
 /** How many documents, and packed bytes of their chunks, are read for their lines. */
@@ -88,17 +89,17 @@ export interface LineSource {
   chunk_parts: number
 }
 
-const FEW = raw(`(select n from counted) <= ${MOST_DOCUMENTS}`)
+const FEW = sql.raw(`(select n from counted) <= ${MOST_DOCUMENTS}`)
 
 /**
  * The statements that read documents of a range with the chunks of their lines, by turns for each partition: first the documents, or
  * one row of nulls when there are too many; then the chunks, none when there are too many documents or bytes.
  */
-export const lineStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): Fragment[] =>
+export const lineStatements = (ledger: ScopedLedger, direction: DirectionNumber, days: Days): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: [IN_AMOUNTS] })
     if (population === null) return []
-    const some = (columns: string) => sql`select ${raw(columns)} ${population} ${raw(`limit ${MOST_DOCUMENTS + 1}`)}`
+    const some = (columns: string) => sql`select ${sql.raw(columns)} ${population} ${sql.raw(`limit ${MOST_DOCUMENTS + 1}`)}`
     return [
       sql`with counted as materialized (select count(*) as n from (${some('1')}))
         select * from (${some(`${foreignJson(direction)} as document, own.chunk, own.chunk_at, own.chunk_parts`)}) where ${FEW}
@@ -107,10 +108,10 @@ export const lineStatements = (ledger: ScopedLedger, direction: DirectionNumber,
           found as materialized (
             select k.chunk, length(k.data) as bytes from (select distinct chunk, chunk_parts from places) p
             cross join cfdi_chunks k where k.entity = ${partition.number} and k.chunk >= p.chunk and k.chunk < p.chunk + p.chunk_parts
-              and ${raw(`(select count(*) from places) <= ${MOST_DOCUMENTS}`)})
+              and ${sql.raw(`(select count(*) from places) <= ${MOST_DOCUMENTS}`)})
         select k.chunk, hex(k.data) as data from found cross join cfdi_chunks k
         where k.entity = ${partition.number} and k.chunk = found.chunk
-          and ${raw(`(select sum(bytes) from found) <= ${MOST_BYTES}`)}
+          and ${sql.raw(`(select sum(bytes) from found) <= ${MOST_BYTES}`)}
         order by k.chunk`,
     ]
   })

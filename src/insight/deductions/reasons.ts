@@ -1,5 +1,5 @@
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
-import { inlined, quoted } from '../../platform/db/fragment.ts'
+import { inlined, quoted } from '../../platform/db/statement.ts'
 import { anyByDay, byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, inlined, join, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined, quoted } from '../../platform/db/statement.ts'
 import { byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
@@ -81,7 +82,7 @@ const COLUMNS = [
     'descuento',
   ] as const),
 ]
-const JSON_ROW = raw(`json_array(${COLUMNS.join(', ')})`)
+const JSON_ROW = sql.raw(`json_array(${COLUMNS.join(', ')})`)
 const parseDocument = (text: string): DeductionDocument =>
   Object.fromEntries((JSON.parse(text) as unknown[]).map((value, n) => [COLUMNS[n], value])) as unknown as DeductionDocument
 
@@ -116,26 +117,26 @@ function documents(
   { sets }: Sets,
   uses: Uses,
   only?: 'I' | 'E',
-): Fragment | null {
+): SQL | null {
   const reading: DeductionReading = { partition, cancelled, rules, days: { first, last }, sets, personal: uses.personal }
   const uso = decisiveUse(reading)
   const personalOwn = uses.personal.length === 0 ? '0' : isPersonal(uses.personal, `(${uso})`)
   const population = populationOf(partition, {
     ...{ first, last, direction: 1, cancelled, substituted: true, types: only === undefined ? ['I', 'E'] : [only] },
     isPersonal: only === 'I',
-    conditions: [raw(`not ${NOT_COUNTED('own')}`), ...(only === undefined ? [] : [raw(personalOwn)])],
+    conditions: [sql.raw(`not ${NOT_COUNTED('own')}`), ...(only === undefined ? [] : [sql.raw(personalOwn)])],
   })
   if (population === null) return null
   const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
     condition === null ? [] : [`iif(${condition}, ${bitOf(reason as (typeof REASONS)[number])}, 0)`],
   )
-  return sql`select own.entity, own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${raw(uso)} as uso, own.counterparty_rfc,
-    own.tipo_comprobante as tipo, ${raw(bits.join(' + '))} as mask, ${raw(personalOwn)} as is_personal, own.xml_object is not null as is_known,
-    ${raw(IS_UNRATED)} as is_unrated,
-    ${raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
+  return sql`select own.entity, own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${sql.raw(uso)} as uso, own.counterparty_rfc,
+    own.tipo_comprobante as tipo, ${sql.raw(bits.join(' + '))} as mask, ${sql.raw(personalOwn)} as is_personal, own.xml_object is not null as is_known,
+    ${sql.raw(IS_UNRATED)} as is_unrated,
+    ${sql.raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${sql.raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${sql.raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
     iif(own.version is null, null, own.net_mxn) as net_mxn, iif(own.version is null, null, own.total_mxn) as total_mxn,
-    coalesce(own.total_micros, '0') as total, ${raw(`cast(${paidOf(partition)} as text)`)} as paid,
-    ${raw(`cast(${creditedOf(partition)} as text)`)} as credited, own.currency, own.subtotal, own.descuento ${population}`
+    coalesce(own.total_micros, '0') as total, ${sql.raw(`cast(${paidOf(partition)} as text)`)} as paid,
+    ${sql.raw(`cast(${creditedOf(partition)} as text)`)} as credited, own.currency, own.subtotal, own.descuento ${population}`
 }
 
 const maskOf = (reasons: readonly (typeof REASONS)[number][]): number => reasons.reduce((sum, reason) => sum + bitOf(reason), 0)
@@ -146,16 +147,16 @@ const IS_REVIEW = `(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REV
 const CATEGORY = `case when tipo = 'E' or uso = 'G02' then 'returns' when uso in (${INVESTMENTS.map(quoted).join()}) then 'investment' else 'expense' end`
 
 /** The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none. */
-function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): Fragment | null {
+function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQL | null {
   const selects = partitionsToRead(insight.ledger).flatMap((partition) =>
     personalOf
       ? (['I', 'E'] as const).flatMap((only) => documents(partition, 0, personalOf, insight, sets, uses, only) ?? [])
       : ([0, 1] as const).flatMap((cancelled) => documents(partition, cancelled, insight.span, insight, sets, uses) ?? []),
   )
   if (selects.length === 0) return null
-  const names = raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
-  return sql`with ${sets.ctes} documents as (${join(selects, ' union all ')}),
-    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
+  const names = sql.raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
+  return sql`with ${sets.ctes} documents as (${sql.join([...selects], sql.raw(' union all '))}),
+    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${sql.raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
 }
 
 /** An investment whose rate SQL cannot apply: its amount times the rate is no integer of SQLite, or would be rounded the other way. */
@@ -179,27 +180,27 @@ export function deductionsStatement(
   uses: Uses,
   after: DeductionPosition | undefined,
   take: number,
-): Fragment | null {
+): SQL | null {
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
-  const isSingle = raw('(is_personal or is_unrated)')
-  const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : raw('1')
+  const isSingle = sql.raw('(is_personal or is_unrated)')
+  const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : sql.raw('1')
   const isPart = 'is_flow and paid + credited < total + 0'
   const signed = "iif(tipo = 'E', iif(net_mxn like '-%', substr(net_mxn, 2), '-' || net_mxn), net_mxn)"
   const { tables, selects } = tuition(insight.ledger, uses.tuition)
   return sql`${documents}${tables}
     select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
-    union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${raw(String(take))})
+    union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
     union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
         ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${IS_ODD}), ${claimed(insight)}, null)`)},
-        group_concat(case when not (${raw(IS_ELIGIBLE)}) then null when ${raw(isPart)} then json_array(net, paid, credited, total) when ${raw(IS_ODD)} then json_array(net, 1, 0, 1) end))
-      from (select substr(fecha, 1, 4) as year, ${raw(CATEGORY)} as category, uso, mask, is_flow, paid, credited, total, ${raw(signed)} as net
-        from marked where not ${isSingle} and is_known and ${raw(IS_VALID)})
+        group_concat(case when not (${sql.raw(IS_ELIGIBLE)}) then null when ${sql.raw(isPart)} then json_array(net, paid, credited, total) when ${sql.raw(IS_ODD)} then json_array(net, 1, 0, 1) end))
+      from (select substr(fecha, 1, 4) as year, ${sql.raw(CATEGORY)} as category, uso, mask, is_flow, paid, credited, total, ${sql.raw(signed)} as net
+        from marked where not ${isSingle} and is_known and ${sql.raw(IS_VALID)})
       group by year, category, iif(category = 'investment', uso, null)${selects}`
 }
 
 /** The same of the personal documents of some days alone, which are all `single`. What is cancelled uses up nothing. */
-export function personalStatement(insight: Insight, sets: Sets, uses: Uses, days: Days): Fragment | null {
+export function personalStatement(insight: Insight, sets: Sets, uses: Uses, days: Days): SQL | null {
   const documents = marked(insight, sets, uses, days)
   if (documents === null) return null
   const { tables, selects } = tuition(insight.ledger, uses.tuition)
@@ -227,28 +228,28 @@ export function businessEntries(
   { category, figure }: { category: string; figure: string },
   after: readonly [number, string, string] | undefined,
   take: number,
-): Fragment | null {
+): SQL | null {
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
   const state = figure === 'gross_amount' ? IS_VALID : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
-  const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : raw('1')
+  const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : sql.raw('1')
   return sql`${documents} select uuid, issued_at, ${JSON_ROW} as row from marked
-    where not is_personal and is_known and ${raw(CATEGORY)} = ${category} and (is_unrated or ${raw(state)}) and ${isAfter}
-    order by issued_at desc, uuid desc limit ${raw(String(take))}`
+    where not is_personal and is_known and ${sql.raw(CATEGORY)} = ${category} and (is_unrated or ${sql.raw(state)}) and ${isAfter}
+    order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
 }
 export const documentIn = parseDocument
 
 /**
  * The statements that add up what a person earned by year: wages (the subtotal of received payroll) and issued net amounts.
  */
-export const incomeStatements = ({ ledger }: Insight, years: { first: string; last: string }): Fragment[] =>
+export const incomeStatements = ({ ledger }: Insight, years: { first: string; last: string }): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const days = { first: `${years.first}-01-01`, last: `${years.last}-12-31` }
     const wages = populationOf(partition, { ...days, direction: 1, types: ['N'] })
     const sales = populationOf(partition, { ...days, direction: 0, types: ['I', 'E'] })
-    const year = raw('substr(own.fecha, 1, 4)')
-    const isKnown = raw(`(own.net_mxn is not null or ${IS_UNRATED})`)
-    const unrated = raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)
+    const year = sql.raw('substr(own.fecha, 1, 4)')
+    const isKnown = sql.raw(`(own.net_mxn is not null or ${IS_UNRATED})`)
+    const unrated = sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)
     const perceived = 'cast(cast(round(own.subtotal * 1000000) as integer) as text)'
     return [
       ...(wages

@@ -1,9 +1,10 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { portionOf } from '../../cfdi/cash/measure.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
-import { type Fragment, inlined, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined, quoted } from '../../platform/db/statement.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
@@ -23,10 +24,10 @@ const MOST_BYTES = 3 * 1024 * 1024
  * What reads whose tuition the documents of the common table expression `marked` are: those with these uses, and of a credit note the invoice
  * that it credits. `tables` are further common table expressions, `selects` rows of JSON for `studentsOf`. Nothing without uses.
  */
-export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables: Fragment; selects: Fragment } {
-  if (usos.length === 0) return { tables: raw(''), selects: raw('') }
-  const among = raw(`(${usos.map(quoted).join()})`)
-  const shown = raw(
+export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables: SQL; selects: SQL } {
+  if (usos.length === 0) return { tables: sql.raw(''), selects: sql.raw('') }
+  const among = sql.raw(`(${usos.map(quoted).join()})`)
+  const shown = sql.raw(
     partitionsToRead(ledger)
       .map((partition) => inlined(isVisible(partition, 'i')))
       .join(' or '),
@@ -43,7 +44,7 @@ export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables
           and i.emisor_rfc = own.emisor_rfc and i.uso_cfdi in ${among} and i.tipo_comprobante = 'I' and i.chunk_parts = 1 and (${shown}))`,
     selects: sql` union all select 'place', json_array(uuid, entity || ' ' || chunk, chunk_at, issued_at) from places
       union all select 'chunk', json_array(k.entity || ' ' || k.chunk, hex(k.data)) ${chunks}
-        and (select sum(length(k.data)) ${chunks}) <= ${raw(String(MOST_BYTES))}`,
+        and (select sum(length(k.data)) ${chunks}) <= ${sql.raw(String(MOST_BYTES))}`,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { SQL } from 'drizzle-orm'
 import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
@@ -7,7 +8,7 @@ import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { decimal, times } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, quoted, withLiterals } from '../../platform/db/fragment.ts'
+import { quoted } from '../../platform/db/statement.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
@@ -83,7 +84,7 @@ function statementsOf(
   insight: Insight,
   reading: EfosReading,
   days: ListedOn,
-): { statements: Fragment[]; parse: (found: unknown[][]) => FoundRows } {
+): { statements: SQL[]; parse: (found: unknown[][]) => FoundRows } {
   const { ledger } = insight
   const details = days.length === 0 ? [] : [detailStatements, openStatements, ivaStatements].map((read) => read(ledger, reading, days))
   const lists = [totalStatements(ledger, reading), unmatchedStatements(insight), ...details]
@@ -92,7 +93,7 @@ function statementsOf(
     const [total = [], unmatched = [], detail = [], open = [], iva = []] = lists.map((list) => left.splice(0, list.length).flat())
     return { total, unmatched, detail, open, iva } as FoundRows
   }
-  return { statements: lists.flat().map(withLiterals), parse }
+  return { statements: lists.flat(), parse }
 }
 
 /**

@@ -1,10 +1,11 @@
+import { sql } from 'drizzle-orm'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { rateWanted } from '../../cfdi/open/measure-open.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared, raw, sql, withLiterals } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type AmountRow, amountsOfDocuments, documentsAfter, pageOfDocuments } from '../common/document-entries.ts'
@@ -60,7 +61,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
     })
   }
   const [, since] = listed
-  const invoices = figure === 'invoice_count' ? [raw("own.tipo_comprobante = 'I'")] : []
+  const invoices = figure === 'invoice_count' ? [sql.raw("own.tipo_comprobante = 'I'")] : []
   if (figure === 'before_listing_amount' && since === '') return NONE
   const cut =
     figure === 'before_listing_amount'
@@ -82,7 +83,7 @@ async function balancesOf(
   const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
   const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; odd: string | null }>(
-    statements.map((one) => prepared(ledger.d1, withLiterals(one))),
+    statements.map((one) => prepared(ledger.d1, one)),
   )
   const rows = found.flatMap(({ results }) => results)
   const { rateOfDay } = await measurer(
@@ -107,11 +108,13 @@ function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReadi
     query,
     (partition, after, take) => {
       const events = eventsOf(partition, reading, [[rfc, '']])
-      const later = after ? sql`and (e.issued_at, e.uuid, coalesce(e.applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : raw('')
+      const later = after
+        ? sql`and (e.issued_at, e.uuid, coalesce(e.applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})`
+        : sql.raw('')
       return (
         events &&
-        sql`select e.uuid, e.applies_to, e.issued_at, group_concat(${raw(part)}) as parts ${events} ${later} group by e.uuid, e.applies_to
-          order by e.issued_at desc, e.uuid desc, coalesce(e.applies_to, '') desc limit ${raw(String(take))}`
+        sql`select e.uuid, e.applies_to, e.issued_at, group_concat(${sql.raw(part)}) as parts ${events} ${later} group by e.uuid, e.applies_to
+          order by e.issued_at desc, e.uuid desc, coalesce(e.applies_to, '') desc limit ${sql.raw(String(take))}`
       )
     },
     async (rows) => {

@@ -1,10 +1,10 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { countedOn } from '../../cfdi/applied/as-of.ts'
 import { cashEventsOf } from '../../cfdi/cash/events.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { nameColumn } from '../common/names.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
@@ -63,20 +63,20 @@ export interface IvaRow {
   odd: string | null
 }
 
-const each = (ledger: ScopedLedger, statement: (partition: Partition) => Fragment | null): Fragment[] =>
+const each = (ledger: ScopedLedger, statement: (partition: Partition) => SQL | null): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => statement(partition) ?? [])
 
-const ofType = (tipo: string, column: string) => raw(sumOf(`(case own.tipo_comprobante when '${tipo}' then own.${column} end)`).text)
+const ofType = (tipo: string, column: string) => sumOf(`(case own.tipo_comprobante when '${tipo}' then own.${column} end)`)
 
 const UNRATED = (name: string): string => `group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end) as unrated`
 
 /** The net amounts of all counterparties together. */
-export const totalStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): Fragment[] =>
+export const totalStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): SQL[] =>
   each(ledger, (partition) => {
     const population = populationOf(partition, { ...days, direction, past, types: ['I', 'E'] })
     return (
       population &&
-      sql`select ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${raw(UNRATED(nameColumn(direction)))} ${population}`
+      sql`select ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${sql.raw(UNRATED(nameColumn(direction)))} ${population}`
     )
   })
 
@@ -86,9 +86,9 @@ export type ListedOn = readonly (readonly [rfc: string, day: string])[]
 const rfcsOf = (listed: ListedOn): string[] => listed.map(([rfc]) => rfc)
 
 /** What is known of the documents of listed counterparties: sums before and since the listing. */
-export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, ...days }: EfosReading, listed: ListedOn): Fragment[] =>
+export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, ...days }: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
-    const isInvoiceOrNote = raw("own.tipo_comprobante in ('I', 'E')")
+    const isInvoiceOrNote = sql.raw("own.tipo_comprobante in ('I', 'E')")
     const population = populationOf(partition, { ...days, direction, past, counterparty: rfcsOf(listed), conditions: [isInvoiceOrNote] })
     const isBefore = sql`substr(own.fecha, 1, 10) < (select value->>1 from json_each(${JSON.stringify(listed)}) where value->>0 = own.counterparty_rfc)`
     const name = nameColumn(direction)
@@ -97,8 +97,8 @@ export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, .
       sql`select own.counterparty_rfc as rfc, ${isBefore} as is_before, ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit,
         ${ofType('I', 'total_mxn')} as total_income, ${ofType('E', 'total_mxn')} as total_credit, count(own.net_mxn) as documents,
         count(case when own.tipo_comprobante = 'I' then own.net_mxn end) as invoices,
-        ${raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}${isr === null ? '' : `, ${isr} as isr_rate`}`)}
-        ${population} group by 1, 2${raw(isr === null ? '' : ', isr_rate')}`
+        ${sql.raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}${isr === null ? '' : `, ${isr} as isr_rate`}`)}
+        ${population} group by 1, 2${sql.raw(isr === null ? '' : ', isr_rate')}`
     )
   })
 
@@ -107,14 +107,14 @@ export const openOf = (
   partition: Partition,
   { first, last, direction, day, past }: EfosReading,
   counterparty: readonly string[],
-  more: readonly Fragment[] = [],
-): Fragment | null =>
+  more: readonly SQL[] = [],
+): SQL | null =>
   openInvoices(partition, direction, { day, past, first, terms: () => '0', counterparty }, [
     sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
     ...more,
   ])
 
-export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
+export const openStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
     const open = openOf(partition, reading, rfcsOf(listed))
     return open && sql`select rfc, ${sumOf('pesos')} as pesos, group_concat(odd) as odd from (${open}) group by rfc`
@@ -126,26 +126,26 @@ const dayBefore = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 
 /** The cash events of listed counterparties up to the day, as the alias `e`: of documents of the range. */
-export function eventsOf(partition: Partition, { first, last, direction, day, past }: EfosReading, listed: ListedOn): Fragment | null {
+export function eventsOf(partition: Partition, { first, last, direction, day, past }: EfosReading, listed: ListedOn): SQL | null {
   const invoices = { first, last, counterparty: rfcsOf(listed) }
   const events = cashEventsOf(partition, direction, invoices, { first: dayBefore(first, DAYS_BEFORE), last: day })
   const counts =
     past === null
-      ? raw('1')
+      ? sql.raw('1')
       : sql`exists (select 1 from cfdi x where x.entity = ${partition.number} and x.uuid = e.invoice and ${countedOn(partition, 'x', past)})`
   return events && sql`from (${events}) e where e.reason is null and ${counts}`
 }
 
 /** A row of `cashEvents` that a caller measures, as JSON. */
 export const ODD_EVENT = "json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)"
-const plain = (name: string) => raw(sumOf(`(case when e.is_odd then 0 else e.${name} end)`).text)
+const plain = (name: string) => sumOf(`(case when e.is_odd then 0 else e.${name} end)`)
 
-export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): Fragment[] =>
+export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
     const events = eventsOf(partition, reading, listed)
     return (
       events &&
       sql`select e.counterparty as rfc, ${plain('iva_16')} as iva_16, ${plain('iva_8')} as iva_8, ${plain('iva_otras')} as iva_otras,
-        group_concat(case when e.is_odd then ${raw(ODD_EVENT)} end) as odd ${events} group by e.counterparty`
+        group_concat(case when e.is_odd then ${sql.raw(ODD_EVENT)} end) as odd ${events} group by e.counterparty`
     )
   })

@@ -1,8 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { all, type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { all } from '../../platform/db/statement.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type EntryPosition, type EntryRow, pageOfEntries } from '../common/entries.ts'
@@ -28,18 +29,18 @@ interface JudgedRow extends EntryRow {
 }
 
 /** The condition of a figure on `judged` rows. The other reasons of the pool are decided when a row has been read. */
-function conditionOf(figure: string, month: string | undefined): Fragment {
-  if (figure === 'overdue') return raw('bucket > 0')
-  if (figure === 'expected') return month === undefined ? raw('1') : sql`month = ${month}`
+function conditionOf(figure: string, month: string | undefined): SQL {
+  if (figure === 'overdue') return sql.raw('bucket > 0')
+  if (figure === 'expected') return month === undefined ? sql.raw('1') : sql`month = ${month}`
   if (figure.startsWith('aging.')) return sql`bucket = ${BUCKETS.findIndex((name) => figure === `aging.${name}`)}`
-  if (figure === 'too_old') return raw('is_old')
-  if (figure === 'overdue_30') return raw('is_late and not is_old')
-  return figure === 'outstanding' ? raw('1') : raw('not is_old and not is_late')
+  if (figure === 'too_old') return sql.raw('is_old')
+  if (figure === 'overdue_30') return sql.raw('is_late and not is_old')
+  return figure === 'outstanding' ? sql.raw('1') : sql.raw('not is_old and not is_late')
 }
 
 /** Rows in the order of entries after a position, at most so many. */
-const cut = (columns: Fragment, rows: Fragment, conditions: readonly Fragment[], take: number): Fragment =>
-  sql`select ${columns} from (${rows}) where ${all(conditions)} order by issued_at desc, uuid desc limit ${raw(String(take))}`
+const cut = (columns: SQL, rows: SQL, conditions: readonly SQL[], take: number): SQL =>
+  sql`select ${columns} from (${rows}) where ${all(conditions)} order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
 
 /** Returns a page of the documents behind a figure. At most six D1 calls with authentication. Throws Failure as `getFinancing` does. */
 export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery): Promise<EntriesPage> {
@@ -56,7 +57,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const [side, name] = [figure.slice(0, dot), figure.slice(dot + 1)]
   const tolerance = micros(insight.rules.get('balance.tolerance'))!
   const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, odd, reported, is_old, is_late, is_in_process, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const rows = judged(partition, side === 'payables' ? 1 : 0, at, rfc === undefined ? [] : [sql`own.counterparty_rfc = ${rfc}`])
     const later = after ? [sql`(issued_at, uuid) < (${after[0]}, ${after[1]})`] : []
     return rows && cut(columns, rows, [conditionOf(name, month), ...later], take)

@@ -1,8 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { type Days, isSubstituted, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import { isCounted } from '../../visibility/scoped-ledger.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
@@ -15,24 +16,24 @@ export interface Judging extends OpenAt {
   max_overdue: number
 }
 
-const number = (value: number): Fragment => raw(String(value))
+const number = (value: number): SQL => sql.raw(String(value))
 
 /** What the last complement of the issued invoice `o` states as its balance, in micros. */
-const reported = (partition: Partition): Fragment => sql`(
+const reported = (partition: Partition): SQL => sql`(
   select cast(round(p.imp_saldo_insoluto * 1000000) as integer) from cfdi_payments p cross join cfdi source
   where p.entity = ${partition.number} and p.invoice = o.uuid and p.kind = 'P' and p.imp_saldo_insoluto is not null and source.uuid = p.source
     and source.direction = 0 and source.cancelled = 0 and ${isCounted(partition, 'source')} and not ${isSubstituted(partition, 'source')}
     and coalesce(p.currency, o.currency, 'MXN') = coalesce(o.currency, 'MXN') order by p.num_parcialidad + 0 desc limit 1)`
 
 /** Open invoices with the columns `late` (days after due), `bucket`, `month` in which they are expected, `is_old`, `is_late`, `reported`. */
-export function judged(partition: Partition, direction: DirectionNumber, at: Judging, more: readonly Fragment[] = []): Fragment | null {
+export function judged(partition: Partition, direction: DirectionNumber, at: Judging, more: readonly SQL[] = []): SQL | null {
   const open = openInvoices(partition, direction, at, more)
   const bucket = at.buckets.map((last, n) => `when late <= ${last} then ${n + 1}`).join(' ')
   return (
     open &&
-    sql`select o.*, case when late <= 0 then 0 ${raw(bucket)} else ${number(at.buckets.length + 1)} end as bucket,
+    sql`select o.*, case when late <= 0 then 0 ${sql.raw(bucket)} else ${number(at.buckets.length + 1)} end as bucket,
         substr(max(o.due, ${at.day}), 1, 7) as month, late > ${number(at.max_overdue)} as is_late,
-        julianday(${at.day}) - julianday(o.day) > ${number(at.max_age)} as is_old, ${direction === 0 && at.past === null ? reported(partition) : raw('null')} as reported
+        julianday(${at.day}) - julianday(o.day) > ${number(at.max_age)} as is_old, ${direction === 0 && at.past === null ? reported(partition) : sql.raw('null')} as reported
       from (select *, cast(julianday(${at.day}) - julianday(due) as integer) as late from (${open})) o`
   )
 }
@@ -56,7 +57,7 @@ export interface OpenGroup {
   reported: number | null
 }
 
-export function openGroups(partition: Partition, direction: DirectionNumber, at: Judging, tolerance: bigint): Fragment | null {
+export function openGroups(partition: Partition, direction: DirectionNumber, at: Judging, tolerance: bigint): SQL | null {
   const rows = judged(partition, direction, at)
   return (
     rows &&
@@ -73,11 +74,11 @@ export interface SalesRow {
   unrated: string | null
 }
 
-export function creditSales(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
-  const population = populationOf(partition, { ...days, direction, types: ['I'], past, conditions: [raw("own.metodo_pago = 'PPD'")] })
+export function creditSales(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
+  const population = populationOf(partition, { ...days, direction, types: ['I'], past, conditions: [sql.raw("own.metodo_pago = 'PPD'")] })
   return (
     population &&
-    sql`select ${sumOf('own.net_mxn')} as net, ${raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end)`)} as unrated ${population}`
+    sql`select ${sumOf('own.net_mxn')} as net, ${sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end)`)} as unrated ${population}`
   )
 }
 
@@ -96,14 +97,14 @@ export interface PaidRow {
   other_parties: number
 }
 
-export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): Fragment | null {
+export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): SQL | null {
   const rows = paidParts(partition, direction, days, past)
   const isOnTime = `day <= date(invoiced, '+' || coalesce(terms_days, ${terms('invoiced')}) || ' days')`
   const lasted = 'cast(julianday(day) - julianday(invoiced) as integer)'
   return (
     rows &&
     sql`select iif(coalesce(reason, 'missing_rate') = 'missing_rate', rfc, null) as rfc, ${sumOf('booked')} as paid,
-        ${raw(`sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${sumOf(`iif(${isOnTime}, booked, null)`).text} as on_time,
+        ${sql.raw(`sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${inlined(sumOf(`iif(${isOnTime}, booked, null)`))} as on_time,
         json_group_array(json_array(odd, ${lasted}, ${isOnTime})) filter (where odd is not null) as odds`)},
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
         count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties

@@ -1,3 +1,4 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
@@ -6,7 +7,6 @@ import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { pageOfDocuments } from '../common/document-entries.ts'
@@ -44,13 +44,13 @@ export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<Ent
 /** The direction of the figures that are net amounts in MXN. */
 const IN_MXN: Partial<Record<string, DirectionNumber>> = { issued_mxn: 0, total_sales: 0, received_mxn: 1, total_purchases: 1 }
 
-const ofCurrency = ({ currency }: Asked): Fragment[] => [
-  raw(IS_FOREIGN),
+const ofCurrency = ({ currency }: Asked): SQL[] => [
+  sql.raw(IS_FOREIGN),
   ...(currency === undefined ? [] : [sql`own.currency = ${currency}`]),
 ]
 
 function pageOfInvoiced({ insight, at, days }: FxAsOf, query: Asked, direction: DirectionNumber): Promise<EntriesPage> {
-  const conditions = [raw(`own.version is not null and (own.net_mxn is not null or ${IS_UNRATED})`), ...ofCurrency(query)]
+  const conditions = [sql.raw(`own.version is not null and (own.net_mxn is not null or ${IS_UNRATED})`), ...ofCurrency(query)]
   const population = { ...days, direction, types: ['I', 'E'] as const, past: at.past, conditions }
   const columns = 'own.tipo_comprobante as tipo, own.subtotal, own.descuento'
   return pageOfEntries<EntryRow & { tipo: string; subtotal: string | null; descuento: string | null }>(
@@ -73,14 +73,14 @@ interface OpenEntry extends EntryRow {
 
 function pageOfOpen({ insight, at }: FxAsOf, query: Asked, figure: OpenFigure): Promise<EntriesPage> {
   const directions = figure === 'booked_mxn' ? ([0, 1] as const) : figure === 'open_receivable' ? ([0] as const) : ([1] as const)
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const sides = directions.flatMap((direction) => {
       const open = openInvoices(partition, direction, at, ofCurrency(query))
-      return open ? [sql`select uuid, issued_at, ${raw(String(direction))} as direction, balance, pesos, odd from (${open})`] : []
+      return open ? [sql`select uuid, issued_at, ${sql.raw(String(direction))} as direction, balance, pesos, odd from (${open})`] : []
     })
     if (sides.length === 0) return null
-    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${join(sides, ' union all ')})
-      ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : raw('')} order by issued_at desc, uuid desc limit ${raw(String(take))}`
+    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${sql.join([...sides], sql.raw(' union all '))})
+      ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : sql.raw('')} order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
   }
   return pageOfEntries<OpenEntry>(insight, PATH, query, select, async (rows) => {
     const rateOfDay = await ratesFor(insight.ctx, (want) => {
@@ -107,14 +107,14 @@ interface RealizedEntry extends EntryRow {
 }
 
 function pageOfRealized({ insight, days }: FxAsOf, query: Asked): Promise<EntriesPage> {
-  const select = (partition: Partition, after: EntryPosition | undefined, take: number): Fragment | null => {
+  const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const sides = ([0, 1] as const).flatMap((direction) => {
       const parts = paidParts(partition, direction, days, null)
-      return parts ? [sql`select *, ${raw(String(direction))} as direction from (${parts})`] : []
+      return parts ? [sql`select *, ${sql.raw(String(direction))} as direction from (${parts})`] : []
     })
     const columns = sql`max(direction) as direction, ${sumOf('booked')} as booked, ${sumOf('paid')} as paid,
       json_group_array(odd) filter (where odd is not null) as odds`
-    const isMeant = query.currency === undefined ? raw(`not ${inPesos('currency')}`) : sql`currency = ${query.currency}`
+    const isMeant = query.currency === undefined ? sql.raw(`not ${inPesos('currency')}`) : sql`currency = ${query.currency}`
     return pairs(columns, sides, sql`reason is null and ${isMeant}`, after, take)
   }
   return pageOfEntries<RealizedEntry>(insight, PATH, query, select, async (rows) => {

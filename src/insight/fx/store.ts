@@ -1,10 +1,11 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { inPesos } from '../../cfdi/money.ts'
 import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
 
@@ -28,14 +29,14 @@ export interface DocumentsByCurrency {
   unrated: string | null
 }
 
-export function documents(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): Fragment | null {
+export function documents(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], past })
-  const of = (tipo: string, amount: string) => sumOf(`iif(own.tipo_comprobante = '${tipo}', ${amount}, null)`).text
+  const of = (tipo: string, amount: string) => inlined(sumOf(`iif(own.tipo_comprobante = '${tipo}', ${amount}, null)`))
   const own = `iif(${IS_FOREIGN} and own.net_mxn is not null and not ${IS_ODD}, ${OWN_NET}, null)`
   const odd = `case when ${IS_FOREIGN} and own.net_mxn is not null and ${IS_ODD} then json_array(own.tipo_comprobante, own.subtotal, own.descuento) end`
   return (
     population &&
-    sql`select ${raw(`iif(${IS_FOREIGN}, own.currency, 'MXN') as currency, ${of('I', 'own.net_mxn')} as invoiced, ${of('E', 'own.net_mxn')} as credited,
+    sql`select ${sql.raw(`iif(${IS_FOREIGN}, own.currency, 'MXN') as currency, ${of('I', 'own.net_mxn')} as invoiced, ${of('E', 'own.net_mxn')} as credited,
       ${of('I', own)} as own_invoiced, ${of('E', own)} as own_credited, group_concat(${odd}) as odds,
       group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end) as unrated`)} ${population} and own.version is not null group by 1`
   )
@@ -49,8 +50,8 @@ export interface CurrencyOpenRow {
   odd: string | null
 }
 
-export function openByCurrency(partition: Partition, direction: DirectionNumber, at: OpenAt): Fragment | null {
-  const open = openInvoices(partition, direction, at, [raw(IS_FOREIGN)])
+export function openByCurrency(partition: Partition, direction: DirectionNumber, at: OpenAt): SQL | null {
+  const open = openInvoices(partition, direction, at, [sql.raw(IS_FOREIGN)])
   return open && sql`select currency, ${sumOf('balance')} as balance, ${sumOf('pesos')} as pesos, odd from (${open}) group by currency, odd`
 }
 
@@ -66,7 +67,7 @@ export interface RealizedRow {
   other_parties: number
 }
 
-export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+export function realizedByCurrency(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const parts = paidParts(partition, direction, days, null)
   return (
     parts &&
@@ -74,6 +75,6 @@ export function realizedByCurrency(partition: Partition, direction: DirectionNum
         json_group_array(odd) filter (where odd is not null and reason is null) as odds,
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
         count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
-      from (${parts}) where reason is not 'not_counted' and (reason is not null or not ${raw(inPesos('currency'))}) group by 1`
+      from (${parts}) where reason is not 'not_counted' and (reason is not null or not ${sql.raw(inPesos('currency'))}) group by 1`
   )
 }

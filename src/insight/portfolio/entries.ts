@@ -1,5 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, raw, readAll, sql } from '../../platform/db/fragment.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type AmountRow, amountsOfDocuments, documentsAfter } from '../common/document-entries.ts'
@@ -17,13 +18,13 @@ import { IS_CASH, IS_FOREIGN, isAtRisk } from './store.ts'
 interface Numerator {
   directions: readonly (0 | 1)[]
   which: 'net' | 'total'
-  condition: (partition: Partition) => Fragment
+  condition: (partition: Partition) => SQL
   /** Common table expressions that the condition names. */
-  ctes: Fragment
+  ctes: SQL
 }
 
 const plain = (direction: 0 | 1, condition: string, which: 'net' | 'total' = 'net'): Numerator => ({
-  ...{ directions: [direction], which, condition: () => raw(condition), ctes: raw('') },
+  ...{ directions: [direction], which, condition: () => sql.raw(condition), ctes: sql.raw('') },
 })
 
 /** Returns a page of the documents behind an indicator. At most four D1 calls beside authentication. Throws Failure as `getPortfolio` does. */
@@ -39,10 +40,10 @@ export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery
     const suppliers = isRepse ? await readAll<{ rfc: string }>(ledger.d1, supplierStatements(ledger, span)) : []
     const sets = await setsOf(insight, [...new Set(suppliers.map(({ rfc }) => rfc))], !isRepse)
     if (isRepse)
-      return { directions: [1], which: 'net', condition: (partition) => raw(isAtRisk(partition, 1, insight, sets)), ctes: sets.ctes }
+      return { directions: [1], which: 'net', condition: (partition) => sql.raw(isAtRisk(partition, 1, insight, sets)), ctes: sets.ctes }
     const rfcs = JSON.stringify([...(figure === 'intercompany_share' ? sets.related : blacklistedIn(sets.listings))])
     const condition = sql`own.counterparty_rfc in (select value from json_each(${rfcs}))`
-    return { directions: [0, 1], which: 'net', condition: () => condition, ctes: raw('') }
+    return { directions: [0, 1], which: 'net', condition: () => condition, ctes: sql.raw('') }
   }
   const { directions, which, condition, ctes } = await numerator()
   return pageOfEntries<AmountRow>(
@@ -55,7 +56,7 @@ export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery
       const [first, second] = directions.flatMap((direction) => of(direction) ?? [])
       if (!first) return null
       const rows = second
-        ? sql`select * from (${first}) union all select * from (${second}) order by 2 desc, 1 desc limit ${raw(String(take))}`
+        ? sql`select * from (${first}) union all select * from (${second}) order by 2 desc, 1 desc limit ${sql.raw(String(take))}`
         : first
       return sql`with ${ctes} no_more as (select 1) ${rows}`
     },

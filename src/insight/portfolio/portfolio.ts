@@ -1,6 +1,6 @@
 import { opinionIn, opinionStatement } from '../../documents/profile.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { prepared } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
 import { type Links, linksOf, qualityLinks } from '../common/links.ts'
 import { worstOf } from '../common/listed.ts'

@@ -1,8 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { inPesos } from '../../cfdi/money.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, quoted, raw, sql } from '../../platform/db/fragment.ts'
+import { quoted } from '../../platform/db/statement.ts'
 import { daysUntilDue } from '../../rules/by-day.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
@@ -38,7 +39,7 @@ export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rul
 const ofType = (tipo: string, amount: string) => sumOf(`case own.tipo_comprobante when '${tipo}' then own.${amount} end`)
 
 /** The statements that group the invoices and credit notes of a range, in one pass. */
-export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
+export const partyStatements = (insight: Insight, sets: Sets): SQL[] =>
   partitionsToRead(insight.ledger).flatMap((partition) =>
     ([0, 1] as const).flatMap((direction) => {
       const { first, last } = insight.span
@@ -47,11 +48,11 @@ export const partyStatements = (insight: Insight, sets: Sets): Fragment[] =>
       const known = 'own.net_mxn is not null'
       return [
         sql`with ${sets.ctes} no_more as (select 1)
-          select ${raw(String(direction))} as direction, own.counterparty_rfc as rfc, ${raw(IS_CASH)} as is_cash,
-            ${raw(isAtRisk(partition, direction, insight, sets))} as is_at_risk, ${raw(IS_FOREIGN)} as is_foreign,
-            count(own.net_mxn) as documents, ${raw(`count(iif(${INVOICE} and ${known}, 1, null))`)} as invoices,
+          select ${sql.raw(String(direction))} as direction, own.counterparty_rfc as rfc, ${sql.raw(IS_CASH)} as is_cash,
+            ${sql.raw(isAtRisk(partition, direction, insight, sets))} as is_at_risk, ${sql.raw(IS_FOREIGN)} as is_foreign,
+            count(own.net_mxn) as documents, ${sql.raw(`count(iif(${INVOICE} and ${known}, 1, null))`)} as invoices,
             ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${ofType('I', 'total_mxn')} as total,
-            ${raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)} as unrated
+            ${sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)} as unrated
           ${population} group by 2, 3, 4, 5`,
       ]
     }),
@@ -66,7 +67,7 @@ export interface OverdueRow {
 }
 
 /** The statements that add up the issued PPD invoices of which something is left to pay today. */
-export const openStatements = ({ ledger, today, rules }: Insight): Fragment[] =>
+export const openStatements = ({ ledger, today, rules }: Insight): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const invoices = openInvoices(partition, 0, { day: today, past: null, terms: daysUntilDue(rules, today) })
     const plain = (condition: string) => sumOf(`iif(odd is null and ${condition}, pesos, null)`)

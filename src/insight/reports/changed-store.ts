@@ -1,5 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { readTouched } from '../../cfdi/commits/touched.ts'
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Sequences } from './state-store.ts'
 
@@ -31,7 +32,7 @@ export async function changedMonths(
     const { results } = await prepared(
       ledger.d1,
       sql`select hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} and sequence <= ${until}
-        order by sequence limit ${raw(String(MOST_COMMITS + 1))}`,
+        order by sequence limit ${sql.raw(String(MOST_COMMITS + 1))}`,
     ).all<{ touched: string }>()
     // Some are forgotten, or there are too many.
     if (results.length !== until - after) return null
@@ -52,7 +53,7 @@ export async function changedMonths(
 /** The months of documents and of the payments between them and others, in both partitions: an import gives way to the authority's document. */
 async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const json = JSON.stringify(uuids)
-  const of = (number: number): Fragment[] => {
+  const of = (number: number): SQL[] => {
     const own = sql`json_each(${json}) j cross join cfdi c on c.entity = ${number} and c.uuid = j.value`
     const paidBy = sql`${own} cross join json_each(c.related) r cross join cfdi_payments p
       on p.entity = c.entity and p.invoice = r.value and p.source = c.uuid`

@@ -1,5 +1,6 @@
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Cell, PartKind } from './parts/cells.ts'
 import { parseCells } from './parts/cells.ts'
@@ -18,9 +19,9 @@ export interface Sequences {
 const lastOf = (column: string, number: string): string =>
   `(select ${column} from cfdi_commits where entity = ${number} order by sequence desc limit 1)`
 
-const sequences = (entity: number, imports: number): Fragment =>
-  sql`select coalesce(${raw(lastOf('sequence', String(entity)))}, 0) as sequence, coalesce(${raw(lastOf('sequence', String(imports)))}, 0) as import_sequence,
-    max(coalesce(${raw(lastOf('committed_at', String(entity)))}, 0), coalesce(${raw(lastOf('committed_at', String(imports)))}, 0)) as committed_at`
+const sequences = (entity: number, imports: number): SQL =>
+  sql`select coalesce(${sql.raw(lastOf('sequence', String(entity)))}, 0) as sequence, coalesce(${sql.raw(lastOf('sequence', String(imports)))}, 0) as import_sequence,
+    max(coalesce(${sql.raw(lastOf('committed_at', String(entity)))}, 0), coalesce(${sql.raw(lastOf('committed_at', String(imports)))}, 0)) as committed_at`
 
 /** Reads the last commits of what a ledger shows. */
 export const readSequences = async ({ d1, entity, importPartition }: ScopedLedger): Promise<Sequences> =>
@@ -69,7 +70,7 @@ const HELD = 'report_states.held'
 export const assertHeld = (ledger: D1Database, connection: number, token: string): D1PreparedStatement =>
   assertThat(ledger, sql`exists (select 1 from report_states where connection = ${connection} and token = ${token})`, HELD)
 
-export const setState = (ledger: D1Database, connection: number, set: Fragment): D1PreparedStatement =>
+export const setState = (ledger: D1Database, connection: number, set: SQL): D1PreparedStatement =>
   prepared(ledger, sql`update report_states set ${set} where connection = ${connection}`)
 
 /** Replaces the parts of a month. */

@@ -1,6 +1,6 @@
 import { checkSql } from '../../cfdi/checks/checks.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
-import { inlined, quoted } from '../../platform/db/fragment.ts'
+import { inlined, quoted } from '../../platform/db/statement.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
 import { ANY_DAY, anyByDay, byDay } from '../../rules/by-day.ts'
 import type { Rules, RuleValues } from '../../rules/dated.ts'

@@ -1,7 +1,7 @@
 import { inPesos } from '../../cfdi/money.ts'
 import { countedApplications } from '../../cfdi/open/applications.ts'
 import { isSubstituted } from '../../cfdi/population/population.ts'
-import { inlined } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 
 const HALF_CENT = 5_000

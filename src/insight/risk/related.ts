@@ -1,4 +1,4 @@
-import { inlined } from '../../platform/db/fragment.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { bitOf, type FlagCode } from './flags.ts'
 import { isPaidBy } from './payments.ts'

@@ -1,6 +1,6 @@
 import { decimal, micros } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { readAll } from '../../platform/db/fragment.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { offsetText } from '../../platform/time/zone-of-postcode.ts'
 import type { RuleValues } from '../../rules/dated.ts'

@@ -1,8 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { type ListedAs, listedAs } from '../../blacklists/listed/listed.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import { type KnownRegistration, lapsedStatements } from '../../repse/registrations.ts'
 import { connectedStatement } from '../../taxpayers/connected.ts'
 import type { Insight } from '../common/insight.ts'
@@ -10,7 +10,7 @@ import type { Insight } from '../common/insight.ts'
 /** The counterparties of which flags depend on more than their documents. */
 export interface Sets {
   /** The common table expressions with them, and a comma. */
-  ctes: Fragment
+  ctes: SQL
   /** Those that have members. */
   sets: ReadonlySet<string>
   listings: ReadonlyMap<string, readonly Listing[]>
@@ -71,7 +71,7 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
   const ctes = named.map(([name, list]) =>
     name === 'repse_expired'
       ? sql`repse_expired (rfc, until) as materialized (select value->>0, value->>1 from json_each(${JSON.stringify(list)})), `
-      : sql`${raw(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
+      : sql`${sql.raw(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
   )
-  return { ctes: join(ctes, ''), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
+  return { ctes: sql.join([...ctes], sql.raw('')), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
 }

@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { populationOf } from '../../cfdi/population/population.ts'
 import type { ReadRow } from '../../cfdi/read-row.ts'
-import { all, type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
+import { all } from '../../platform/db/statement.ts'
 import type { RuleValues } from '../../rules/dated.ts'
 import { boundsOf, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
@@ -46,7 +47,7 @@ const SAME = `own.direction || own.counterparty_rfc || ' ' || coalesce(own.curre
 const MOST_UNRATED = 1_000
 
 /** A select of the visible documents of a partition, direction and status with their flags. */
-function flagged(reading: FlagReading, days: { first: string; last: string }): Fragment | null {
+function flagged(reading: FlagReading, days: { first: string; last: string }): SQL | null {
   const { partition, direction, cancelled } = reading
   const population = populationOf(partition, { ...days, direction, cancelled, substituted: true })
   const bits = FLAG_CODES.flatMap((code) => {
@@ -56,16 +57,16 @@ function flagged(reading: FlagReading, days: { first: string; last: string }): F
   const isCounted = reading.cancelled === 1 ? '0' : `not (${FLAGS.substituted_not_cancelled(reading)})`
   return (
     population &&
-    sql`select own.entity, own.uuid, ${raw(bits.join(' + '))} as mask, ${raw(PESOS)} as pesos, ${raw(IS_UNRATED)} as unrated,
-      ${raw(isCounted)} as counts, ${raw(`iif(own.tipo_comprobante = 'I' and ${isCounted}, ${SAME}, null)`)} as same ${population}`
+    sql`select own.entity, own.uuid, ${sql.raw(bits.join(' + '))} as mask, ${sql.raw(PESOS)} as pesos, ${sql.raw(IS_UNRATED)} as unrated,
+      ${sql.raw(isCounted)} as counts, ${sql.raw(`iif(own.tipo_comprobante = 'I' and ${isCounted}, ${SAME}, null)`)} as same ${population}`
   )
 }
 
-const within = ({ scores, codes, min_total }: Chosen, after: RiskPosition | undefined): Fragment =>
+const within = ({ scores, codes, min_total }: Chosen, after: RiskPosition | undefined): SQL =>
   all([
-    raw('mask <> 0'),
-    ...(scores === null ? [] : [raw(`(${scores.map(([least, below]) => `(score >= ${least} and score < ${below})`).join(' or ')})`)]),
-    ...(codes === null ? [] : [raw(`mask & ${codes.reduce((sum, code) => sum + bitOf(code), 0)} <> 0`)]),
+    sql.raw('mask <> 0'),
+    ...(scores === null ? [] : [sql.raw(`(${scores.map(([least, below]) => `(score >= ${least} and score < ${below})`).join(' or ')})`)]),
+    ...(codes === null ? [] : [sql.raw(`mask & ${codes.reduce((sum, code) => sum + bitOf(code), 0)} <> 0`)]),
     ...(min_total === null ? [] : [sql`pesos >= ${padded(min_total)}`]),
     ...(after === undefined
       ? []
@@ -90,7 +91,7 @@ export function riskStatements(
   chosen: Chosen,
   after: RiskPosition | undefined,
   take: number,
-): Fragment[] {
+): SQL[] {
   const [weights, { most }] = [rules.get('risk.weights'), rules.get('risk.levels')]
   const points = FLAG_CODES.map((code) => `iif(mask & ${bitOf(code)}, ${weights[code]}, 0)`).join(' + ')
   const reading = { rules, days: span, ledger, today, now: ctx.now.getTime(), sets }
@@ -99,20 +100,20 @@ export function riskStatements(
       span.directions.flatMap((direction) => flagged({ ...reading, partition, direction, cancelled }, span) ?? []),
     )
     if (selects.length === 0) return []
-    const order = (alias: string) => raw(`${alias}.unrated desc, ${alias}.score desc, ${alias}.pesos desc, ${alias}.uuid`)
-    const twins = raw(
+    const order = (alias: string) => sql.raw(`${alias}.unrated desc, ${alias}.score desc, ${alias}.pesos desc, ${alias}.uuid`)
+    const twins = sql.raw(
       cancelled === 1 ? '' : ` + iif(same is not null and count(same) over (partition by same) > 1, ${bitOf('duplicate_suspected')}, 0)`,
     )
     return [
       // The limit keeps SQLite from writing the conditions of all flags out wherever `mask` stands, for which it lacks the memory.
-      sql`with ${ctes} documents as (${join(selects, ' union all ')} limit -1),
+      sql`with ${ctes} documents as (${sql.join([...selects], sql.raw(' union all '))} limit -1),
         flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from documents),
-        scored as (select *, min(${raw(String(most))}, ${raw(points)}) as score from flagged),
-        page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${raw(String(take + MOST_UNRATED))})
+        scored as (select *, min(${sql.raw(String(most))}, ${sql.raw(points)}) as score from flagged),
+        page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${sql.raw(String(take + MOST_UNRATED))})
         select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts,
-          ${raw(`${SHOWN.map((name) => `own.${name}`).join(', ')}, ${relatedColumns(partitionsToRead(ledger))}`)}
+          ${sql.raw(`${SHOWN.map((name) => `own.${name}`).join(', ')}, ${relatedColumns(partitionsToRead(ledger))}`)}
         from page cross join cfdi own on own.entity = page.entity and own.uuid = page.uuid
-        order by ${order('page')} limit ${raw(String(take))} + (select coalesce(sum(unrated), 0) from page)`,
+        order by ${order('page')} limit ${sql.raw(String(take))} + (select coalesce(sum(unrated), 0) from page)`,
     ]
   })
 }
@@ -121,7 +122,7 @@ export function riskStatements(
  * Selects the RFCs of the suppliers whose documents count in a range, and of others of its months: out of the totals of suppliers, and of
  * the documents that only this window shows as not substituted yet.
  */
-export const supplierStatements = (ledger: ScopedLedger, { first, last }: { first: string; last: string }): Fragment[] =>
+export const supplierStatements = (ledger: ScopedLedger, { first, last }: { first: string; last: string }): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const { number } = partition
     const until = boundsOf(partition, 1)?.until ?? null

@@ -1,4 +1,4 @@
-import { quoted } from '../../platform/db/fragment.ts'
+import { quoted } from '../../platform/db/statement.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { withholdingClasses } from '../../rules/withholding-classes.ts'
 

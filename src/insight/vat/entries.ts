@@ -1,9 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
 import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
 import { type Insight, openInsight } from '../common/insight.ts'
@@ -37,8 +37,8 @@ const riskOf = (name: string): string =>
     ? "(is_excluded = 1 or as_json->>'cash_of' is not null)"
     : `not is_excluded and ${name === 'at_risk_69b' ? 'is_presumed' : 'is_lapsed'}`
 
-const rowsOf = (from: Fragment, amount: string, where: Fragment): Fragment =>
-  sql`select uuid, applies_to, issued_at, cast(${raw(amount)} as text) as amount, is_odd, as_json from (${from}) where ${where}`
+const rowsOf = (from: SQL, amount: string, where: SQL): SQL =>
+  sql`select uuid, applies_to, issued_at, cast(${sql.raw(amount)} as text) as amount, is_odd, as_json from (${from}) where ${where}`
 
 const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 
@@ -47,7 +47,7 @@ const columnOf = (name: string): Sum | typeof IVA =>
   WITHHELD.includes(name) ? 'iva_retenido' : RISKS.includes(name) ? IVA : (name.slice(name.indexOf('.') + 1) as Sum)
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
-function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment | null {
+function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
   const { name, rfc, insight, exclusions } = figure
   const { span } = insight
   const side =
@@ -60,21 +60,21 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   }
   if (name.startsWith('devengado')) {
     const events = accruedEvents(partition, direction, span)
-    const json = raw("json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)")
-    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, raw('reason is null'))
+    const json = sql.raw("json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)")
+    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql.raw('reason is null'))
   }
   const from = movements(partition, direction, span, exclusions, figure.suppliers)
   if (from === null) return null
-  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, 'stated', raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
+  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, 'stated', sql.raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
   return rowsOf(
     from,
     columnOf(name),
-    sql`reason is null ${raw(RISKS.includes(name) ? `and ${riskOf(name)}` : '')}
-    ${rfc === undefined ? raw('') : sql`and counterparty = ${rfc}`}`,
+    sql`reason is null ${sql.raw(RISKS.includes(name) ? `and ${riskOf(name)}` : '')}
+    ${rfc === undefined ? sql.raw('') : sql`and counterparty = ${rfc}`}`,
   )
 }
 
-function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): Fragment[] {
+function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL[] {
   const { name, insight } = figure
   if (name === CREDITS_OF_UNPAID) {
     const notes = creditsOfUnpaid(partition, direction, insight.span)

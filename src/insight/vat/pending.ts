@@ -1,10 +1,10 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { isLarge, type Named } from '../../cfdi/cash/events.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { isOddRate, microsOfText } from '../../cfdi/open/in-pesos.ts'
 import { balanceColumns, invoicesIn, isOpenSince } from '../../cfdi/open/open-through.ts'
 import { MISSING_RATE, taxOf } from '../../cfdi/population/sums.ts'
 import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 
 /** IVA of what was open at the ends of months, from one on until another; or one balance that is to be measured. */
@@ -45,10 +45,10 @@ const inMxn = (micros: string): string => `${micros} / 1000000 * rate + (${micro
 const IS_CLOSE = RATES.map((name) => `abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`).join(' or ')
 
 /** Adds up the IVA of `open` by the months in which it was, as `OpenRow`. */
-export const pendingGroups = (partition: Partition, first: string): Fragment => sql`
+export const pendingGroups = (partition: Partition, first: string): SQL => sql`
   select month, until, sum(iif(is_single, 0, iva)) as iva, iif(is_single, cast(balance as text), null) as balance,
-    iif(is_single, (${invoicesIn(partition, raw('select owed.uuid'))}), null) as invoice
-  from (select uuid, month, until, balance, ${raw(`balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
+    iif(is_single, (${invoicesIn(partition, sql.raw('select owed.uuid'))}), null) as invoice
+  from (select uuid, month, until, balance, ${sql.raw(`balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
       iif(balance = total, open_iva, ${sumOf((name) => inMxn(rounded(name)))}) as iva`)}
     from open where ${isOpenSince(first)} limit -1) owed
   group by month, until, iif(is_single, uuid, '')`

@@ -1,8 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
 import { LATEST } from '../../cfdi/open/open-invoices.ts'
 import { creditedSince, invoicesIn, openByMonth, paidSince, type Through } from '../../cfdi/open/open-through.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { Exclusions } from './exclusions.ts'
 import { type OpenRow, openColumns, pendingGroups } from './pending.ts'
@@ -63,7 +63,7 @@ export function positionOf(
   through: Through,
   exclusions: Exclusions,
   suppliers: KnownSuppliers,
-): Fragment | null {
+): SQL | null {
   const columns = openColumns(partition)
   const more: Named = (alias) => ({ ...MORE(alias), metodo_pago: `${alias}.metodo_pago`, ...columns(alias) })
   const whole = wholeEvents(partition, direction, days, MORE)
@@ -73,14 +73,14 @@ export function positionOf(
   if (whole === null || parts === null || credited === null) return null
   const own = Object.keys(columns('i'))
   const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
-  const moved = raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'is_odd', 'stated', 'as_json'].join(', '))
-  const changes = sql`${paidSince(raw('paid'), columns)} union all ${credited}`
+  const moved = sql.raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'is_odd', 'stated', 'as_json'].join(', '))
+  const changes = sql`${paidSince(sql.raw('paid'), columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
-    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${raw(['stated', ...SUMS].map(sumOf).join(', '))}) as row
-      from (select ${raw(KEY)} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
+    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${sql.raw(['stated', ...SUMS].map(sumOf).join(', '))}) as row
+      from (select ${sql.raw(KEY)} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
         select * from (select ${moved} from (${marked(whole, direction, exclusions, suppliers)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
-    union all select 'odd', invoice from (${invoicesIn(partition, raw('select uuid from odd'))})`
+    union all select 'odd', invoice from (${invoicesIn(partition, sql.raw('select uuid from odd'))})`
 }

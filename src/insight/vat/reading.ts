@@ -1,5 +1,5 @@
+import type { SQL } from 'drizzle-orm'
 import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
-import { type Fragment, withLiterals } from '../../platform/db/fragment.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionNumber, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
@@ -36,7 +36,7 @@ const DIRECTIONS = [0, 1] as const
 export function statementsOf(
   insight: Insight,
   suppliers: KnownSuppliers,
-): { statements: Fragment[]; parse: (found: readonly unknown[][]) => VatReading } {
+): { statements: SQL[]; parse: (found: readonly unknown[][]) => VatReading } {
   const { ledger, span, rules } = insight
   const exclusions = exclusionsOf(rules, span)
   const ends = monthsOf(insight).map(({ end }) => end)
@@ -50,7 +50,7 @@ export function statementsOf(
       ].flatMap((one) => (one.statement === null ? [] : [{ ...one, statement: one.statement }])),
     ),
   )
-  const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)].map(withLiterals)
+  const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)]
   const parse = (found: readonly unknown[][]): VatReading => {
     const reading: VatReading = {
       groups: [],

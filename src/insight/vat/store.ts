@@ -1,6 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { type Fragment, join, raw, sql } from '../../platform/db/fragment.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import type { Exclusions } from './exclusions.ts'
 import type { KnownSuppliers } from './suppliers.ts'
@@ -20,49 +20,43 @@ export const IVA = '(iva_16 + iva_8 + iva_otras)'
 /** What distinguishes movements: who was paid, whether IVA cannot be credited, and whether it is at risk unless it is excluded. */
 export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
 
-const list = (values: Iterable<string>): Fragment => sql`(select value from json_each(${JSON.stringify([...values])}))`
+const list = (values: Iterable<string>): SQL => sql`(select value from json_each(${JSON.stringify([...values])}))`
 
 /** The conditions of `FLAGS` on what was received. Without suppliers, nobody is on a list or without a registration. */
-function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): Fragment[] {
+function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): SQL[] {
   const lapsed = [...registrations.values()]
   const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
   const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
   return [
-    definitive.size === 0 ? raw(isExcluded) : sql`(${raw(isExcluded)} or counterparty in ${list(definitive)})`,
-    presumed.size === 0 ? raw('0') : sql`counterparty in ${list(presumed)}`,
+    definitive.size === 0 ? sql.raw(isExcluded) : sql`(${sql.raw(isExcluded)} or counterparty in ${list(definitive)})`,
+    presumed.size === 0 ? sql.raw('0') : sql`counterparty in ${list(presumed)}`,
     lapsed.length === 0
-      ? raw('0')
-      : sql`(counterparty in ${list(registrations.keys())} and (${raw(isInScope)} or counterparty in ${list(active)}) and exists (
+      ? sql.raw('0')
+      : sql`(counterparty in ${list(registrations.keys())} and (${sql.raw(isInScope)} or counterparty in ${list(active)}) and exists (
           select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
   ]
 }
 
 /** Events as movements, with what the figures distinguish. `more` are names of further columns. */
 export function marked(
-  events: Fragment,
+  events: SQL,
   direction: DirectionNumber,
   exclusions: Exclusions,
   suppliers: KnownSuppliers,
   more: readonly string[] = [],
-): Fragment {
-  const flags = direction === 0 ? [raw('0'), raw('0'), raw('0')] : flagsOf(exclusions, suppliers)
+): SQL {
+  const flags = direction === 0 ? [sql.raw('0'), sql.raw('0'), sql.raw('0')] : flagsOf(exclusions, suppliers)
   // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
   const isUnknown = direction === 0 ? '0' : `(total_mxn is null and ${exclusions.isCash})`
   // SQL adds amounts of so many digits up without an overflow.
   const names = SUMS.map((name) => `${name} + 0`).join(', ')
   const isOdd = `(is_odd or ${isUnknown} or coalesce(max(${names}) >= 1e${LARGE} or min(${names}) <= -1e${LARGE}, 0))`
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
-    ${join(
-      FLAGS.map((name, n) => sql`${raw(`'${name}'`)}, ${flags[n]!}`),
-      ', ',
-    )},
-    'is_unmatched', reason is not null, 'cash_of', ${raw(`iif(${isUnknown}, substr(fecha, 1, 10), null)`)})`
-  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
-      ${join(
-        FLAGS.map((name, n) => sql`${flags[n]!} as ${raw(name)}`),
-        ', ',
-      )}, ${raw(`${isOdd} as is_odd, iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated`)},
-      case when ${raw(isOdd)} then ${json} end as as_json
+    ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql.raw(', '))},
+    'is_unmatched', reason is not null, 'cash_of', ${sql.raw(`iif(${isUnknown}, substr(fecha, 1, 10), null)`)})`
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql.raw(', '))}, ${sql.raw(`${isOdd} as is_odd, iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated`)},
+      case when ${sql.raw(isOdd)} then ${json} end as as_json
     from (${events} limit -1) where reason is not 'not_counted'`
 }
 
@@ -73,7 +67,7 @@ export function movements(
   days: Days,
   exclusions: Exclusions,
   suppliers: KnownSuppliers,
-): Fragment | null {
+): SQL | null {
   const events = cashEvents(partition, direction, days, MORE)
   return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
 }
@@ -85,7 +79,7 @@ export interface NotesRow {
 }
 
 /** The statement that counts these. Null when the window shows nothing of the direction. */
-export function notes(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
+export function notes(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const [others, unpaid] = [creditsOfOthers, creditsOfUnpaid].map((select) => select(partition, direction, days))
   return others && unpaid
     ? sql`select (select count(*) from (${others})) as of_others, (select count(*) from (${unpaid})) as of_unpaid`

@@ -1,8 +1,9 @@
+import { sql } from 'drizzle-orm'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
 import { listedAs } from '../../blacklists/listed/listed.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import { complements } from '../../cfdi/cash/events.ts'
-import { readAll, sql, withLiterals } from '../../platform/db/fragment.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { type KnownRegistration, lapsedStatements } from '../../repse/registrations.ts'
 import { type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
@@ -33,7 +34,7 @@ export async function knownSuppliers(insight: Insight): Promise<KnownSuppliers> 
     ...supplierStatements(ledger, span),
     ...partitionsToRead(ledger).flatMap((partition) => paidStatement(partition, insight)),
   ]
-  const rfcs = new Set((await readAll<{ rfc: string }>(ledger.d1, statements.map(withLiterals))).map(({ rfc }) => rfc))
+  const rfcs = new Set((await readAll<{ rfc: string }>(ledger.d1, statements)).map(({ rfc }) => rfc))
   const { listings, rest } = await listedAmong(
     { db: ctx.db, organization_id: ledger.organization_id },
     listedAs(await listedOf(ctx), [SOURCE]),

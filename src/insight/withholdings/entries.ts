@@ -1,5 +1,5 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 import type { EntriesPage } from '../common/contract.ts'
@@ -17,12 +17,12 @@ export const PATH = 'cfdi/withholdings'
 
 type Figure = (typeof FIGURES)[number]
 
-const rowsOf = (rows: Fragment, figure: Figure): Fragment => {
+const rowsOf = (rows: SQL, figure: Figure): SQL => {
   const isMissing = figure === 'missing_amount'
   const side = isMissing ? '1' : figure.endsWith('por_enterar') ? IS_OURS : `not (${IS_OURS})`
   const amount = isMissing ? MISSING_AMOUNT : `${figure.slice(0, 3)}_retenido`
-  return sql`select uuid, applies_to, issued_at, ${raw(`cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json`)}
-    from (${rows}) where reason is null and ${raw(side)}`
+  return sql`select uuid, applies_to, issued_at, ${sql.raw(`cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json`)}
+    from (${rows}) where reason is null and ${sql.raw(side)}`
 }
 
 /**

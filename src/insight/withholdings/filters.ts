@@ -1,4 +1,5 @@
-import { all, type Fragment, raw } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { all } from '../../platform/db/statement.ts'
 import type { WithholdingsQuery } from './contract.ts'
 import type { Line } from './lines.ts'
 import { IS_OURS, MISSING } from './store.ts'
@@ -13,24 +14,22 @@ const TAXES = {
 }
 
 /** The condition that an event has a line that may match. */
-export function conditionOf({ role, impuesto, source, missing, concept_class }: Filters): Fragment {
+export function conditionOf({ role, impuesto, source, missing, concept_class }: Filters): SQL {
   const missed = (impuesto === undefined ? (['ISR', 'IVA'] as const) : impuesto === 'IEPS' ? [] : [impuesto]).map(
     (one) => `${MISSING[one]} = 1`,
   )
   return all([
-    raw('1'),
-    ...(role ? [raw(`${role === 'withheld_by_us' ? '' : 'not '}(${IS_OURS})`)] : []),
-    ...(impuesto ? [raw(TAXES[impuesto])] : []),
-    ...(source ? [raw(SOURCES[source])] : []),
-    ...(missing ? [raw(`(${missed.join(' or ') || '0'})`)] : []),
+    sql.raw('1'),
+    ...(role ? [sql.raw(`${role === 'withheld_by_us' ? '' : 'not '}(${IS_OURS})`)] : []),
+    ...(impuesto ? [sql.raw(TAXES[impuesto])] : []),
+    ...(source ? [sql.raw(SOURCES[source])] : []),
+    ...(missing ? [sql.raw(`(${missed.join(' or ') || '0'})`)] : []),
     ...(concept_class === undefined ? [] : [classCondition(concept_class)]),
   ])
 }
 
-const classCondition = (concept_class: string): Fragment => ({
-  text: "(case tipo when 'N' then 'sueldos' when 'R' then '' else coalesce(class, 'otros') end) = ?",
-  values: [concept_class],
-})
+const classCondition = (concept_class: string): SQL =>
+  sql`(case tipo when 'N' then 'sueldos' when 'R' then '' else coalesce(class, 'otros') end) = ${concept_class}`
 
 export const isMatch = (line: Line, { role, impuesto, concept_class, source, missing }: Filters): boolean =>
   (role === undefined || line.role === role) &&

@@ -1,8 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { cashEvents, named } from '../../cfdi/cash/events.ts'
 import { withheldDocuments } from '../../cfdi/cash/withheld.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { type Fragment, raw, sql } from '../../platform/db/fragment.ts'
 import { byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -49,7 +49,7 @@ export const MISSING = {
 const ANY = 'isr_retenido <> 0 or iva_retenido <> 0 or ieps_retenido <> 0 or due_isr is not null or due_iva is not null'
 
 /** Selects what withholds, or should, in a partition and direction on some days of cash, and the paid parts that are no events. */
-export function withheld(partition: Partition, direction: DirectionNumber, days: Days, rules: Rules): Fragment | null {
+export function withheld(partition: Partition, direction: DirectionNumber, days: Days, rules: Rules): SQL | null {
   const expected = (which: 'name' | 'isr' | 'iva') => byDay(rules, 'day', days, (on) => expectationSql(on)[which])
   const [name, isr, iva] = [expected('name'), expected('isr'), expected('iva')]
   const tolerance = byDay(rules, 'day', days, (on) => `${Math.round(Number(on.get('withholding.tolerance')) * 1_000_000)}`)
@@ -61,9 +61,9 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
     sql`select uuid, applies_to, n, issued_at, day, tipo, counterparty, reason,
         iif(is_odd = 1 or (net is null and is_billed), 1, 0) as is_odd, paid, net, iva, isr_retenido, iva_retenido, ieps_retenido,
         emisor_rfc, receptor_rfc, emisor_regimen_fiscal, clave, class, is_billed, source,
-        ${raw(`iif(is_odd = 1 or net is null, null, ${isr}) as due_isr, iif(is_odd = 1 or net is null, null, ${iva}) as due_iva`)}
-      from (select *, class is not null and tipo <> 'E' as is_billed from (select *, ${raw(`${name} as class`)} from (
-        select *, iva_16 + iva_8 + iva_otras as iva, ${raw(`${CLAVE} as clave`)} from (${cash}) where reason is not 'not_counted')))`
+        ${sql.raw(`iif(is_odd = 1 or net is null, null, ${isr}) as due_isr, iif(is_odd = 1 or net is null, null, ${iva}) as due_iva`)}
+      from (select *, class is not null and tipo <> 'E' as is_billed from (select *, ${sql.raw(`${name} as class`)} from (
+        select *, iva_16 + iva_8 + iva_otras as iva, ${sql.raw(`${CLAVE} as clave`)} from (${cash}) where reason is not 'not_counted')))`
   const others =
     documents &&
     sql`select uuid, null as applies_to, 0 as n, issued_at, day, tipo, counterparty, null as reason,
@@ -74,9 +74,9 @@ export function withheld(partition: Partition, direction: DirectionNumber, days:
   const both = [events, others].flatMap((one) => one ?? [])
   if (both.length === 0) return null
   const union = both.length === 2 ? sql`${both[0]!} union all ${both[1]!}` : both[0]!
-  return sql`select ${raw(String(direction))} as direction, *, ${raw(`${tolerated('due_isr')} as tolerated_isr, ${tolerated('due_iva')} as tolerated_iva`)}
+  return sql`select ${sql.raw(String(direction))} as direction, *, ${sql.raw(`${tolerated('due_isr')} as tolerated_isr, ${tolerated('due_iva')} as tolerated_iva`)}
     from (${union})
-    where reason is not null or (is_odd = 0 and (${raw(ANY)}))
+    where reason is not null or (is_odd = 0 and (${sql.raw(ANY)}))
       or (is_odd = 1 and (is_billed or tipo in ('N', 'R') or coalesce(source->>3, source->>9) is not null or (tipo = 'P' and paid is null)))`
 }
 
@@ -111,13 +111,13 @@ export const MISSING_AMOUNT = (['isr', 'iva'] as const)
  * Reads everything in one pass: groups of months and roles, single rows that are to be measured, and the first rows of the page after a
  * position (`kind`, `row` as JSON).
  */
-export const readWithheld = (rows: Fragment, page: Fragment, limit: number): Fragment => sql`
+export const readWithheld = (rows: SQL, page: SQL, limit: number): SQL => sql`
   with e as materialized (${rows})
-  select 'group' as kind, json_object('month', substr(day, 1, 7), 'is_ours', ${raw(IS_OURS)}, 'reason', reason,
+  select 'group' as kind, json_object('month', substr(day, 1, 7), 'is_ours', ${sql.raw(IS_OURS)}, 'reason', reason,
     'pairs', count(distinct uuid || coalesce(applies_to, '')), 'isr', ${sumOf('isr_retenido')},
-    'iva', ${sumOf('iva_retenido')}, 'missing', sum(${raw(MISSING.ISR)} + ${raw(MISSING.IVA)}),
+    'iva', ${sumOf('iva_retenido')}, 'missing', sum(${sql.raw(MISSING.ISR)} + ${sql.raw(MISSING.IVA)}),
     'missing_amount', ${sumOf(`(${MISSING_AMOUNT})`)}) as row
-  from e where is_odd = 0 or reason is not null group by substr(day, 1, 7), ${raw(IS_OURS)}, reason
-  union all select 'odd', ${raw(ROW)} from e where is_odd = 1 and reason is null
-  union all select 'page', row from (select ${raw(ROW)} as row from e where is_odd = 0 and reason is null and ${page}
-    order by day desc, uuid desc, coalesce(applies_to, ''), n limit ${raw(String(limit))})`
+  from e where is_odd = 0 or reason is not null group by substr(day, 1, 7), ${sql.raw(IS_OURS)}, reason
+  union all select 'odd', ${sql.raw(ROW)} from e where is_odd = 1 and reason is null
+  union all select 'page', row from (select ${sql.raw(ROW)} as row from e where is_odd = 0 and reason is null and ${page}
+    order by day desc, uuid desc, coalesce(applies_to, ''), n limit ${sql.raw(String(limit))})`

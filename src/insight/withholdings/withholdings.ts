@@ -1,7 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import { decimal as money } from '../../cfdi/money.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { type Fragment, sql, withLiterals } from '../../platform/db/fragment.ts'
 import { openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
@@ -32,7 +32,7 @@ interface Read {
 }
 
 /** What reads the range. */
-function statementsOf({ ledger, span, rules }: Insight, page: Fragment, limit: number) {
+function statementsOf({ ledger, span, rules }: Insight, page: SQL, limit: number) {
   const reads = partitionsToRead(ledger).flatMap((partition) =>
     ([0, 1] as const).flatMap((direction) => {
       const rows = withheld(partition, direction, span, rules)
@@ -54,7 +54,7 @@ function statementsOf({ ledger, span, rules }: Insight, page: Fragment, limit: n
       notes: (named('notes') as { n: number }[]).reduce((sum, { n }) => sum + n, 0),
     }
   }
-  return { statements: reads.map(({ statement }) => withLiterals(statement)), parse }
+  return { statements: reads.map(({ statement }) => statement), parse }
 }
 
 /**
@@ -121,7 +121,7 @@ function missingRows({ ledger: { fiscal_entity_id }, span }: Insight, period: st
 const isMeasurable = ({ tipo }: WithheldRow): boolean => tipo !== 'N' && tipo !== 'R'
 
 /** The rows from a position on: the event of the position too, which may have further taxes. */
-const fromOn = (position: LinePosition | undefined): Fragment =>
+const fromOn = (position: LinePosition | undefined): SQL =>
   position === undefined
     ? sql`1`
     : sql`(day < ${position[0]} or (day = ${position[0]} and (uuid < ${position[1]} or (uuid = ${position[1]}

@@ -1,8 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { Failure } from '../../failures.ts'
 import { auditedFound, change } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { sendHints } from '../../platform/queues/send.ts'
 import {
   deleteWhere,
@@ -83,7 +84,7 @@ export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): P
 /** Who an audit row names as the one that changed something. */
 type Author = Parameters<typeof auditedFound>[0]
 
-const requestsWhere = (condition: Fragment): Fragment =>
+const requestsWhere = (condition: SQL): SQL =>
   sql`select organization_id, notification_id as resource_id from mailbox_requests where ${condition}`
 
 /**

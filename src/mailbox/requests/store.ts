@@ -1,4 +1,5 @@
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import type { mailboxRequests } from './tables.ts'
 
 export type MailboxRequest = typeof mailboxRequests.$inferSelect
@@ -8,27 +9,27 @@ type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 const KEY = 'organization_id = ?1 and entity = ?2 and sent_at = ?3 and notification = ?4'
 const keysOf = ({ organization_id, entity, sent_at, notification }: Key) => [organization_id, entity, sent_at, notification] as const
 
-const isKey = ({ organization_id, entity, sent_at, notification }: Key): Fragment =>
+const isKey = ({ organization_id, entity, sent_at, notification }: Key): SQL =>
   sql`organization_id = ${organization_id} and entity = ${entity} and sent_at = ${sent_at} and notification = ${notification}`
 
 /** The condition that a credential may acknowledge an opening. */
-export const mayAcknowledge = (api_key: Fragment, now: Date): Fragment =>
+export const mayAcknowledge = (api_key: SQL, now: Date): SQL =>
   sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member'
     and (c.expires_at is null or c.expires_at > ${now.getTime()}))`
 
 /** The condition that an opening of a notification waits, and that somebody stands behind it. */
-export const isOpening = (key: Key, now: Date): Fragment =>
-  sql`exists (select 1 from mailbox_requests where ${isKey(key)} and ${mayAcknowledge(raw('acknowledged_by'), now)})`
+export const isOpening = (key: Key, now: Date): SQL =>
+  sql`exists (select 1 from mailbox_requests where ${isKey(key)} and ${mayAcknowledge(sql.raw('acknowledged_by'), now)})`
 
 /**
  * The condition for the openings of organizations that nobody stands behind any more. Their credential was revoked, expired or became a
  * member's, or the connection has stopped being active: then `acknowledged_by` is empty (trigger `openings_left`).
  */
-export const isOrphaned = (organization_ids: readonly string[], now: Date): Fragment =>
+export const isOrphaned = (organization_ids: readonly string[], now: Date): SQL =>
   sql`organization_id in (select value from json_each(${JSON.stringify(organization_ids)})) and acknowledged_by is not null
-    and not ${mayAcknowledge(raw('acknowledged_by'), now)}`
+    and not ${mayAcknowledge(sql.raw('acknowledged_by'), now)}`
 
-export const deleteWhere = (d1: D1Database, condition: Fragment): D1PreparedStatement =>
+export const deleteWhere = (d1: D1Database, condition: SQL): D1PreparedStatement =>
   prepared(d1, sql`delete from mailbox_requests where ${condition}`)
 
 const insert = (conflict: string) =>
@@ -71,14 +72,14 @@ export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1Prepar
   d1.prepare(`delete from mailbox_requests where ${HELD}`).bind(...keysOf(request), request.token)
 
 /** The condition for a request that is still held, and an opening that is not recorded yet. */
-export const isHeldOpening = (request: MailboxRequest): Fragment =>
+export const isHeldOpening = (request: MailboxRequest): SQL =>
   sql`${isKey(request)} and token = ${request.token} and acknowledged_by is not null`
 
 /** Whether an opening still waits, and somebody stands behind it. */
 export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
   (await prepared(
     d1,
-    sql`select 1 from mailbox_requests where ${isHeldOpening(request)} and ${mayAcknowledge(raw('acknowledged_by'), now)}`,
+    sql`select 1 from mailbox_requests where ${isHeldOpening(request)} and ${mayAcknowledge(sql.raw('acknowledged_by'), now)}`,
   ).first()) !== null
 
 /** Makes an opening that is recorded a request for its document. */

@@ -1,9 +1,9 @@
-import { and, desc, eq, gte, lt, lte } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
-import { type Fragment, prepared, sql } from '../db/fragment.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
+import { prepared } from '../db/statement.ts'
 import { suffixOf } from '../db/typeid.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
@@ -58,7 +58,7 @@ export const auditedEach = (
 export const auditedFound = (
   { db, now, requestId, actor }: Author,
   { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
-  found: Fragment,
+  found: SQL,
 ): D1PreparedStatement =>
   prepared(
     db.$client,

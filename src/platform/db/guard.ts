@@ -1,11 +1,12 @@
-import { type Fragment, join, prepared, raw, sql } from './fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from './statement.ts'
 
 /**
  * A statement that refuses its whole batch unless the condition is true when the batch runs. The error names the guard. A guard that
  * passes writes nothing: the table `guards` is always empty, and its trigger raises the error.
  */
-export const assertThat = (d1: D1Database, condition: Fragment, guard: string): D1PreparedStatement =>
-  prepared(d1, join([sql`insert into guards (name) select ${guard} where (`, condition, raw(') is not true')], ''))
+export const assertThat = (d1: D1Database, condition: SQL, guard: string): D1PreparedStatement =>
+  prepared(d1, sql.join([sql`insert into guards (name) select ${guard} where (`, condition, sql.raw(') is not true')], sql.raw('')))
 
 /** Whether a guard refused the batch: this one, or any when none is named. */
 export const isGuardViolation = (error: unknown, guard = ''): boolean =>

@@ -63,25 +63,18 @@ const emptyBody = (message: string): Failure => invalid('request.empty_body', [{
 const strict = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /**
- * Reads a JSON body of at most 1 MiB, and leaves its text where `idempotent` finds it. `members` says which members the object has, after
- * "Send a JSON object". Throws Failure 413, 415, 400, or 422 when it is empty.
+ * Admits a JSON body of at most 1 MiB, and leaves its text where Hono and `idempotent` find it. `members` says which members the object has,
+ * after "Send a JSON object". Throws Failure 413, 415, or 422 when it is empty.
  */
-export async function readJson(c: Context, members: () => string = () => ''): Promise<unknown> {
-  const bytes = await readBytes(c.req.raw, JSON_LIMIT)
-  const type = mediaType(c.req.raw)
+export async function admitJson({ req }: Context, members: () => string = () => ''): Promise<void> {
+  const bytes = await readBytes(req.raw, JSON_LIMIT)
+  const type = mediaType(req.raw)
   if (bytes.length === 0 && ['', 'application/json'].includes(type)) throw emptyBody(`Must not be empty. Send a JSON object${members()}.`)
   if (type !== 'application/json') throw new Failure('unsupported_media_type', 'request.content_type', 'Send the body as application/json.')
-  try {
-    const text = strict().decode(bytes)
-    const value: unknown = JSON.parse(text)
-    c.req.bodyCache.text = text
-    return value
-  } catch {
-    throw new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
-  }
+  Object.assign(req.bodyCache, { text: Promise.try(() => strict().decode(bytes)) })
 }
 
-/** Returns what was sent to a route that needs no body, `{}` when nothing was, and leaves its text as readJson. Throws Failure 422 when it is not JSON. */
+/** Returns what was sent to a route that needs no body, `{}` when nothing was, and leaves its text as admitJson. Throws Failure 422 when it is not JSON. */
 export async function readOptional({ req }: Context): Promise<unknown> {
   if (req.raw.body === null) return {}
   try {

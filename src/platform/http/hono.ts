@@ -28,12 +28,9 @@ function pathsOf(routes: readonly { method: string; path: string }[]) {
 /**
  * Answers 405 with the methods of the path. A path that routes spell out has the methods of these routes only, because the parameter of
  * another route never has the value that stands there: `/v1/webhooks/event-catalog` is no webhook. A path that is nothing is answered 404, with
- * what may be wrong with it: `elsewhere` has paths of another Worker.
+ * what may be wrong with it.
  */
-export function refuseWrongPaths(
-  app: { routes: { method: string; path: string }[] },
-  elsewhere: readonly string[],
-): MiddlewareHandler<App> {
+export function refuseWrongPaths(app: { routes: { method: string; path: string }[] }): MiddlewareHandler<App> {
   let paths: ReturnType<typeof pathsOf> | undefined
   return async (c, next) => {
     paths ??= pathsOf(app.routes)
@@ -46,31 +43,31 @@ export function refuseWrongPaths(
     }
     await next()
     if (c.error instanceof InvalidInput && c.error.target === 'param') {
-      const meant = siblingOf(path, paths, elsewhere)
+      const meant = siblingOf(path, paths)
       if (meant !== undefined) c.res = problem(c.error.with(`Did you mean ${meant}?`), c)
     }
     if (c.res.status !== 404 || c.error) return
     const allowed = at(path)
     if (allowed.has(method)) return
-    c.res = problem(allowed.size > 0 ? wrongMethod([...allowed]) : unknownPath(hintOf(path, paths, elsewhere)), c)
+    c.res = problem(allowed.size > 0 ? wrongMethod([...allowed]) : unknownPath(hintOf(path, paths)), c)
   }
 }
 
 /** What may be wrong with a path that is nothing; undefined when that cannot be told. */
-function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>, elsewhere: readonly string[]): string | undefined {
-  const isKnown = (one: string) => literal.has(one) || at(one).size > 0 || elsewhere.includes(one)
+function hintOf(path: string, { literal, at }: ReturnType<typeof pathsOf>): string | undefined {
+  const isKnown = (one: string) => literal.has(one) || at(one).size > 0
   if (path.length > 1 && path.endsWith('/') && isKnown(path.slice(0, -1))) return 'Leave out the slash at its end.'
   if (isKnown(`/v1${path}`)) return 'Put /v1 before it.'
   if (path.startsWith('/v1/v1/')) return 'It has /v1 twice.'
-  const meant = nearest(path, [...literal.keys(), ...elsewhere].filter(isShown))
+  const meant = nearest(path, [...literal.keys()].filter(isShown))
   return meant && `Did you mean ${meant}? GET /docs lists all paths.`
 }
 
 /** A path that another one stands for whose last part is no identifier: that of a neighbour with a similar name. */
-function siblingOf(path: string, { literal }: ReturnType<typeof pathsOf>, elsewhere: readonly string[]): string | undefined {
+function siblingOf(path: string, { literal }: ReturnType<typeof pathsOf>): string | undefined {
   const at = path.lastIndexOf('/') + 1
   const partOf = (one: string): string => one.slice(at).split('/')[0]!
-  const siblings = [...literal.keys(), ...elsewhere].filter((one) => isShown(one) && one.startsWith(path.slice(0, at)))
+  const siblings = [...literal.keys()].filter((one) => isShown(one) && one.startsWith(path.slice(0, at)))
   const meant = nearest(path.slice(at), siblings.map(partOf))
   return siblings.find((one) => partOf(one) === meant)
 }

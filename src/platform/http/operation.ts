@@ -1,4 +1,5 @@
 import { waitUntil } from 'cloudflare:workers'
+import { zValidator } from '@hono/zod-validator'
 import type { Context, MiddlewareHandler } from 'hono'
 import { accepts } from 'hono/accepts'
 import { routePath } from 'hono/route'
@@ -9,7 +10,7 @@ import type { App, Ctx, StoredUpload } from '../context.ts'
 import { type Column, columnsOf, csvOf } from '../csv.ts'
 import { answerOnce } from '../idempotency/idempotency.ts'
 import type { Role } from '../tenant.ts'
-import { readJson, readOptional, readUpload } from './body.ts'
+import { admitJson, readOptional, readUpload } from './body.ts'
 import { limitAddress, limitCredential, limitFailures } from './limits.ts'
 import { presentedBy } from './presented/session.ts'
 import { dropUpload, storeUpload } from './stored-upload.ts'
@@ -80,43 +81,40 @@ export const roles = (...allowed: [Role, ...Role[]]) =>
     return next()
   }) as MiddlewareHandler<App>)
 
-/** Makes what the schema read out of this part of a request available under `c.req.valid(target)`. */
-type Validation<T extends InputTarget, S extends z.ZodType> = MiddlewareHandler<
-  App,
-  string,
-  { in: { [K in T]: z.input<S> }; out: { [K in T]: z.output<S> } }
->
-
-const valid = <S extends z.ZodObject, T extends InputTarget>(
-  target: T,
-  schema: S,
-  sent: (c: Context) => unknown,
-  { isOptional, elsewhere = {} }: { isOptional?: true; elsewhere?: Readonly<Record<string, string>> | undefined } = {},
-) =>
-  described({ input: { target, schema, ...(isOptional && { isOptional }) } }, (async (c, next) => {
-    const hint: typeof memberHint = (at, path, name) =>
-      path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
-    c.req.addValidatedData(target, parse(target, schema, await sent(c), hint))
-    return next()
-  }) as Validation<T, S>)
+/** Makes what `parse` reads out of this part of a request available under `c.req.valid(target)`, after a check of ours. */
+const valid = <S extends z.ZodObject, T extends InputTarget>(target: T, schema: S, check: (c: Context) => unknown, hint = memberHint) => {
+  const validate = zValidator(target, schema, undefined, {
+    validationFunction: (_, value) => ({ success: true, data: parse(target, schema, value, hint) }),
+  })
+  return described({ input: { target, schema } }, (async (c, next) => {
+    await check(c)
+    return validate(c, next)
+  }) as typeof validate)
+}
 
 /**
  * A JSON body of at most 1 MiB: 413, 415, 400 when it is not JSON, 422 when it does not have this shape. `elsewhere` says, after a space, where
  * members are that another route takes.
  */
-export const body = <S extends z.ZodObject>(schema: S, elsewhere?: Readonly<Record<string, string>>) =>
-  valid('json', schema, (c) => readJson(c, () => membersOf(schema)), { elsewhere })
-/** The same of a route that may be called without a body: 422 when it is no JSON object of this shape. */
-export const optionalBody = <S extends z.ZodObject>(schema: S) => valid('json', schema, readOptional, { isOptional: true })
+export const body = <S extends z.ZodObject>(schema: S, elsewhere: Readonly<Record<string, string>> = {}) => {
+  const hint: typeof memberHint = (at, path, name) =>
+    path.length === 0 && Object.hasOwn(elsewhere, name) ? elsewhere[name]! : memberHint(at, path, name)
+  return valid('json', schema, (c) => admitJson(c, () => membersOf(schema)), hint)
+}
+/** The same of a route that may be called without a body, whatever its content type: 422 when it is no JSON object of this shape. */
+export const optionalBody = <S extends z.ZodObject>(schema: S) =>
+  described({ input: { target: 'json', schema, isOptional: true } }, (async (c, next) => {
+    c.req.addValidatedData('json', parse('json', schema, await readOptional(c), memberHint))
+    return next()
+  }) as MiddlewareHandler<App, string, { in: { json: z.input<S> }; out: { json: z.output<S> } }>)
 /** Query parameters: 422 when they do not have this shape. One that is given several times is a list. */
 export const query = <S extends z.ZodObject>(schema: S) =>
   valid('query', schema, ({ req }) => {
     const broken = encodingFaultsOf(req.url)
     if (broken.length > 0) throw new InvalidInput('query', broken)
-    return Object.fromEntries(Object.entries(req.queries()).map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
   })
 /** Parameters of the path: 400 when they do not have this shape. */
-export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, ({ req }) => req.param())
+export const params = <S extends z.ZodObject>(schema: S) => valid('param', schema, () => {})
 
 /** A raw body of one of these content types: 413 above the limit in bytes, 415, 422 when it is empty. */
 export const upload = (contentTypes: readonly string[], limit: number, description: string) =>

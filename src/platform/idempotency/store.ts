@@ -1,7 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
-import { sql as fragment } from '../db/fragment.ts'
 import { assertThat } from '../db/guard.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
@@ -66,7 +65,7 @@ export const CLAIMED = 'idempotency_key.claimed'
 export const assertClaimed = (db: Database, { organization_id, key, token }: KeyClaim): Statement =>
   assertThat(
     db.$client,
-    fragment`exists (select 1 from idempotency_keys where organization_id = ${organization_id} and key = ${key} and token = ${token})`,
+    sql`exists (select 1 from idempotency_keys where organization_id = ${organization_id} and key = ${key} and token = ${token})`,
     CLAIMED,
   )
 

@@ -1,5 +1,6 @@
-import { prepared, sql } from '../db/fragment.ts'
+import { sql } from 'drizzle-orm'
 import { assertThat } from '../db/guard.ts'
+import { prepared } from '../db/statement.ts'
 
 /** An organization's Idempotency-Key. */
 interface Key {

@@ -17,7 +17,7 @@ export async function testConnector(ctx: Ctx, connector_id: string): Promise<Con
   const acquired = await ctx.env.COOLDOWNS.getByName(connector_id).acquire(COOLDOWN_SECONDS, Date.now())
   if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
   await changeEvents(ctx, { action: 'storage_connector.tested', resource_id: connector_id }, [])
-  using destination = await openDestination(ctx, eventsOf(ctx).$client, row)
+  const destination = await openDestination(ctx, eventsOf(ctx).$client, row)
   return await probe(destination)
 }
 

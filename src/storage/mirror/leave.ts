@@ -30,7 +30,7 @@ export async function stopCopying(d1: D1Database, connector: number, token: stri
 export async function listRest(system: System, d1: D1Database, row: WorkRow): Promise<void> {
   if (!isUnlisted(row)) return
   try {
-    using destination = await openDestination(system, d1, row)
+    const destination = await openDestination(system, d1, row)
     const writing = writeManifests(system, d1, row, destination, new Date().toISOString().slice(0, 10))
     writing.catch(() => null)
     await Promise.race([writing, scheduler.wait(WRITE_MS)])

@@ -1,6 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
 import { assertHeld, setConnector, type WorkRow } from './store.ts'

@@ -1,9 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { countLeg, lastCommits } from '../../cfdi/mirrored/mirrored.ts'
 import { contain } from '../../cfdi/mirrored/stretches.ts'
 import { readerOf } from '../../identity/organization/acting.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { type Fragment, join, sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
@@ -163,8 +163,8 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
 const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.document_id)
 
 /** What a batch changes in its connector. What works once, or refuses one of many, ends a series of failures. */
-const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): Fragment =>
-  join(
+const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
+  sql.join(
     [
       sql`failures = 0, last_error = ${refusedError(row.connector)}`,
       ...(copied > 0 ? [sql`copied_count = copied_count + ${copied}, last_copied_at = ${Date.now()}, parts = ${row.parts + 1}`] : []),
@@ -175,5 +175,5 @@ const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: C
           ]
         : []),
     ],
-    ', ',
+    sql.raw(', '),
   )

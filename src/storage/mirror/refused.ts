@@ -1,5 +1,6 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { type Fragment, prepared, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { DestinationError } from '../drivers/port.ts'
 import type { MirrorRow } from './store.ts'
 
@@ -49,6 +50,6 @@ export async function readRefused(d1: D1Database, { connector, fiscal_entity }: 
 }
 
 /** What `last_error` says after a success: one of the documents that are refused, with its path; null without one. */
-export const refusedError = (connector: number): Fragment =>
+export const refusedError = (connector: number): SQL =>
   sql`(select json_object('code', code, 'message', message || ' It was put aside: ' || path, 'at', at) from storage_refused
     where connector = ${connector} limit 1)`

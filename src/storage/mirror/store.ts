@@ -1,6 +1,7 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { storageConnectors, storageMirrors } from '../tables.ts'
 import type { Claimant } from './places.ts'
 
@@ -15,7 +16,7 @@ export type MirrorRow = typeof storageMirrors.$inferSelect & {
 const WITH_REFUSED = `m.*, exists (
   select 1 from storage_refused r where r.connector = m.connector and r.fiscal_entity = m.fiscal_entity) as refused`
 
-const isClaimable = (now: number): Fragment =>
+const isClaimable = (now: number): SQL =>
   sql`lease_until <= ${now} and (deleted_at is not null or (connector_status = 'active' and retry_at <= ${now}))`
 
 /** Who needs a place for a connector; null when nobody can work on it. */
@@ -81,19 +82,19 @@ export const assertHeld = (d1: D1Database, row: WorkRow): D1PreparedStatement =>
 export const isHeld = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${held(row)}`).first()) !== null
 
-const held = ({ connector, token, updated_at, connector_status }: WorkRow): Fragment =>
+const held = ({ connector, token, updated_at, connector_status }: WorkRow): SQL =>
   sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
     and connector_status = ${connector_status} and deleted_at is null)`
 
 /** Sets columns of a connector. */
-export const setConnector = (d1: D1Database, connector: number, changes: Fragment): D1PreparedStatement =>
+export const setConnector = (d1: D1Database, connector: number, changes: SQL): D1PreparedStatement =>
   prepared(d1, sql`update storage_connectors set ${changes} where connector = ${connector}`)
 
 /** Sets columns of a mirror. */
 export const setMirror = (
   d1: D1Database,
   { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
-  changes: Fragment,
+  changes: SQL,
 ): D1PreparedStatement =>
   prepared(d1, sql`update storage_mirrors set ${changes} where connector = ${connector} and fiscal_entity = ${fiscal_entity}`)
 
@@ -126,12 +127,13 @@ export const startBackfill = (d1: D1Database, connector: number): D1PreparedStat
     d1,
     connector,
     sql`backfill = json_set(backfill, '$.status', 'running', '$.total', (
-      select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)}))`,
+      select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${sql.raw(OF_BACKFILL)}))`,
   )
 
 /** Whether a backfill has copied everything. */
 export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 from storage_mirrors where connector = ${connector} and ${raw(OF_BACKFILL)} limit 1`).first()) === null
+  (await prepared(d1, sql`select 1 from storage_mirrors where connector = ${connector} and ${sql.raw(OF_BACKFILL)} limit 1`).first()) ===
+  null
 
 /** Completes a backfill. What it did not copy of what was counted is no longer visible. */
 export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
@@ -146,7 +148,7 @@ export const findMirrors = async (d1: D1Database, connector: number, entities: r
     (
       await prepared(
         d1,
-        sql`select ${raw(WITH_REFUSED)} from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
+        sql`select ${sql.raw(WITH_REFUSED)} from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
           on m.connector = ${connector} and m.fiscal_entity = j.value`,
       ).all<MirrorRow>()
     ).results.map((row) => [row.fiscal_entity, row]),
@@ -221,8 +223,8 @@ export const clearStatements = (d1: D1Database, connector: number, rows: number)
   ...OWNED.map(([table, key]) =>
     prepared(
       d1,
-      sql`delete from ${raw(table)} where connector = ${connector} and ${raw(key)} in (
-        select ${raw(key)} from ${raw(table)} where connector = ${connector} limit ${rows})`,
+      sql`delete from ${sql.raw(table)} where connector = ${connector} and ${sql.raw(key)} in (
+        select ${sql.raw(key)} from ${sql.raw(table)} where connector = ${connector} limit ${rows})`,
     ),
   ),
   prepared(

@@ -1,7 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
@@ -117,7 +117,7 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
   }
   try {
-    using destination = await openDestination(system, d1, row)
+    const destination = await openDestination(system, d1, row)
     const works = () => takesObjects(destination, row)
     const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
     return (await copyDue(system, shard, held)) ? again : null

@@ -1,6 +1,6 @@
-import { and, eq, lte, or } from 'drizzle-orm'
+import { and, eq, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { ciecAttempts } from '../tables.ts'
 
 export type AttemptRow = typeof ciecAttempts.$inferSelect
@@ -11,7 +11,7 @@ export interface AttemptLimit {
   milliseconds: number
 }
 
-const countSince = (condition: Fragment, now: Date, { milliseconds }: AttemptLimit): Fragment =>
+const countSince = (condition: SQL, now: Date, { milliseconds }: AttemptLimit): SQL =>
   sql`(select count(*) from ciec_attempts where ${condition} and attempted_at > ${now.getTime() - milliseconds})`
 
 /** Inserts an attempt, unless a limit is reached. Returns whether it was inserted. */
@@ -84,7 +84,7 @@ export const findGuessed = async (
         cross join connections c indexed by connections_entity on c.entity = f.entity
           and (c.state = 'active' or (c.state = 'paused' and c.paused_from <> 'draft'))
         cross join organizations o on o.id = c.organization_id
-        where a.is_refused = 1 and ${attempt_id === undefined ? raw('true') : sql`a.attempt_id = ${attempt_id}`} and (
+        where a.is_refused = 1 and ${attempt_id === undefined ? sql.raw('true') : sql`a.attempt_id = ${attempt_id}`} and (
           select count(*) from ciec_attempts n where n.rfc = a.rfc and n.organization_id <> c.organization_id and n.is_refused = 1
             and n.attempted_at > a.attempted_at - ${milliseconds} and n.attempted_at <= a.attempted_at + ${within}) >= ${attempts}`,
     ).all<GuessedRow>()

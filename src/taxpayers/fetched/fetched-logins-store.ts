@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 
 /** Connections whose stored CIEC is to be verified by a fetcher now: drafts, invalid ones, and those whose login counts. */
 export const dueForFetcher = async (db: Database, now: number, limit: number) =>

@@ -1,7 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { raiseAlerts } from '../../alerts/alerts.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { sql } from '../../platform/db/fragment.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 
 /** The place of an e.firma in the order of their ends: the end, in milliseconds, and the number of the connection. */
 export type EfirmaPlace = readonly [valid_to: number, connection: number]

@@ -1,6 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared, raw, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
 import type { DeliveryRow } from './log-store.ts'
 
@@ -66,7 +67,7 @@ export const sendAgain = (
     assertThat(d1, sql`exists (select 1 ${ended}) or exists (select 1 ${waiting})`, 'deliveries.found'),
     prepared(
       d1,
-      sql`insert into deliveries (${raw(COLUMNS)})
+      sql`insert into deliveries (${sql.raw(COLUMNS)})
         select d.webhook, d.seq, d.redelivery + 1, d.event_key, 'pending', ${now}, '[]', ${now} ${ended} order by d.seq limit ${limit}`,
     ),
     prepared(

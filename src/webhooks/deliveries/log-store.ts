@@ -1,4 +1,5 @@
-import { type Fragment, prepared, raw, sql } from '../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
 import { type Scan, scan } from '../events/scan.ts'
 import type { deliveries } from './tables.ts'
@@ -15,7 +16,7 @@ export type DeliveryRow = Pick<
   attempts: string
 }
 
-const COLUMNS = raw(
+const COLUMNS = sql.raw(
   "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id, e.body->>'fiscal_entity_id' as about, e.body->>'period' as period",
 )
 
@@ -33,8 +34,10 @@ export function scanDeliveries(
   rows: number,
 ): Promise<Scan<DeliveryRow>> {
   const isIndexed = status === 'failed' || status === 'lost'
-  const before: Fragment = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : raw('')
-  const from = raw(isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where')
+  const before: SQL = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : sql.raw('')
+  const from = sql.raw(
+    isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where',
+  )
   const query = sql`
     select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
     from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d

@@ -1,6 +1,5 @@
-import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull } from 'drizzle-orm'
+import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
-import { type Fragment, sql } from '../../platform/db/fragment.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { webhooks } from './tables.ts'
 
@@ -37,7 +36,7 @@ export const listWebhookRows = (db: Database, organization_id: string, after: nu
     .all()
 
 /** Selects the number of the organization's endpoints. */
-export const webhooksUsed = (organization_id: string): Fragment =>
+export const webhooksUsed = (organization_id: string): SQL =>
   sql`select count(*) from webhooks indexed by webhooks_organization where organization_id = ${organization_id} and deleted_at is null`
 
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)

@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared, sql } from '../../platform/db/fragment.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { timeOf } from './event-id.ts'
 import { type Scan, scan } from './scan.ts'
 import { storedOf } from './stored-body.ts'

@@ -1,8 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
+import * as service from '../../../src/index.ts'
 import { type Method, ownerOf, patched } from '../../support/meter.ts'
-import * as service from '../../support/service.ts'
 
-export * from '../../support/service.ts'
+export * from '../../../src/index.ts'
 
 /** What Durable Objects did since it was last asked for. */
 export interface Objects {

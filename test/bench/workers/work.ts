@@ -1,4 +1,3 @@
-import { RpcStub, RpcTarget } from 'cloudflare:workers'
 import { inflateRawSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { loadList } from '../../../src/blacklists/loading/load.ts'
@@ -16,9 +15,6 @@ import { Budget } from '../../../src/platform/db/budget.ts'
 import { connect, jsonChunks } from '../../../src/platform/db/commit.ts'
 import { uuidOf } from '../../../src/platform/db/id.ts'
 import { sealCredentials } from '../../../src/storage/credentials.ts'
-import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
-import type { Network } from '../../../src/storage/drivers/call.ts'
-import { type Destinations, type LearnedCallback, openSession, type Session } from '../../../src/storage/drivers/session.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 import { countSlice } from '../../../src/visibility/slice-counts.ts'
 import { deliverDue } from '../../../src/webhooks/deliveries/delivery.ts'
@@ -80,20 +76,6 @@ function webhooksIn({ DB, LEDGER_0, EVENTS_0, WEBHOOK_KEYS }: Work) {
   return { system, endpoints, isMore: () => relays-- > 0 }
 }
 
-/** The Worker of destinations/, within this one. */
-class StandInWorker extends RpcTarget {
-  readonly #fetch: Network['fetch']
-
-  constructor(fetch: Network['fetch']) {
-    super()
-    this.#fetch = fetch
-  }
-
-  open(spec: DestinationSpec, publicHosts: readonly string[], onLearned: LearnedCallback): Session {
-    return openSession({ publicHosts, fetch: this.#fetch }, spec, onLearned)
-  }
-}
-
 /** A system whose destinations answer 200. */
 function mirrorIn({ DB, LEDGER_0, EVENTS_0, FILES, WEBHOOK_KEYS }: Work) {
   let [puts, messages] = [0, 0]
@@ -104,12 +86,7 @@ function mirrorIn({ DB, LEDGER_0, EVENTS_0, FILES, WEBHOOK_KEYS }: Work) {
   const env = {
     FILES,
     STORAGE: { sendBatch: async () => void messages++ },
-    DESTINATIONS: {
-      async open(...args: Parameters<Destinations['open']>) {
-        using worker = new RpcStub(new StandInWorker(fetch)) as unknown as Destinations & Disposable
-        return await worker.open(...args)
-      },
-    },
+    STORAGE_EGRESS: { fetch },
   }
   const settings = {
     environment: 'test',

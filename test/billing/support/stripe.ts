@@ -1,9 +1,9 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, expect, vi } from 'vitest'
+import worker from '../../../src/index.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'
-import worker from '../../support/service.ts'
 import { send } from '../../support/wire.ts'
 import { type Form, Refusal, StripeObjects } from './stripe-objects.ts'
 

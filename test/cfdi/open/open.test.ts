@@ -1,4 +1,5 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
+import { type SQL, sql } from 'drizzle-orm'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isLarge, type Named, paidByComplement } from '../../../src/cfdi/cash/events.ts'
 import { measureOpen } from '../../../src/cfdi/open/measure-open.ts'
@@ -15,7 +16,7 @@ import {
   type Through,
 } from '../../../src/cfdi/open/open-through.ts'
 import { MISSING_RATE } from '../../../src/cfdi/population/sums.ts'
-import { type Fragment, prepared, raw, sql, withLiterals } from '../../../src/platform/db/fragment.ts'
+import { prepared } from '../../../src/platform/db/statement.ts'
 import { type DirectionNumber, openLedger, type Partition, partitionsToRead } from '../../../src/visibility/scoped-ledger.ts'
 import { micros } from '../../insight/oracle/amounts.ts'
 import { appliedTo, LEAST_OPEN } from '../../insight/oracle/balances.ts'
@@ -30,8 +31,8 @@ beforeAll(async () => {
 })
 
 const DIRECTIONS = ['issued', 'received'] as const
-const rowsOf = async <Row>(statement: Fragment | null): Promise<Row[]> =>
-  statement === null ? [] : (await prepared(env.LEDGER_0, withLiterals(statement)).all<Row>()).results
+const rowsOf = async <Row>(statement: SQL | null): Promise<Row[]> =>
+  statement === null ? [] : (await prepared(env.LEDGER_0, statement).all<Row>()).results
 
 /** What is left to pay of each PPD invoice that counts today, by what was paid and credited up to the end of a day: `uuid balance`. */
 const expectedOn = (world: World, direction: DirectionNumber, day: string): string[] =>
@@ -51,7 +52,7 @@ const columns =
     balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`)
 
 /** What `openByMonth` selects, read on its own. */
-function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'odd'): Fragment | null {
+function byMonth(partition: Partition, direction: DirectionNumber, through: Through, kind: 'open' | 'odd'): SQL | null {
   const of = columns(partition)
   const more: Named = (alias) => ({ metodo_pago: `${alias}.metodo_pago`, ...of(alias) })
   const first = `${through.first.slice(0, 7)}-01`
@@ -62,7 +63,7 @@ function byMonth(partition: Partition, direction: DirectionNumber, through: Thro
   const isMeant = isOpenSince(through.first)
   return kind === 'open'
     ? sql`with ${tables} select uuid, month, until, cast(balance as text) as balance from open where ${isMeant}`
-    : sql`with ${tables} select odd.uuid, (${invoicesIn(partition, raw('select odd.uuid'))}) as invoice from odd`
+    : sql`with ${tables} select odd.uuid, (${invoicesIn(partition, sql.raw('select odd.uuid'))}) as invoice from odd`
 }
 
 const partitionsOf = (ctx: Parameters<typeof openLedger>[0]): Partition[] => partitionsToRead(openLedger(ctx))

@@ -5,10 +5,10 @@ import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
 import type { DownloadHint } from '../../../src/downloads/downloads.ts'
+import worker from '../../../src/index.ts'
 import { consume } from '../../../src/queues.ts'
 import { created } from '../../extractors/support/extractors.ts'
 import { at } from '../../support/clock.ts'
-import worker from '../../support/service.ts'
 import { organization } from '../../support/tenants.ts'
 
 /**

@@ -2,10 +2,10 @@ import { createExecutionContext, createMessageBatch, createScheduledController, 
 import { env } from 'cloudflare:workers'
 import type { Run } from '../../../src/extractors/runs/contract.ts'
 import type { Dispatch } from '../../../src/extractors/ticks/ticks.ts'
+import worker from '../../../src/index.ts'
 import { dayOfEpoch } from '../../../src/platform/time/calendar.ts'
 import { at } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
-import worker from '../../support/service.ts'
 import type { Organization } from '../../support/tenants.ts'
 import { EXTRACTORS } from './extractors.ts'
 

@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { app } from '../../../src/whole.ts'
+import { app } from '../../../src/app.ts'
 import { callOf, ledgerOf } from '../../downloads/support/downloads.ts'
 import type { Caller, Reply } from '../../support/client.ts'
 import { basic } from '../../support/client.ts'

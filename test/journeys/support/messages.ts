@@ -1,9 +1,9 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import worker from '../../../src/index.ts'
 import { CONSUMERS, consume } from '../../../src/queues.ts'
 import { workOnConnector } from '../../../src/storage/mirror/work.ts'
-import worker from '../../support/service.ts'
 
 interface Sent {
   queue: string

@@ -1,3 +1,5 @@
+export { Egress } from '../../../src/platform/egress/egress.ts'
+
 import { answerStatus } from '../../../src/webhooks/deliveries/answer-status.ts'
 
 /** What a caller asks of the binding EGRESS. */

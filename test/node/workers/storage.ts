@@ -1,5 +1,7 @@
-import type { DestinationSpec } from '../../../src/storage/drivers/adapters.ts'
-import type { Destinations, Session } from '../../../src/storage/drivers/session.ts'
+import { type DestinationSpec, destinationOf } from '../../../src/storage/drivers/adapters.ts'
+import { type Destination, DestinationError } from '../../../src/storage/drivers/port.ts'
+
+export { StorageEgress } from '../../../src/platform/egress/egress.ts'
 
 /** What a caller asks of a destination; the bytes of a put are the request's body. */
 export interface StorageCall {
@@ -12,21 +14,23 @@ export interface StorageCall {
 
 /** A Worker that uses destinations as the service does, and says what it got. */
 export default {
-  async fetch(request: Request, env: { DESTINATIONS: Destinations }): Promise<Response> {
+  async fetch(request: Request, env: { STORAGE_EGRESS: Fetcher }): Promise<Response> {
     const call = JSON.parse(decodeURIComponent(request.headers.get('x-call')!)) as StorageCall
-    using session = await env.DESTINATIONS.open(call.spec, [], async () => {})
-    const answer = await answerOf(session, call, new Uint8Array(await request.arrayBuffer()))
-    if ('fault' in answer) return Response.json(answer.fault, { status: 400 })
-    return new Response(answer.ok ?? null, { headers: answer.ok === null ? { 'x-absent': '1' } : {} })
+    const network = { publicHosts: [], fetch: (url: string, init: RequestInit) => env.STORAGE_EGRESS.fetch(url, init) }
+    const destination = destinationOf(network, call.spec, async () => {})
+    try {
+      const answer = await answerOf(destination, call, new Uint8Array(await request.arrayBuffer()))
+      return new Response(answer ?? null, { headers: answer === null ? { 'x-absent': '1' } : {} })
+    } catch (error) {
+      if (!(error instanceof DestinationError)) throw error
+      const { code, message, retry_after_seconds } = error
+      return Response.json({ code, message, retry_after_seconds }, { status: 400 })
+    }
   },
 }
 
-function answerOf(
-  session: Session,
-  { operation, path, content_type, sha256 }: StorageCall,
-  bytes: Uint8Array,
-): ReturnType<Session['read']> {
-  if (operation === 'read') return session.read(path)
-  const done = operation === 'remove' ? session.remove(path) : session.put(path, { bytes, content_type: content_type!, sha256: sha256! })
-  return done as ReturnType<Session['read']>
+function answerOf(destination: Destination, { operation, path, content_type, sha256 }: StorageCall, bytes: Uint8Array) {
+  if (operation === 'read') return destination.read(path)
+  if (operation === 'remove') return destination.remove(path)
+  return destination.put(path, { bytes, content_type: content_type!, sha256: sha256! })
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { app } from '../../../src/app.ts'
 import { Unhealthy } from '../../../src/platform/http/health.ts'
-import { app } from '../../../src/whole.ts'
 import { costOf } from '../../support/meter.ts'
 import { record } from '../../support/recorder/record.ts'
 import { ROUTES, send } from '../../support/wire.ts'

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import * as z from 'zod'
+import { app } from '../../../src/app.ts'
 import { integerParameter } from '../../../src/platform/http/shapes.ts'
 import { jsonSchemaOf } from '../../../src/platform/http/validation/json-schema.ts'
-import { app } from '../../../src/whole.ts'
 import { nameOf, ROUTES } from '../../support/wire.ts'
 
 it('no handler can be reached that does not begin with an operation, which authenticates', () => {

@@ -1,11 +1,11 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import worker from '../../../src/index.ts'
 import * as adapters from '../../../src/repse/registry/adapters.ts'
 import type { RegistryRecord } from '../../../src/repse/registry/registry.ts'
 import { at } from '../../support/clock.ts'
 import { daily } from '../../support/crons.ts'
-import worker from '../../support/service.ts'
 import { connect, freshRfc, organization } from '../../support/tenants.ts'
 
 export type RepseMessage = { rfcs: string[] } | { round: string }

@@ -1,6 +1,3 @@
-import { Unavailable } from '../../../failures.ts'
-import type { System } from '../../../platform/context.ts'
-import { log } from '../../../platform/log.ts'
 import type { DocumentFile } from '../../port/authority.ts'
 import type { DataSourceKey } from '../../port/catalog.ts'
 import type { MailboxNotification } from '../../port/mailbox.ts'
@@ -22,7 +19,7 @@ export interface CancellationOverride {
   cancellation_reason: string | null
 }
 
-/** What the sandbox has beside CFDIs. It is invented outside of the API (`pdf/sandbox.ts`), whose bundle has none of it. */
+/** What the sandbox has beside CFDIs. */
 export interface SandboxDocuments {
   /** Returns the files of a document source on the day of an instant. */
   files(rfc: string, source: DataSourceKey, now: Date): Promise<InventedFile[]>
@@ -34,19 +31,10 @@ export interface SandboxDocuments {
   status(document: AskedCfdi, override: CancellationOverride | undefined, now: Date): Promise<CfdiStatus>
 }
 
-/** Asks the Worker behind the binding SANDBOX_DOCUMENTS. Its methods throw Unavailable when that does not answer. */
-export function boundDocuments(system: System): SandboxDocuments {
-  const worker = system.env.SANDBOX_DOCUMENTS as unknown as SandboxDocuments
-  const answered = <T>(answer: Promise<T>): Promise<T> =>
-    answer.catch((error: unknown) => {
-      const message = 'The Worker that invents the documents of the sandbox does not answer.'
-      log.error(system, message, {}, error)
-      throw new Unavailable('sat_unavailable', message)
-    })
-  return {
-    files: (...asked) => answered(worker.files(...asked)),
-    notifications: (...asked) => answered(worker.notifications(...asked)),
-    letter: (...asked) => answered(worker.letter(...asked)),
-    status: (...asked) => answered(worker.status(...asked)),
-  }
+/** Invents what is asked for. Its modules are loaded when they are first used. */
+export const inventedDocuments: SandboxDocuments = {
+  files: async (...asked) => (await import('./documents.ts')).filesOf(...asked),
+  notifications: async (...asked) => (await import('../mailbox/notifications.ts')).notificationsOf(...asked),
+  letter: async (...asked) => (await import('../mailbox/letter.ts')).letterOf(...asked),
+  status: async (...asked) => (await import('../statuses.ts')).statusOf(...asked),
 }

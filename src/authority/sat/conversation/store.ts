@@ -1,4 +1,4 @@
-import { sql } from '../../../platform/db/fragment.ts'
+import { sql } from 'drizzle-orm'
 import { assertThat } from '../../../platform/db/guard.ts'
 import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'

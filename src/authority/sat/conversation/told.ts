@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../../platform/db/fragment.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import { MEANING_IN_WORDS, meaningForPackage, meaningOf } from '../meanings.ts'
 import { unansweredInWords } from '../unanswered.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
@@ -17,10 +17,10 @@ export interface ToldRequest extends Omit<AuthorityRequest, 'months' | 'request_
 const LOOKED_AT = 100
 
 /** Selects the newest requests about a taxpayer. */
-export const toldRequests = (entity: number): Fragment =>
+export const toldRequests = (entity: number): SQL =>
   sql`select n, family, source, kind, first, last, months, state, code, message, announced, asked_at, attempts,
       (select due_at from authority_conversations c where c.entity = ${entity}) as due_at
-    from authority_requests where entity = ${entity} order by n desc limit ${raw(String(LOOKED_AT))}`
+    from authority_requests where entity = ${entity} order by n desc limit ${sql.raw(String(LOOKED_AT))}`
 
 const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
   [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',

@@ -1,9 +1,10 @@
+import type { SQL } from 'drizzle-orm'
 import { type Measurable, measure, type RateOfDay } from '../../../cfdi/cash/measure.ts'
 import { termDaysOf } from '../../../cfdi/payment-terms.ts'
 import { parseSum } from '../../../cfdi/population/sums.ts'
 import { inMxn, rateOf } from '../../../cfdi/totals.ts'
 import type { System } from '../../../platform/context.ts'
-import { type Fragment, prepared } from '../../../platform/db/fragment.ts'
+import { prepared } from '../../../platform/db/statement.ts'
 import { dayOfEpoch, epochDayOf } from '../../../platform/time/calendar.ts'
 import { lastDayOf } from '../../../platform/time/months.ts'
 import type { Rules } from '../../../rules/dated.ts'
@@ -49,9 +50,9 @@ const DIRECTIONS: readonly DirectionNumber[] = [0, 1]
 export async function readMonth(reading: MonthReading, month: string): Promise<ReportCells> {
   const { ledger, today } = reading
   const days = { first: `${month}-01`, last: lastDayOf(month) }
-  const statements: Fragment[] = []
+  const statements: SQL[] = []
   const later: ((results: D1Result[]) => void)[] = []
-  const ask = <Row>(statement: Fragment | null, take: (rows: Row[]) => void): void => {
+  const ask = <Row>(statement: SQL | null, take: (rows: Row[]) => void): void => {
     if (statement === null) return
     const n = statements.push(statement) - 1
     later.push((results) => take(results[n]!.results as Row[]))

@@ -1,7 +1,8 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { cashEvents } from '../../../cfdi/cash/events.ts'
 import { type Days, isSubstituted, populationOf } from '../../../cfdi/population/population.ts'
 import { sumOf, taxOf } from '../../../cfdi/population/sums.ts'
-import { all, type Fragment, join, raw, sql } from '../../../platform/db/fragment.ts'
+import { all } from '../../../platform/db/statement.ts'
 import { type DirectionNumber, isCounted, type Partition } from '../../../visibility/scoped-ledger.ts'
 
 /** The digits of micros up to which SQL adds them up. */
@@ -45,9 +46,9 @@ export interface DocumentsRow {
 }
 
 /** Selects the I and E of a direction and month by counterparty: what counts, and what is cancelled. Null when nothing is visible. */
-export function documentsStatement(partition: Partition, direction: DirectionNumber, days: Days): Fragment | null {
-  const select = (cancelled: 0 | 1): Fragment[] => {
-    const conditions = cancelled === 0 ? [raw('own.version is not null')] : []
+export function documentsStatement(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
+  const select = (cancelled: 0 | 1): SQL[] => {
+    const conditions = cancelled === 0 ? [sql.raw('own.version is not null')] : []
     const population = populationOf(partition, { ...days, direction, cancelled, types: ['I', 'E'], conditions })
     if (population === null) return []
     const day = 'substr(own.fecha, 1, 10)'
@@ -68,11 +69,11 @@ export function documentsStatement(partition: Partition, direction: DirectionNum
       iva_retenido: `(${taxes('iva_retenido')})`,
       isr_retenido: `(${taxes('isr_retenido')})`,
       total: 'own.total_mxn',
-    }).map(([name, amount]) => sql`${sumOf(withXml(amount))} as ${raw(name)}`)
-    return [sql`select ${raw(columns)}, ${join(sums, ', ')} ${population} group by 1, 2, 4, 5`]
+    }).map(([name, amount]) => sql`${sumOf(withXml(amount))} as ${sql.raw(name)}`)
+    return [sql`select ${sql.raw(columns)}, ${sql.join([...sums], sql.raw(', '))} ${population} group by 1, 2, 4, 5`]
   }
   const parts = [...select(0), ...select(1)]
-  return parts.length === 0 ? null : join(parts, ' union all ')
+  return parts.length === 0 ? null : sql.join([...parts], sql.raw(' union all '))
 }
 
 const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const
@@ -93,23 +94,23 @@ export type CashRow = Record<CashFigure, string> & {
 }
 
 /** Selects the cash events of received documents. The class of a supplier who is a natural person depends on what it sells. */
-export function cashStatement(partition: Partition, days: Days): Fragment | null {
+export function cashStatement(partition: Partition, days: Days): SQL | null {
   const events = cashEvents(partition, 1, days)
-  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${raw(name)}`)
+  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.raw(name)}`)
   const regimen = 'case when e.reason is null and length(e.counterparty) = 13 then i.emisor_regimen_fiscal end'
   const products = 'case when e.reason is null and length(e.counterparty) = 13 then i.products end'
   return (
     events &&
-    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${raw(regimen)} as regimen, ${raw(products)} as products,
+    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${sql.raw(regimen)} as regimen, ${sql.raw(products)} as products,
         case when e.is_odd and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as odd, max(e.tipo) as tipo, max(e.day) as day,
-        max(case when e.is_odd then e.source end) as source, ${raw(newest('i', 1))} as newest, count(*) as n, ${join(figures, ', ')}
+        max(case when e.is_odd then e.source end) as source, ${sql.raw(newest('i', 1))} as newest, count(*) as n, ${sql.join([...figures], sql.raw(', '))}
       from (${events}) e left join cfdi i on i.entity = ${partition.number} and i.uuid = e.invoice
       group by 1, 2, 3, 4, 5`
   )
 }
 
 /** Selects why paid parts of issued documents are no cash events, with their numbers. */
-export function reasonsStatement(partition: Partition, days: Days): Fragment | null {
+export function reasonsStatement(partition: Partition, days: Days): SQL | null {
   const events = cashEvents(partition, 0, days)
   return events && sql`select e.reason, count(*) as n from (${events}) e where e.reason is not null group by 1`
 }
@@ -130,21 +131,21 @@ export interface CreditInvoiceRow {
 }
 
 /** Selects the PPD invoices of a direction and month with what was paid of them up to a day. */
-export function invoicesStatement(partition: Partition, direction: DirectionNumber, days: Days, today: string): Fragment | null {
+export function invoicesStatement(partition: Partition, direction: DirectionNumber, days: Days, today: string): SQL | null {
   const population = populationOf(partition, {
     ...{ ...days, direction, types: ['I'] },
-    conditions: [raw("own.metodo_pago = 'PPD' and own.version is not null")],
+    conditions: [sql.raw("own.metodo_pago = 'PPD' and own.version is not null")],
   })
   const counts = all([
     sql`p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0`,
-    raw("source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')"),
+    sql.raw("source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')"),
     sql`substr(p.fecha_pago, 1, 10) <= ${today} and not ${isSubstituted(partition, 'source')}`,
     isCounted(partition, 'source'),
   ])
   return (
     population &&
     sql`select own.counterparty_rfc as rfc, substr(own.fecha, 1, 10) as day, own.condiciones_pago as terms, own.currency, own.tipo_cambio,
-        printf('%010d', own.issued_at) || own.uuid || own.${raw(nameColumn(direction))} as newest, own.total_micros as total,
+        printf('%010d', own.issued_at) || own.uuid || own.${sql.raw(nameColumn(direction))} as newest, own.total_micros as total,
         own.paid, own.credited, own.net_mxn as net, (
           select json_group_array(json_array(substr(p.fecha_pago, 1, 10), p.amount)) from cfdi_payments p cross join cfdi source where ${counts}
         ) as payments ${population}`
@@ -165,10 +166,10 @@ export interface ReceiptRow {
 }
 
 /** Selects the issued N of a month that count. */
-export function receiptsStatement(partition: Partition, days: Days): Fragment | null {
+export function receiptsStatement(partition: Partition, days: Days): SQL | null {
   const population = populationOf(partition, {
     ...{ ...days, direction: 0, types: ['N'] },
-    conditions: [raw('own.version is not null and own.chunk is not null')],
+    conditions: [sql.raw('own.version is not null and own.chunk is not null')],
   })
   return (
     population &&
@@ -178,6 +179,6 @@ export function receiptsStatement(partition: Partition, days: Days): Fragment | 
 }
 
 /** Selects chunks of a partition, packed. */
-export const chunksStatement = (partition: Partition, chunks: readonly number[]): Fragment =>
+export const chunksStatement = (partition: Partition, chunks: readonly number[]): SQL =>
   sql`select k.chunk, hex(k.data) as data from json_each(${JSON.stringify(chunks)}) j cross join cfdi_chunks k
     where k.entity = ${partition.number} and k.chunk = j.value order by k.chunk`

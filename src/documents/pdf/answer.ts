@@ -1,4 +1,4 @@
-import { getDocumentProxy } from 'unpdf'
+import { pdfLibrary } from '../../pdf-library.ts'
 import { readOpinion } from './opinion.ts'
 import { linesOf } from './page-lines.ts'
 import { readTaxStatus } from './tax-status.ts'
@@ -28,7 +28,8 @@ export async function answer(request: Request): Promise<Response> {
 
 const opened = async (bytes: Uint8Array) => {
   try {
-    return await getDocumentProxy(bytes, { verbosity: 0 })
+    const { getDocument } = await pdfLibrary()
+    return await getDocument({ data: bytes, useSystemFonts: true, verbosity: 0 }).promise
   } catch (error) {
     const name = error instanceof Error ? error.name : ''
     if (name === 'PasswordException') throw new Unreadable('The PDF is protected by a password.')

@@ -1,6 +1,5 @@
 import { connect } from 'cloudflare:sockets'
-import { WorkerEntrypoint } from 'cloudflare:workers'
-import { SINK_FAULTS, STATUS_HEADER } from '../../src/webhooks/deliveries/answer-status.ts'
+import { SINK_FAULTS, STATUS_HEADER } from '../../webhooks/deliveries/answer-status.ts'
 import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
 import { Incoming } from './incoming.ts'
 import { type Sink, sinkOf } from './sink.ts'
@@ -9,44 +8,34 @@ const PIECE = 16_384
 /** Headers of a connection, not of a message. */
 const HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
-type Variable = 'WEBHOOK_SINK' | 'STORAGE_SINK' | 'SAT_STAND_IN'
-
-/**
- * The local implementation of a way out. It sends every request over HTTP/1.1 to the receiver on loopback that a variable names, with the
- * URL's own host in the header Host. It uses a socket because fetch would overwrite Host. Like the public fetch, it returns redirects as
- * answers and throws when there is no answer.
- */
-abstract class ToSink extends WorkerEntrypoint<Record<Variable, string>> {
-  /** The variable for a host, and how long a request may take. */
-  abstract wayTo(hostname: string): readonly [variable: Variable, longestMs: number]
-
-  override async fetch(request: Request): Promise<Response> {
-    const { host, hostname } = new URL(request.url)
-    const [variable, longestMs] = this.wayTo(hostname)
-    const sink = sinkOf(variable, this.env[variable])
-    try {
-      if (!sink) throw new Error(`no ${variable} is set, so the request goes nowhere. Try ${variable}=http://127.0.0.1:9000 npm start`)
-      return await answerOf(sink, await messageOf(request), longestMs)
-    } catch (error) {
-      const fault = variable !== 'WEBHOOK_SINK' ? '' : sink ? (error instanceof Unreachable ? SINK_FAULTS.closed : '') : SINK_FAULTS.unset
-      const reason = error instanceof Error ? error.message : String(error)
-      console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
-      throw new Error(`No answer: ${reason}${fault && `. ${fault}`}`)
-    }
-  }
-}
+export type Purpose = 'webhooks' | 'storage'
 
 /** The hosts of the tax authority. Its packages take long. */
 const AUTHORITY = /\.sat\.gob\.mx$/
 
-/** Behind the binding EGRESS: requests to the tax authority, and deliveries of webhooks. */
-export class Egress extends ToSink {
-  wayTo = (hostname: string) => (AUTHORITY.test(hostname) ? (['SAT_STAND_IN', 900_000] as const) : (['WEBHOOK_SINK', 10_000] as const))
+/** The variable that names the sink for a host, and how long a request may take. */
+const wayTo = (purpose: Purpose, hostname: string) => {
+  if (purpose === 'storage') return ['STORAGE_SINK', 20_000] as const
+  return AUTHORITY.test(hostname) ? (['SAT_STAND_IN', 900_000] as const) : (['WEBHOOK_SINK', 10_000] as const)
 }
 
-/** Behind the binding STORAGE_EGRESS: requests of storage connectors. */
-export class StorageEgress extends ToSink {
-  wayTo = () => ['STORAGE_SINK', 20_000] as const
+/**
+ * Sends a request over HTTP/1.1 to the receiver on loopback that a variable names, with the URL's own host in the header Host. It uses a
+ * socket because fetch would overwrite Host.
+ */
+export async function sendToSink(env: Env, purpose: Purpose, request: Request): Promise<Response> {
+  const { host, hostname } = new URL(request.url)
+  const [variable, longestMs] = wayTo(purpose, hostname)
+  const sink = sinkOf(variable, env[variable] ?? '')
+  try {
+    if (!sink) throw new Error(`no ${variable} is set, so the request goes nowhere. Try ${variable}=http://127.0.0.1:9000 npm start`)
+    return await answerOf(sink, await messageOf(request), longestMs)
+  } catch (error) {
+    const fault = variable !== 'WEBHOOK_SINK' ? '' : sink ? (error instanceof Unreachable ? SINK_FAULTS.closed : '') : SINK_FAULTS.unset
+    const reason = error instanceof Error ? error.message : String(error)
+    console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
+    throw new Error(`No answer: ${reason}${fault && `. ${fault}`}`)
+  }
 }
 
 /** Nothing listens where a variable says. */
@@ -124,5 +113,3 @@ function responseOf({ status, headers }: Head, body: ReadableStream<Uint8Array>)
   headers.set(STATUS_HEADER, String(status))
   return new Response(kept, { ...init, status: 400 })
 }
-
-export default {}

@@ -1,21 +1,17 @@
-import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import DestinationsWorker from '../../destinations/worker.ts'
-import wrangler from '../../destinations/wrangler.toml?raw'
 import { systemOf } from '../../src/platform/context.ts'
 import { openDestination } from '../../src/storage/destination.ts'
 import { DestinationError } from '../../src/storage/drivers/port.ts'
 import type { ConnectorRow } from '../../src/storage/store.ts'
-import service from '../../wrangler.toml?raw'
-import { connector, DRAFTS, type DraftedProvider, rowOf } from '../storage/support/connectors.ts'
-import { destinationsAre, destinationsOver } from '../storage/support/destinations.ts'
-import { GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
-import { OneDriveStandIn } from '../storage/support/onedrive-stand-in.ts'
-import { S3StandIn } from '../storage/support/s3-stand-in.ts'
-import { objectOf } from '../storage/support/wire.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { organization } from '../support/tenants.ts'
+import { connector, type DraftedProvider, rowOf } from './support/connectors.ts'
+import { destinationsAre, destinationsOver } from './support/destinations.ts'
+import { GoogleDriveStandIn } from './support/google-drive-stand-in.ts'
+import { OneDriveStandIn } from './support/onedrive-stand-in.ts'
+import { S3StandIn } from './support/s3-stand-in.ts'
+import { objectOf } from './support/wire.ts'
 
 const acme = await organization('enterprise_gold')
 
@@ -41,9 +37,9 @@ const faultOf = async (operation: Promise<unknown>) => {
   return { code, message, retry_after_seconds }
 }
 
-describe('the Worker behind DESTINATIONS', () => {
+describe('a destination', () => {
   it('runs the drivers, and what they throw arrives as the same error', async () => {
-    using destination = await opened()
+    const destination = await opened()
     const fault = {
       code: 'connection_failed',
       message: 'The connection to the destination could not be made, or it broke.',
@@ -56,49 +52,20 @@ describe('the Worker behind DESTINATIONS', () => {
 
   it('calls no host of the service, whatever was allowed when the connector was saved', async () => {
     const config = { bucket: 'fiscal', region: 'mx-central-1', endpoint: 'https://objects.example.com' }
-    using before = await opened('s3', { config })
+    const before = await opened('s3', { config })
     expect((await faultOf(before.read('a'))).code).toBe('connection_failed')
-    using after = await opened('s3', { config }, { PUBLIC_HOSTS: 'other.example.net,example.com' })
+    const after = await opened('s3', { config }, { PUBLIC_HOSTS: 'other.example.net,example.com' })
     expect(await faultOf(after.read('a'))).toMatchObject({ code: 'address_refused', message: expect.stringContaining('call itself') })
-  })
-
-  it('gets of a large buffer only the part that is sent', async () => {
-    using destination = await opened()
-    const bytes = new Uint8Array(40 * 1_048_576).subarray(1_048_576, 9 * 1_048_576)
-    expect((await faultOf(destination.put('a.xml', await objectOf(bytes)))).code).toBe('connection_failed')
-  })
-
-  it('reaches the public network where it is hosted, and follows no redirect', async () => {
-    const fetch = vi.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.redirect('https://elsewhere.example.com/', 307))
-    const never = Object.assign(async () => {}, { dup: () => never, [Symbol.dispose]: () => {} })
-    const hosted = new DestinationsWorker(createExecutionContext(), {})
-    const config = { bucket: 'fiscal', region: 'mx-central-1', endpoint: null, path_style: null }
-    const session = hosted.open({ provider: 's3', config, credentials: DRAFTS.s3.credentials }, [], never as never)
-    expect(await session.read('a.xml')).toMatchObject({ fault: { code: 'refused' } })
-    expect(fetch.mock.calls.map(([url, init]) => [url, init?.redirect])).toEqual([
-      ['https://fiscal.s3.mx-central-1.amazonaws.com/a.xml', 'manual'],
-    ])
-  })
-
-  it('has an environment for each of the service; no other way out when it is hosted, and only the local one on a laptop', () => {
-    const names = [...wrangler.matchAll(/^name = "(.+)"$/gm)].map(([, name]) => name)
-    expect(names).toEqual([...service.matchAll(/\{ binding = "DESTINATIONS", service = "(.+)" \}/g)].map(([, name]) => name))
-    const [local, ...hosted] = wrangler.split(/^(?=\[env\.)/m)
-    expect(local).toContain(
-      '\nservices = [{ binding = "STORAGE_EGRESS", service = "fiscal-local-egress", entrypoint = "StorageEgress" }]\n',
-    )
-    expect(local).toContain('compatibility_flags = ["global_fetch_strictly_public"]')
-    expect(hosted.join('')).not.toMatch(/services|compatibility/)
   })
 })
 
-describe('a session', () => {
+describe('an open destination', () => {
   const OBJECT = objectOf('<a/>')
 
   it('carries objects byte for byte, and says of one that is not there that there is none', async () => {
     const standIn = new S3StandIn()
     destinationsOver((url, init) => standIn.answer(new Request(url, init)))
-    using destination = await opened()
+    const destination = await opened()
     const bytes = crypto.getRandomValues(new Uint8Array(60_000))
     await destination.put('a/b.xml', await objectOf(bytes.subarray(7, 50_001)))
     expect(await destination.read('a/b.xml')).toEqual(bytes.slice(7, 50_001))
@@ -109,13 +76,13 @@ describe('a session', () => {
 
   it('carries the largest object that a driver reads', async () => {
     destinationsOver(async () => new Response(new Uint8Array(31 * 1_048_576), { headers: { etag: '"0"' } }))
-    using destination = await opened()
+    const destination = await opened()
     expect(await destination.read('a')).toHaveLength(31 * 1_048_576)
   })
 
   it('passes on how long a provider asks to wait', async () => {
     destinationsOver(async () => new Response('<Error><Code>SlowDown</Code></Error>', { status: 503, headers: { 'retry-after': '77' } }))
-    using destination = await opened()
+    const destination = await opened()
     expect(await faultOf(destination.put('a', await OBJECT))).toMatchObject({ code: 'rate_limited', retry_after_seconds: 77 })
   })
 
@@ -123,7 +90,7 @@ describe('a session', () => {
     const google = new GoogleDriveStandIn()
     destinationsOver((url, init) => google.answer(new Request(url, init)))
     const { config, credentials } = google.spec('right')
-    using destination = await opened('google_drive', { config, credentials })
+    const destination = await opened('google_drive', { config, credentials })
     const objects = await Promise.all(Array.from({ length: 12 }, (_, n) => objectOf(`${n}`)))
     await Promise.all(objects.map((object, n) => destination.put(`a/${n}.xml`, object)))
     expect(google.objects()).toHaveLength(12)
@@ -142,7 +109,7 @@ describe('a session', () => {
 
   it('stores new credentials before anything is done with them', async () => {
     const { drive, draft } = microsoft()
-    using destination = await opened('onedrive', draft)
+    const destination = await opened('onedrive', draft)
     const before = await tokensOf()
     await destination.put('a.xml', await OBJECT)
     expect(await tokensOf()).not.toBe(before)
@@ -156,7 +123,7 @@ describe('a session', () => {
     silenceQueues()
     const made = await connector(acme, 'onedrive', draft)
     const system = systemOf(env, new Date(), 'req_test')
-    using destination = await openDestination(system, EVENTS_0 as never, (await rowOf(made)) as unknown as ConnectorRow)
+    const destination = await openDestination(system, EVENTS_0 as never, (await rowOf(made)) as unknown as ConnectorRow)
     await expect(destination.put('a.xml', await OBJECT)).rejects.toBe(broken)
     expect(drive.calls.filter((call) => !call.endsWith('/token'))).toEqual([])
   })
@@ -169,7 +136,7 @@ describe('a session', () => {
     const configOf = async () => (await acme.ask('GET', made.path)).body.config
     const putTo = async () => {
       const row = (await rowOf(made)) as unknown as ConnectorRow
-      using destination = await openDestination(systemOf(env, new Date(), 'req_test'), env.EVENTS_0, row)
+      const destination = await openDestination(systemOf(env, new Date(), 'req_test'), env.EVENTS_0, row)
       await destination.put('a.xml', await OBJECT)
       return JSON.parse(row.config)
     }
@@ -193,7 +160,7 @@ describe('a session', () => {
 
   it('says nothing of a destination when a driver itself fails', async () => {
     destinationsAre(() => ({ put: () => Promise.reject(new TypeError('A bug.')), read: async () => null, remove: async () => {} }))
-    using destination = await opened()
+    const destination = await opened()
     const error = await destination.put('a', await OBJECT).catch((thrown) => thrown)
     expect(error).not.toBeInstanceOf(DestinationError)
     expect(error).toMatchObject({ message: 'A bug.' })
@@ -205,7 +172,7 @@ describe('a session', () => {
       resolve()
       return new Promise(() => {})
     })
-    using destination = await opened()
+    const destination = await opened()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const hanging = faultOf(destination.put('a', await OBJECT))
     await called
@@ -218,22 +185,11 @@ describe('a session', () => {
     silenceQueues()
     const made = await connector(acme)
     const system = systemOf(env, new Date(), 'req_test')
-    using destination = await openDestination(system, env.EVENTS_0, (await rowOf(made)) as unknown as ConnectorRow)
+    const destination = await openDestination(system, env.EVENTS_0, (await rowOf(made)) as unknown as ConnectorRow)
     // A turn has ended twelve seconds ago.
     system.budget.restart(-11_980)
     const began = performance.now()
     expect(await faultOf(destination.put('a', await OBJECT))).toMatchObject({ code: 'timeout' })
     expect(performance.now() - began).toBeLessThan(5_000)
-  })
-
-  it('keeps nothing of the service once it is disposed of', async () => {
-    let kept = true
-    destinationsAre(() => ({ put: async () => {}, read: async () => null, remove: async () => {}, end: () => (kept = false) }))
-    const destination = await opened()
-    await destination.put('a', await OBJECT)
-    expect(kept).toBe(true)
-    destination[Symbol.dispose]()
-    await expect(destination.put('a', await OBJECT)).rejects.toThrow(/disposed/)
-    await vi.waitFor(() => expect(kept).toBe(false))
   })
 })

@@ -1,4 +1,4 @@
-import type { ComplianceOpinion, OpinionSense } from '../src/authority/port/fields-contract.ts'
+import type { ComplianceOpinion, OpinionSense } from '../../authority/port/fields-contract.ts'
 import { type Line, textOf } from './page-lines.ts'
 import { dateIn, plain } from './spanish.ts'
 import { Unreadable } from './unreadable.ts'

@@ -1,4 +1,4 @@
-import type { TaxStatus } from '../src/authority/port/fields-contract.ts'
+import type { TaxStatus } from '../../authority/port/fields-contract.ts'
 import { valuesOf } from './labels.ts'
 import { type Line, textOf } from './page-lines.ts'
 import { regimeCode } from './regimes.ts'

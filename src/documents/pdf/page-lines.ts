@@ -1,4 +1,4 @@
-import type { getDocumentProxy } from 'unpdf'
+import type { PdfDocument } from '../../pdfjs.mjs'
 
 /** A piece of text of a line, from its left edge `x` on, in points. */
 export interface Cell {
@@ -11,8 +11,6 @@ export interface Line {
   y: number
   cells: Cell[]
 }
-
-type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
 
 interface Item {
   str: string
@@ -30,7 +28,7 @@ const CELL_GAP = 9
 export const textOf = ({ cells }: Line): string => cells.map(({ text }) => text).join(' ')
 
 /** Returns the lines of a PDF from top to bottom. */
-export async function linesOf(pdf: Pdf): Promise<Line[]> {
+export async function linesOf(pdf: PdfDocument): Promise<Line[]> {
   const lines: Line[] = []
   let top = 0
   for (let n = 1; n <= Math.min(pdf.numPages, MAX_PAGES); n++) {

@@ -1,0 +1,67 @@
+/**
+ * The local runtime of `npm start`. It runs the Worker as it was built last (build.ts), with the bindings of wrangler.toml, and watches
+ * nothing. `npx wrangler dev` does the same with a bundler that watches the sources, which takes more memory.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs, parseEnv } from 'node:util'
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4MiniflareOptions } from 'miniflare'
+import { BUILT } from './build.ts'
+import { configured, ROOT } from './wrangler.ts'
+
+const { values } = parseArgs({
+  options: { port: { type: 'string' }, 'persist-to': { type: 'string' }, var: { type: 'string', multiple: true, default: [] } },
+})
+const given = values.var.map((one) => [one.slice(0, one.indexOf(':')), one.slice(one.indexOf(':') + 1)])
+const read = (name: string): string => readFileSync(join(BUILT, name), 'utf8')
+
+const modules = readdirSync(BUILT)
+  .filter((name) => /\.m?js$/.test(name))
+  // The entry comes first.
+  .sort((a, b) => Number(b === 'index.js') - Number(a === 'index.js'))
+  .map((name) => ({ type: 'ESModule' as const, path: join(BUILT, name), contents: read(name) }))
+
+/** Serves the scheduled handler at the path that `wrangler dev` has for it, and hands everything else on. */
+const FRONT = `export default {
+  async fetch(request, env) {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname !== '/cdn-cgi/handler/scheduled') return env.SERVICE.fetch(request)
+    const time = searchParams.get('time')
+    const { outcome } = await env.SERVICE.scheduled({ cron: searchParams.get('cron') ?? '', scheduledTime: time ? new Date(Number(time)) : new Date() })
+    return new Response(outcome, { status: outcome === 'ok' ? 200 : 500 })
+  },
+}`
+
+const { name, vars, compatibility_date } = configured('wrangler.toml') as {
+  name: string
+  vars: Record<string, string>
+  compatibility_date: string
+}
+const options: V4MiniflareOptions = {
+  host: '127.0.0.1',
+  port: Number(values.port),
+  resourcePersistencePath: join(values['persist-to']!, 'v3'),
+  cf: false,
+  logRequests: false,
+  log: new Log(LogLevel.WARN),
+  workers: [
+    {
+      name: 'front',
+      modules: true,
+      script: FRONT,
+      compatibilityDate: compatibility_date,
+      compatibilityFlags: ['service_binding_extra_handlers'],
+      serviceBindings: { SERVICE: name },
+    },
+    {
+      ...JSON.parse(read('options.json')),
+      name,
+      bindings: { ...vars, ...parseEnv(readFileSync(join(ROOT, '.dev.vars'), 'utf8')), ...Object.fromEntries(given) },
+      modulesRoot: BUILT,
+      modules,
+    },
+  ],
+}
+const miniflare = new Miniflare(convertV4MiniflareOptions(options))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void miniflare.dispose().finally(() => process.exit(0)))
+await miniflare.ready
