@@ -18,12 +18,14 @@ import { pages } from './page.ts'
 import { parse } from './parse.ts'
 import { PRICES } from './platform/prices.ts'
 import { repse } from './repse.ts'
-import { type Rig, startRig, stopRigs } from './rig.ts'
+import { stopRigs } from './rig.ts'
+import { IS_SHORT } from './sizes.ts'
 import { summary } from './summary.ts'
+import { type Table, type Taken, takeAll } from './take.ts'
 import { ticks } from './ticks.ts'
 
-/** In this order: the costs first, in services of their own; the largest book, that of the summaries, is filled last. */
-const MEASURES: readonly Measure[] = [
+/** Each starts a service of its own, so that their order means nothing. */
+const MEASURES: Readonly<Record<string, Measure>> = {
   history,
   quietDay,
   growth,
@@ -40,7 +42,7 @@ const MEASURES: readonly Measure[] = [
   mirror,
   insight,
   summary,
-]
+}
 
 /** What is printed first. */
 const ORDER = [
@@ -65,46 +67,56 @@ const ORDER = [
   'bundle.',
 ]
 
-interface Taken {
-  key: string
-  figure: Figure
-  value: number
-}
-
-/** Of everything, or of the measures with a figure that begins as one of the arguments does. */
-async function takeAll(rig: Rig, wanted: readonly string[]): Promise<Taken[]> {
-  const all: Taken[] = []
+/** Everything, or the measures with a figure that begins as one of the prefixes does. */
+function measuresOf(prefixes: readonly string[]): Record<string, Measure> {
   const isWanted = ({ figures }: Measure): boolean =>
-    wanted.length === 0 || Object.keys(figures).some((key) => wanted.some((prefix) => key.startsWith(prefix)))
-  for (const { figures, take } of MEASURES.filter(isWanted)) {
-    const taken = await take(rig)
-    for (const [key, figure] of Object.entries(figures)) all.push({ key, figure, value: Number(taken[key]!.toFixed(figure.digits ?? 0)) })
-  }
-  const place = ({ key }: Taken): number => (ORDER.findIndex((prefix) => key.startsWith(prefix)) + ORDER.length + 1) % (ORDER.length + 1)
-  return all.sort((a, b) => place(a) - place(b))
+    prefixes.length === 0 || Object.keys(figures).some((key) => prefixes.some((prefix) => key.startsWith(prefix)))
+  const wanted = Object.entries(MEASURES).filter(([, it]) => isWanted(it))
+  if (wanted.length === 0) throw new Error(`No figure begins with ${prefixes.join(' or ')}.`)
+  return Object.fromEntries(wanted)
 }
 
-const verdictOf = (figure: Figure, value: number): string => (targetOf(figure) === '' ? '' : isMet(figure, value) ? 'met' : 'MISSED')
+const placeOf = ({ key }: Taken): number => (ORDER.findIndex((prefix) => key.startsWith(prefix)) + ORDER.length + 1) % (ORDER.length + 1)
 
-const lineOf = ({ key, figure, value }: Taken): string =>
-  `${key.padEnd(38)} ${String(value).padStart(9)}  ${targetOf(figure).padEnd(15)} ${verdictOf(figure, value).padEnd(6)}  ${figure.meaning}`
+/** In the short form the machine has other things to do, so that a ratio of times says nothing. */
+const isJudged = ({ isRatioOfTimes }: Figure): boolean => !(IS_SHORT && isRatioOfTimes)
+const isMissed = ({ figure, value }: Taken): boolean => value !== null && !isMet(figure, value)
+
+function verdictOf(it: Taken): string {
+  if (it.value === null) return 'FAILED'
+  if (targetOf(it.figure) === '') return ''
+  if (!isMissed(it)) return 'met'
+  return isJudged(it.figure) ? 'MISSED' : 'missed'
+}
+
+const lineOf = (it: Taken): string =>
+  `${it.key.padEnd(38)} ${String(it.value ?? '').padStart(9)}  ${targetOf(it.figure).padEnd(15)} ${verdictOf(it).padEnd(6)}  ${it.figure.meaning}`
 
 const tableOf = (all: readonly Taken[]): string => {
   const prices = Object.entries(PRICES).map(([what, usd]) => `${what.padEnd(38)} ${String(usd).padStart(9)}`)
   return [...all.map(lineOf), '', 'List prices in USD, of a million where nothing else is said:', ...prices].join('\n')
 }
 
-const objectOf = (all: readonly Taken[]): string =>
-  JSON.stringify({ ...Object.fromEntries(all.map(({ key, value }) => [key, value])), prices: PRICES }, null, 2)
+const objectOf = (all: readonly Taken[], missed: readonly string[], failed: Table['failed']): string =>
+  JSON.stringify(
+    {
+      ...Object.fromEntries(all.map(({ key, value }) => [key, value])),
+      ...{ prices: PRICES, missed, failed: Object.fromEntries(failed.map(({ name, error }) => [name, String(error)])) },
+    },
+    null,
+    2,
+  )
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopRigs().finally(() => process.exit(1)))
 try {
   const args = process.argv.slice(2)
-  const all = await takeAll(
-    await startRig(),
-    args.filter((arg) => arg !== '--json'),
-  )
-  console.log(args.includes('--json') ? objectOf(all) : tableOf(all))
+  const { taken, failed } = await takeAll(measuresOf(args.filter((arg) => !arg.startsWith('--'))), console.error)
+  const all = taken.sort((a, b) => placeOf(a) - placeOf(b))
+  const missed = all.filter((it) => isMissed(it) && isJudged(it.figure)).map(({ key }) => key)
+  console.log(args.includes('--json') ? objectOf(all, missed, failed) : tableOf(all))
+  for (const { name, error } of failed) console.error(`\n${name} failed:`, error)
+  if (missed.length > 0) console.error(`\nMissed: ${missed.join(', ')}`)
+  if (missed.length + failed.length > 0) process.exitCode = 1
 } finally {
   await stopRigs()
 }

@@ -1,5 +1,5 @@
 import { measure } from './measures.ts'
-import type { Rig } from './rig.ts'
+import { type Rig, withRig } from './rig.ts'
 import { signUp } from './tenants.ts'
 import type { Recording } from './workers/storage.ts'
 
@@ -50,22 +50,23 @@ export const deliveries = measure({
     },
     'relay.statements_per_100': { atMost: 8, digits: 2, meaning: 'D1 statements that turn 100 facts into events and deliveries' },
   },
-  async take(rig) {
-    await fill(rig)
-    const relay = await rig.recorded(() => rig.ask('/relay'))
-    const delivery = await rig.recorded(async () => {
-      for (let due = relay.result; Array.isArray(due) && due.length > 0; ) due = await rig.ask('/deliver', JSON.stringify(due))
-    })
-    const made = Number((await rig.query('events', `select count(*) from deliveries where status = 'delivered'`)).rows[0]![0])
-    if (made !== FACTS * ENDPOINTS) throw new Error(`${made} deliveries were received.`)
-    const statements = relay.recording.calls.reduce((sum, call) => sum + call.statements.length, 0)
-    if (process.env['BENCH_VERBOSE'])
-      console.error(
-        `  rows written for ${made} deliveries: ${written(relay.recording)} by the relay, ${written(delivery.recording)} after it`,
-      )
-    return {
-      'delivery.rows_written': (written(relay.recording) + written(delivery.recording)) / made,
-      'relay.statements_per_100': statements / (FACTS / 100),
-    }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      await fill(rig)
+      const relay = await rig.recorded(() => rig.ask('/relay'))
+      const delivery = await rig.recorded(async () => {
+        for (let due = relay.result; Array.isArray(due) && due.length > 0; ) due = await rig.ask('/deliver', JSON.stringify(due))
+      })
+      const made = Number((await rig.query('events', `select count(*) from deliveries where status = 'delivered'`)).rows[0]![0])
+      if (made !== FACTS * ENDPOINTS) throw new Error(`${made} deliveries were received.`)
+      const statements = relay.recording.calls.reduce((sum, call) => sum + call.statements.length, 0)
+      if (process.env['BENCH_VERBOSE'])
+        console.error(
+          `  rows written for ${made} deliveries: ${written(relay.recording)} by the relay, ${written(delivery.recording)} after it`,
+        )
+      return {
+        'delivery.rows_written': (written(relay.recording) + written(delivery.recording)) / made,
+        'relay.statements_per_100': statements / (FACTS / 100),
+      }
+    }),
 })

@@ -1,6 +1,6 @@
 import { listOf, manyRows } from '../blacklists/support/list-csv.ts'
 import { measure } from './measures.ts'
-import type { Rig } from './rig.ts'
+import { type Rig, withRig } from './rig.ts'
 import type { Recording } from './workers/storage.ts'
 
 const ROWS = 15_000
@@ -19,13 +19,14 @@ export const lists = measure({
     'lists.load_statements': { atMost: 40, meaning: `Statements that a 69-B list of ${ROWS.toLocaleString('en')} rows is loaded in` },
     'lists.reload_rows_written': { atMost: 0, meaning: 'Rows that D1 writes when it is loaded again unchanged' },
   },
-  async take(rig) {
-    const file = listOf(manyRows(ROWS))
-    const first = await load(rig, file, 'loaded')
-    const again = await load(rig, file, 'unchanged')
-    return {
-      'lists.load_statements': first.length,
-      'lists.reload_rows_written': again.reduce((sum, { rows_written }) => sum + rows_written, 0),
-    }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      const file = listOf(manyRows(ROWS))
+      const first = await load(rig, file, 'loaded')
+      const again = await load(rig, file, 'unchanged')
+      return {
+        'lists.load_statements': first.length,
+        'lists.reload_rows_written': again.reduce((sum, { rows_written }) => sum + rows_written, 0),
+      }
+    }),
 })

@@ -1,18 +1,21 @@
-import type { Rig } from './rig.ts'
-
 /** What a figure should be, and what it means. */
 export interface Figure {
   atMost?: number
   atLeast?: number
+  /** Of two times: it is only good on a machine with nothing else to do. */
+  isRatioOfTimes?: true
   /** Digits after the point that mean something; a count has none. */
   digits?: number
   meaning: string
 }
 
-/** Figures that are taken together. To add one: name it here in a measure's `figures`, and answer it from `take`. */
+/**
+ * Figures that are taken together. To add one: name it here in a measure's `figures`, and answer it from `take`, which starts a service of its own
+ * (`withRig`, `World.with`).
+ */
 export interface Measure<Key extends string = string> {
   figures: Record<Key, Figure>
-  take(rig: Rig): Promise<Record<Key, number>>
+  take(): Promise<Record<Key, number>>
 }
 
 /** Keeps the keys of the figures and of what is taken the same. */

@@ -1,5 +1,6 @@
 import { measure } from './measures.ts'
 import { at, ingested } from './packages.ts'
+import { withRig } from './rig.ts'
 import { signUp } from './tenants.ts'
 import type { Recording } from './workers/storage.ts'
 
@@ -18,21 +19,22 @@ export const mirror = measure({
     },
     'mirror.puts_per_document': { atMost: 1, digits: 3, meaning: 'Objects put at the destination for each of them; manifests aside' },
   },
-  async take(rig) {
-    const { fiscal_entity_id } = await signUp(rig, ENTITY)
-    const [organization_id] = (await rig.query('control', 'select organization_id from connections where entity = ?', ENTITY)).rows[0]!
-    const body = JSON.stringify({ organization_id, fiscal_entity_id })
-    await rig.ask('/connector', body)
-    await rig.ask('/mirror', body)
-    await ingested(rig, ENTITY)
-    await rig.ask('/mirror', body)
-    await rig.ask(at('/ingest', ENTITY, 'documents'), 'null')
-    const { result, recording } = await rig.recorded(() => rig.ask('/mirror', body))
-    const [copied] = (await rig.query('events', 'select copied_count from storage_connectors')).rows[0]!
-    if (copied !== 2 * DOCUMENTS) throw new Error(`${copied} documents were copied.`)
-    return {
-      'mirror.rows_written_per_document': written(recording) / DOCUMENTS,
-      'mirror.puts_per_document': Number(result) / DOCUMENTS,
-    }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      const { fiscal_entity_id } = await signUp(rig, ENTITY)
+      const [organization_id] = (await rig.query('control', 'select organization_id from connections where entity = ?', ENTITY)).rows[0]!
+      const body = JSON.stringify({ organization_id, fiscal_entity_id })
+      await rig.ask('/connector', body)
+      await rig.ask('/mirror', body)
+      await ingested(rig, ENTITY)
+      await rig.ask('/mirror', body)
+      await rig.ask(at('/ingest', ENTITY, 'documents'), 'null')
+      const { result, recording } = await rig.recorded(() => rig.ask('/mirror', body))
+      const [copied] = (await rig.query('events', 'select copied_count from storage_connectors')).rows[0]!
+      if (copied !== 2 * DOCUMENTS) throw new Error(`${copied} documents were copied.`)
+      return {
+        'mirror.rows_written_per_document': written(recording) / DOCUMENTS,
+        'mirror.puts_per_document': Number(result) / DOCUMENTS,
+      }
+    }),
 })

@@ -26,6 +26,7 @@ function timeOf(work: (bytes: Uint8Array) => unknown, documents: readonly Uint8A
 export const parse = measure({
   figures: {
     'parse.ratio_vs_nodecfdi': {
+      isRatioOfTimes: true,
       atLeast: 3,
       digits: 2,
       meaning:

@@ -1,7 +1,7 @@
 import { RFC } from '../cfdi/support/documents.ts'
 import { measure } from './measures.ts'
 import { ingested } from './packages.ts'
-import type { Rig } from './rig.ts'
+import { type Rig, withRig } from './rig.ts'
 import { signUp } from './tenants.ts'
 
 const ENTITY = 3
@@ -71,29 +71,34 @@ export const repse = measure({
       meaning: `Rows that D1 reads for a report of ${MONTHS} months over ${DOCUMENTS.toLocaleString('en')} received CFDIs of ${SUPPLIERS.toLocaleString('en')} suppliers, all known to the registry, 200 listed; suppliers × months are ${(MONTHS * SUPPLIERS).toLocaleString('en')}`,
     },
   },
-  async take(rig) {
-    await ingested(rig, SEED)
-    await fill(rig)
-    const { authorization, fiscal_entity_id } = await signUp(rig, ENTITY, NOW)
-    await rig.query(
-      'control',
-      `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, attempts)
-       select value, ?2, 1, '2030-01-01', 0 from json_each(?1) where true on conflict do nothing`,
-      JSON.stringify(
-        (await rig.query('ledger', 'select distinct counterparty_rfc from cfdi indexed by cfdi_cpd where entity = ?', ENTITY)).rows.flat(),
-      ),
-      NOW,
-    )
-    const url = `${rig.service}/v1/cfdi/repse-suppliers?${new URLSearchParams({ fiscal_entity_id, months: String(MONTHS), limit: '200' })}`
-    const { result, recording } = await rig.recorded(async () => {
-      const answer = await fetch(url, { headers: { authorization } })
-      return (await answer.json()) as { supplier_count: number; registered_count: number; data_quality: { cfdi_total: number } }
-    })
-    const { supplier_count, registered_count, data_quality } = result
-    if (supplier_count !== SUPPLIERS || registered_count !== SUPPLIERS || data_quality.cfdi_total !== DOCUMENTS * 0.95)
-      throw new Error(`The report is of something else: ${JSON.stringify({ supplier_count, registered_count, data_quality })}`)
-    return {
-      'repse.report_rows_read': recording.calls.flatMap(({ statements }) => statements).reduce((sum, { rows_read }) => sum + rows_read, 0),
-    }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      await ingested(rig, SEED)
+      await fill(rig)
+      const { authorization, fiscal_entity_id } = await signUp(rig, ENTITY, NOW)
+      await rig.query(
+        'control',
+        `insert into repse_records (rfc, checked_at, is_registered, vigencia_hasta, attempts)
+         select value, ?2, 1, '2030-01-01', 0 from json_each(?1) where true on conflict do nothing`,
+        JSON.stringify(
+          (
+            await rig.query('ledger', 'select distinct counterparty_rfc from cfdi indexed by cfdi_cpd where entity = ?', ENTITY)
+          ).rows.flat(),
+        ),
+        NOW,
+      )
+      const url = `${rig.service}/v1/cfdi/repse-suppliers?${new URLSearchParams({ fiscal_entity_id, months: String(MONTHS), limit: '200' })}`
+      const { result, recording } = await rig.recorded(async () => {
+        const answer = await fetch(url, { headers: { authorization } })
+        return (await answer.json()) as { supplier_count: number; registered_count: number; data_quality: { cfdi_total: number } }
+      })
+      const { supplier_count, registered_count, data_quality } = result
+      if (supplier_count !== SUPPLIERS || registered_count !== SUPPLIERS || data_quality.cfdi_total !== DOCUMENTS * 0.95)
+        throw new Error(`The report is of something else: ${JSON.stringify({ supplier_count, registered_count, data_quality })}`)
+      return {
+        'repse.report_rows_read': recording.calls
+          .flatMap(({ statements }) => statements)
+          .reduce((sum, { rows_read }) => sum + rows_read, 0),
+      }
+    }),
 })

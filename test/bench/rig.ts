@@ -59,12 +59,31 @@ const config :Workerd.Config = (
 );
 `
 
+let home: Promise<string> | null = null
+const builds = new Map<string, Promise<string>>()
+
+/** The folder of this process, with what was built in it. */
+async function homeOf(): Promise<string> {
+  const folder = join(ROOT, '.bench')
+  await mkdir(folder, { recursive: true })
+  home ??= mkdtemp(join(folder, 'run-'))
+  return home
+}
+
+/** A Worker's file, which is built when it is first asked for. */
+function once(name: string, build: () => Promise<string>): Promise<string> {
+  const known = builds.get(name) ?? build()
+  builds.set(name, known)
+  return known
+}
+
 /** Without an address, the service as it would be deployed, and a Worker for bare work beside it. */
-async function workersIn(folder: string, around: string | undefined, variables: Record<string, string>): Promise<Record<string, Worker>> {
-  const build = (name: Parameters<typeof buildWorker>[1]) => buildWorker(folder, name)
+async function workersIn(around: string | undefined, variables: Record<string, string>): Promise<Record<string, Worker>> {
+  const folder = await homeOf()
+  const build = (name: Parameters<typeof buildWorker>[1]) => once(name, () => buildWorker(folder, name))
   const [storage, service, other] = await Promise.all([
     build('storage'),
-    around === undefined ? buildService(folder) : buildMetered(folder),
+    around === undefined ? once('service', () => buildService(folder)) : once('metered', () => buildMetered(folder)),
     build(around === undefined ? 'work' : 'outside'),
   ])
   return {
@@ -91,26 +110,42 @@ async function workersIn(folder: string, around: string | undefined, variables: 
 
 const running = new Set<() => Promise<void>>()
 
-/** Stops what was started and not stopped yet. */
-export const stopRigs = async (): Promise<void> => void (await Promise.all([...running].map((stop) => stop())))
+/** Stops what was started and not stopped yet, and forgets what was built. */
+export async function stopRigs(): Promise<void> {
+  await Promise.all([...running].map((stop) => stop()))
+  builds.clear()
+  const folder = await home
+  home = null
+  if (folder !== null) await rm(folder, { recursive: true, force: true })
+}
+
+/** A service of its own for some work, with nothing stored: no other work has an effect on it. */
+export async function withRig<T>(work: (rig: Rig) => Promise<T>): Promise<T> {
+  const rig = await startRig()
+  try {
+    return await work(rig)
+  } finally {
+    await rig.stop()
+  }
+}
 
 /**
- * Builds the Workers, starts workerd on free ports of 127.0.0.1 and applies the migrations. With the address of a server, queues and
+ * Builds the Workers once, starts workerd on free ports of 127.0.0.1 and applies the migrations. With the address of a server, queues and
  * webhook deliveries go there, and the service counts what its Durable Objects do, has a clock that can be set, and other `variables`.
  */
 export async function startRig(around?: string, variables: Record<string, string> = {}): Promise<Rig> {
-  await mkdir(join(ROOT, '.bench'), { recursive: true })
-  const folder = await mkdtemp(join(ROOT, '.bench', 'run-'))
+  const folder = await mkdtemp(join(await homeOf(), 'rig-'))
   let child: ChildProcess | null = null
   const stop = async () => {
     running.delete(stop)
-    if (child !== null && child.exitCode === null) await new Promise((resolve) => child!.once('exit', resolve) && child!.kill('SIGKILL'))
+    if (child !== null && child.exitCode === null && child.signalCode === null)
+      await new Promise((resolve) => child!.once('exit', resolve) && child!.kill('SIGKILL'))
     await rm(folder, { recursive: true, force: true })
   }
   running.add(stop)
   try {
     await mkdir(join(folder, 'state'))
-    const workers = await workersIn(folder, around, variables)
+    const workers = await workersIn(around, variables)
     const names = Object.keys(workers)
     const services = {
       ...Object.fromEntries(Object.entries(workers).map(([name, worker]) => [name, workerOf(folder, worker)])),

@@ -1,5 +1,5 @@
 import { measure } from './measures.ts'
-import type { Rig } from './rig.ts'
+import { type Rig, withRig } from './rig.ts'
 import type { Ran, Recording } from './workers/storage.ts'
 
 const EXTRACTORS = 1_000_000
@@ -56,19 +56,20 @@ export const ticks = measure({
       meaning: 'Rows that D1 reads for each extractor that is due at midnight in Mexico City, until their runs are planned',
     },
   },
-  async take(rig) {
-    await fill(rig)
-    const midnight = await tick(rig, MIDNIGHT)
-    const due = (await rig.query('control', `select count(*) from runs where trigger = 'schedule' and local_date = ?`, DAY))
-      .rows[0]![0] as number
-    const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into runs/.test(sql))
-    const idle = statementsOf((await tick(rig, LATER)).recording)
-    if (process.env['BENCH_VERBOSE'])
-      console.error(`  ${due} due, ${sum(finding, 'rows_read')} rows read, ${midnight.recording.calls.length} calls`)
-    return {
-      'tick.idle_rows_read': sum(idle, 'rows_read'),
-      'tick.idle_rows_written': sum(idle, 'rows_written'),
-      'tick.rows_read_per_due': sum(finding, 'rows_read') / due,
-    }
-  },
+  take: () =>
+    withRig(async (rig) => {
+      await fill(rig)
+      const midnight = await tick(rig, MIDNIGHT)
+      const due = (await rig.query('control', `select count(*) from runs where trigger = 'schedule' and local_date = ?`, DAY))
+        .rows[0]![0] as number
+      const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into runs/.test(sql))
+      const idle = statementsOf((await tick(rig, LATER)).recording)
+      if (process.env['BENCH_VERBOSE'])
+        console.error(`  ${due} due, ${sum(finding, 'rows_read')} rows read, ${midnight.recording.calls.length} calls`)
+      return {
+        'tick.idle_rows_read': sum(idle, 'rows_read'),
+        'tick.idle_rows_written': sum(idle, 'rows_written'),
+        'tick.rows_read_per_due': sum(finding, 'rows_read') / due,
+      }
+    }),
 })

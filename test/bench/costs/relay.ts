@@ -33,6 +33,7 @@ async function wanting(world: World, authorization: string, data_source_keys: re
 export const relayDelay = measure({
   figures: {
     'relay.first_connection_ratio': {
+      isRatioOfTimes: true,
       atMost: 5,
       digits: 2,
       meaning: `Median time from the commit of a job to the receiver of its event, in a first connection of ${JOBS} jobs, to that of a job alone`,
