@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
-import { isJob, type JobKey, LISTED } from './lease-store.ts'
-import { syncJobs } from './tables.ts'
+import { isJob, LISTED } from './jobs/key.ts'
+import { syncJobs } from './jobs/tables.ts'
+import type { JobKey } from './lease-store.ts'
 
 /** Jobs of an RFC that have ended: for the organizations that asked for them before, or for one that found them finished. */
 export interface JobList {

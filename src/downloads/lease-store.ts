@@ -1,8 +1,9 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
-import { extractions, syncJobs, syncWork } from './tables.ts'
+import { isJob, LISTED } from './jobs/key.ts'
+import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 
 /** The kind of the outbox events that list jobs of an RFC which have ended. The relay makes an event of each (ended-jobs.ts). */
 export const ENDED_JOBS = 'jobs'
@@ -12,26 +13,6 @@ export const RUN_ENTRY = '~run'
 
 /** A job within its RFC. In a list of ended jobs also an extraction: RUN_ENTRY, its organization and its run. */
 export type JobKey = readonly [source: string, month: string, job_id: string]
-
-type KeyPart = SQLWrapper | string | number
-
-/** The condition that a row of `sync_jobs` is the job of a key. */
-export const isJob = (
-  job: Record<'entity' | 'source' | 'month' | 'job_id', SQLiteColumn>,
-  entity: KeyPart,
-  [source, month, job_id]: readonly [source: KeyPart, month: KeyPart, job_id: KeyPart],
-): SQL => sql`${job.entity} = ${entity} and ${job.source} = ${source} and ${job.month} = ${month} and ${job.job_id} = ${job_id}`
-
-/** The key of an entry `j` in a list of jobs, and of a job in an extraction, by `json_each` of each level: `j`, `x` and `m`. */
-export const LISTED = [sql`j.value->>0`, sql`j.value->>1`, sql`j.value->>2`] as const
-export const ASKED_FOR = [sql`x.key`, sql`m.value`, sql`j.key`] as const
-
-/** The columns of a job that is made, but for those that have defaults. */
-export const NEW_JOB = [
-  ...[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id, syncJobs.organizations, syncJobs.open, syncJobs.as_of],
-  ...[syncJobs.not_before, syncJobs.attempts, syncJobs.created_after, syncJobs.created_count, syncJobs.updated_count],
-  ...[syncJobs.cancelled_count, syncJobs.rejected_count],
-].map(bare)
 
 const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 

@@ -4,9 +4,9 @@ import { jsonChunks } from '../platform/db/commit.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import type { CancellationBody } from './cancellation-events.ts'
 import { askedJobs, extractionsOf } from './counts/boundaries-store.ts'
+import { cancellations, extractions, syncJobs, syncWork } from './jobs/tables.ts'
 import { JOBS_OF_WORK } from './lease-store.ts'
 import type { Job } from './store.ts'
-import { cancellations, extractions, syncJobs, syncWork } from './tables.ts'
 
 const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
-import { isJob } from './lease-store.ts'
-import { extractions, type JobStatus, syncJobs, syncWork } from './tables.ts'
+import { isJob } from './jobs/key.ts'
+import { extractions, type JobStatus, syncJobs, syncWork } from './jobs/tables.ts'
 
 /** A job with the first run of the organization that covers it, and what its row says of the time before that. */
 export type JobRow = Pick<

@@ -5,8 +5,9 @@ import { tellStatements } from '../mailbox/told.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { bare, inlined, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
-import { ASKED_FOR, ENDED_JOBS, isJob, NEW_JOB, RUN_ENTRY, united } from './lease-store.ts'
-import { extractions, syncJobs, syncWork } from './tables.ts'
+import { ASKED_FOR, isJob, NEW_JOB } from './jobs/key.ts'
+import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
+import { ENDED_JOBS, RUN_ENTRY, united } from './lease-store.ts'
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. The jobs of an RFC have the same one. */
 export interface RequestedJob {

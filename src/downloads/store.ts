@@ -6,8 +6,9 @@ import { askersOf } from '../visibility/askers.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import { newJobId } from '../visibility/job-id.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
-import { assertLease, holdsLease, isJob, type JobKey, LISTED, NEW_JOB } from './lease-store.ts'
-import { coverage, extractions, syncJobs, syncWork } from './tables.ts'
+import { isJob, LISTED, NEW_JOB } from './jobs/key.ts'
+import { coverage, extractions, syncJobs, syncWork } from './jobs/tables.ts'
+import { assertLease, holdsLease, type JobKey } from './lease-store.ts'
 
 export interface Job {
   entity: number

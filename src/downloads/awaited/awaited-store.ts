@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
+import { syncJobs } from '../jobs/tables.ts'
 import { hastenWork } from '../lease-store.ts'
-import { syncJobs } from '../tables.ts'
 
 const s = alias(syncJobs, 's')
 

@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
 import { ATTEMPTS, askedAgainAt, ENDED_BEFORE, isRowOf, leaseAndConversation } from '../progress-store.ts'
-import { extractions, syncJobs } from '../tables.ts'
 import type { CoveredSource } from './contract.ts'
 
 /** The latest job of a source and month that the organization's runs created or joined. */

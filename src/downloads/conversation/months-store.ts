@@ -5,8 +5,9 @@ import { bare, prepared } from '../../platform/db/statement.ts'
 import type { MonthCoverage } from '../../visibility/coverage.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { ALL_ASKERS } from '../awaited/awaited-store.ts'
-import { hastenWork, JOBS_OF_WORK, LISTED } from '../lease-store.ts'
-import { coverage, syncJobs, syncWork } from '../tables.ts'
+import { LISTED } from '../jobs/key.ts'
+import { coverage, syncJobs, syncWork } from '../jobs/tables.ts'
+import { hastenWork, JOBS_OF_WORK } from '../lease-store.ts'
 
 export interface MonthRow {
   source: 'sat_cfdi_issued' | 'sat_cfdi_received'

@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { isJob } from '../lease-store.ts'
-import { extractions, syncJobs } from '../tables.ts'
+import { isJob } from '../jobs/key.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
 
 interface JobKey {
   entity: number

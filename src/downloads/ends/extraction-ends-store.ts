@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
-import { ASKED_FOR, isJob } from '../lease-store.ts'
-import { extractions, syncJobs } from '../tables.ts'
+import { ASKED_FOR, isJob } from '../jobs/key.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
 
 /** An extraction whose downloads were all withdrawn, by its number in the question. Times are milliseconds. */
 export interface WithdrawnExtraction {

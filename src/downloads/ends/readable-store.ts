@@ -4,7 +4,7 @@ import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { IS_BETWEEN, isOfCell, namesAsker } from '../counts/counts-store.ts'
-import { syncJobs } from '../tables.ts'
+import { syncJobs } from '../jobs/tables.ts'
 
 /** A job of CFDIs that an extraction asked for, to count what it brought to its organization. */
 export interface AskedCell {

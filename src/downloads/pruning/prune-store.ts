@@ -2,8 +2,8 @@ import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { ASKED_FOR, isJob } from '../lease-store.ts'
-import { cancellations, extractions, syncJobs, syncWork } from '../tables.ts'
+import { ASKED_FOR, isJob } from '../jobs/key.ts'
+import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 
 /** Returns the next partitions whose number without its sign, modulo `turns`, is `turn`, in ascending order. */
 export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> => {

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
 import { ATTEMPTS, askedAgainAt, ENDED_BEFORE, isRowOf, type JobRow, leaseAndConversation, STARTED_AT, stateOf } from '../progress-store.ts'
-import { extractions, syncJobs } from '../tables.ts'
 
 /** A job of a run. */
 export interface RunJobRow extends Omit<JobRow, 'rejected_count' | 'rejected_files' | 'first_run'> {

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
+import { coverage, extractions, type JobStatus, syncJobs } from '../jobs/tables.ts'
 import { askedAgainAt, ENDED_BEFORE, isAsleep, isRowOf, leaseAndConversation, OWN_ATTEMPTS, OWN_ERROR, stateOf } from '../progress-store.ts'
-import { coverage, extractions, type JobStatus, syncJobs } from '../tables.ts'
 
 /** Jobs of an RFC of one state and error class. Times are milliseconds. */
 export interface JobGroup {

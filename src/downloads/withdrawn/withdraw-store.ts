@@ -2,8 +2,9 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { ASKED_FOR, ENDED_JOBS, ENDED_RUNS, isJob, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
-import { extractions, syncJobs, syncWork } from '../tables.ts'
+import { ASKED_FOR, isJob } from '../jobs/key.ts'
+import { extractions, syncJobs, syncWork } from '../jobs/tables.ts'
+import { ENDED_JOBS, ENDED_RUNS, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
 
 const [s, l, o, own] = [alias(syncJobs, 's'), alias(syncWork, 'l'), alias(extractions, 'o'), alias(extractions, 'own')]
 
