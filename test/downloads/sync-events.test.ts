@@ -16,7 +16,7 @@ import { dump } from '../support/world.ts'
 
 const NOW = '2026-03-15T18:00:00Z'
 /** What settles a job. */
-const SETTLING = 'finished_after = ?6 - created_at, open = 0'
+const SETTLING = '"finished_after" = ?'
 
 beforeEach(() => {
   at(NOW)
