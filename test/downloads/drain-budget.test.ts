@@ -43,7 +43,7 @@ function endingWith(): () => number {
   let ended = 0
   vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
     const has = (like: RegExp) => statements.some((one) => like.test((one as unknown as { statement: string }).statement))
-    if (has(/insert into cfdi_commits/)) stored++
+    if (has(/insert into "?cfdi_commits/)) stored++
     // The next job has stored nothing yet.
     if (has(/update sync_jobs set (is_claimed|error_class)/)) stored = 0
     return batch.call(this, statements) as never
