@@ -249,7 +249,7 @@ describe('cfdi.cancelled', () => {
     const { payment, deferredThisMonth } = choose(before)
     await cancel([payment!.uuid, deferredThisMonth!.uuid])
     // The first commit of a cancellation fails; each of its jobs alone is put back.
-    beforeBatch('update cfdi set', 'spoil')
+    beforeBatch('update "cfdi" set', 'spoil')
     await again()
     const failed = (await jobsOf(entity)).filter(({ error_class }) => error_class === 'internal_error')
     expect(failed).toHaveLength(1)

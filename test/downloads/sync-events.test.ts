@@ -103,7 +103,7 @@ describe('sync.completed', () => {
     const { entity, fiscal_entity_id } = await connected(one)
     const setActive = async (active: boolean) =>
       expect((await one.ask('PATCH', `/v1/billing/rfcs/${fiscal_entity_id}`, { active })).status).toBe(200)
-    beforeBatch('insert into cfdi_commits', async () => {
+    beforeBatch('insert into "cfdi_commits"', async () => {
       wait(1)
       await setActive(false)
       wait(seconds)
@@ -129,7 +129,7 @@ describe('sync.completed', () => {
     const url = 'https://hooks.example.com/'
     const { webhook_id } = (await one.ask('POST', '/v1/webhooks', { name: 'n', url, event_keys: ['sync.completed'] })).body
     const { entity, rfc, fiscal_entity_id } = await connected(one)
-    beforeBatch('insert into cfdi_commits', async () => {
+    beforeBatch('insert into "cfdi_commits"', async () => {
       wait(1)
       expect((await one.ask('DELETE', `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(204)
       // Until then, the next job would have its login from before.
@@ -162,7 +162,7 @@ describe('sync.completed', () => {
     silenceQueues()
     const one = await fetching(['sat_cfdi_issued'], 1)
     const { entity, rfc, fiscal_entity_id } = await connected(one)
-    beforeBatch('insert into cfdi_commits', async () => {
+    beforeBatch('insert into "cfdi_commits"', async () => {
       wait(1)
       expect((await one.ask('DELETE', `/v1/fiscal-entities/${fiscal_entity_id}`)).status).toBe(204)
       wait(1)
