@@ -93,7 +93,7 @@ function largest() {
   vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
     const results = await batch.call(this, statements)
     const made = statements.flatMap((one, n) =>
-      /^\s*insert into deliveries/.test((one as unknown as { statement: string }).statement) ? [results[n]!.results.length] : [],
+      /^\s*insert into "deliveries"/.test((one as unknown as { statement: string }).statement) ? [results[n]!.results.length] : [],
     )
     if (made.length > 0) seen.batches++
     seen.deliveries = Math.max(seen.deliveries, ...made)
@@ -111,7 +111,7 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
     const seen = largest()
     let pages = 0
     const watch: Watch = (name, when, batch) => {
-      if (name === 'EVENTS_0' && when === 'after' && batch.some(({ statement }) => /insert into deliveries/.test(statement))) pages++
+      if (name === 'EVENTS_0' && when === 'after' && batch.some(({ statement }) => /insert into "deliveries"/.test(statement))) pages++
     }
     const it = watchedEnv(watch)
     // One page alone: the second organization has its delivery.
