@@ -249,7 +249,7 @@ export const retryStatement = (ledger: D1Database, job: Job) =>
 
 /**
  * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
- * keeps many jobs waiting for days. `isPart`: what there is meanwhile has been taken in.
+ * keeps many jobs waiting for days. `lists`: a part of the month, by so many lists of its documents, has been taken in meanwhile.
  */
 export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
   prepared(
