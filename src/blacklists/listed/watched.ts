@@ -22,7 +22,7 @@ export interface Watched {
   imported_at: number | null
 }
 
-const COLUMNS = sql.raw('connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at')
+const COLUMNS = sql`connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at`
 
 /** The connections to an RFC. */
 export const connectionsTo = async (d1: D1Database, entity: number): Promise<Watched[]> =>
@@ -31,7 +31,7 @@ export const connectionsTo = async (d1: D1Database, entity: number): Promise<Wat
 
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, organization_id: string, after: number, limit: number): Promise<Watched[]> => {
-  const own = organization_id === PUBLIC ? sql.raw('') : sql`organization_id = ${organization_id} and`
+  const own = organization_id === PUBLIC ? undefined : sql`organization_id = ${organization_id} and`
   const query = sql`select ${COLUMNS} from connections where ${own} connection > ${after} order by connection limit ${limit}`
   return (await prepared(d1, query).all<Watched>()).results
 }
