@@ -82,12 +82,12 @@ export const knownNotifications = async (ledger: D1Database, entity: number): Pr
 
 export type NewNotification = Omit<NotificationRow, 'organizations' | 'is_listed'>
 
-/** The columns of a new notification, in the order of their values, and those of them that are stored when they become known. */
+/** What can become known later, and the columns of a new notification in the order of their values. */
+const FOUND = ['opened_at', 'name', 'content_type', 'size', 'sha256', 'fetched_at'] as const
 const NEW = [
   ...(['entity', 'sent_at', 'notification', 'kind', 'title', 'authority', 'document_number', 'document_kind'] as const),
-  ...(['opened_at', 'name', 'content_type', 'size', 'sha256', 'fetched_at'] as const),
+  ...FOUND,
 ]
-const FOUND = ['opened_at', 'name', 'content_type', 'size', 'sha256', 'fetched_at'] as const
 const INSERTED = [...NEW, 'is_listed', 'organizations'] as const
 const VALUES = sql.raw(NEW.map((_, i) => `value->>${i}`).join(', '))
 
