@@ -101,12 +101,16 @@ export interface BusinessTotals {
   parts: string | null
 }
 
-/** The use that decides: that of a visible invoice which a credit note of the same issuer credits, if that is personal. */
-function decisiveUse({ partition, personal }: DeductionReading): SQL {
-  if (personal.length === 0) return sql`${own.uso_cfdi}`
+/**
+ * The use that decides, and whether it is personal: that of a visible invoice which a credit note of the same issuer credits, if that is
+ * personal. Many conditions name the second, and D1 takes statements of at most 100,000 bytes.
+ */
+function decisiveUse({ partition, personal }: DeductionReading): { uso: SQL; personalOwn: SQL } {
+  if (personal.length === 0) return { uso: sql`${own.uso_cfdi}`, personalOwn: sql`0` }
   const credited = sql`(select ${i.uso_cfdi} from json_each(${own.related}) r cross join ${cfdi} ${i} where ${i.uuid} = r.value and ${i.emisor_rfc} = ${own.emisor_rfc}
     and ${i.tipo_comprobante} = 'I' and ${isVisible(partition, 'i')} order by ${i.issued_at} desc, ${i.uuid} desc limit 1)`
-  return sql`iif(${own.tipo_comprobante} = 'E' and ${isPersonal(personal, credited)}, ${credited}, ${own.uso_cfdi})`
+  const isCredit = sql`${own.tipo_comprobante} = 'E' and ${isPersonal(personal, credited)}`
+  return { uso: sql`iif(${isCredit}, ${credited}, ${own.uso_cfdi})`, personalOwn: sql`iif(${isCredit}, 1, ${isPersonal(personal)})` }
 }
 
 /** Selects documents of some days: all, or the personal ones of a type. */
@@ -120,8 +124,7 @@ function documents(
   only?: 'I' | 'E',
 ): SQL | null {
   const reading: DeductionReading = { partition, cancelled, rules, days: { first, last }, sets, personal: uses.personal }
-  const uso = decisiveUse(reading)
-  const personalOwn = uses.personal.length === 0 ? sql`0` : isPersonal(uses.personal, sql`(${uso})`)
+  const { uso, personalOwn } = decisiveUse(reading)
   const population = populationOf(partition, {
     ...{ first, last, direction: 1, cancelled, substituted: true, types: only === undefined ? ['I', 'E'] : [only] },
     isPersonal: only === 'I',
