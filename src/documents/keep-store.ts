@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
 import { DOCUMENT_READ } from './news.ts'
@@ -82,7 +83,7 @@ export const tellRead = (ledger: D1Database, entity: number, ids: readonly strin
     : [
         prepared(
           ledger,
-          sql`insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+          sql`${INTO_OUTBOX}
             select ${d.entity}, ${`${DOCUMENT_READ}:`} || ${d.document_id}, ${DOCUMENT_READ},
               (select json_group_array(key) from json_each(${d.organizations})), json_object('document_id', ${d.document_id}), ${now}
             from ${documents} ${d} where ${d.entity} = ${entity} and ${d.document_id} in (select value from json_each(${JSON.stringify(ids)}))

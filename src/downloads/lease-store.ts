@@ -1,5 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
+import { outbox } from '../outbox/tables.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import { isJob, LISTED } from './jobs/key.ts'
@@ -95,10 +97,10 @@ export const isLeaseLost = (error: unknown): boolean => isGuardViolation(error, 
 const handOver = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement =>
   prepared(
     ledger,
-    sql`insert into outbox (entity, fact_id, kind, body, created_at)
-        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, ended, ${now}
+    sql`${INTO_OUTBOX}
+        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
         from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${isHeld(entity, token)}) where ended <> '[]'
-        on conflict do update set body = ${united(sql`outbox`, sql`body`)} returning entity`,
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
   )
 
 /** Hands the jobs that have ended to the relay, in the commit of the end of one of them. */

@@ -2,6 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
 import { tellStatements } from '../mailbox/told.ts'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
+import { outbox } from '../outbox/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
 import { bare, inlined, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
@@ -71,11 +73,11 @@ const joinFinished = (ledger: D1Database, requested: string, { organization_id, 
   return [
     prepared(
       ledger,
-      sql`insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+      sql`${INTO_OUTBOX}
           select ${s.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
             json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), ${now}
           from ${found} group by ${s.entity}
-          on conflict do update set body = ${united(sql`outbox`, sql`body`)}, created_at = excluded.created_at`,
+          on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
     ),
     prepared(
       ledger,
@@ -185,14 +187,14 @@ export function requestStatements(
   // An extraction that found everything finished ends at once.
   const end = prepared(
     ledger,
-    sql`insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+    sql`${INTO_OUTBOX}
         select ${e.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
           json_array(json_array(${RUN_ENTRY}, ${organization_id}, ${run_id})), ${now}
         from ${recorded}
         where ${e.requested_at} = ${now} and not exists (
           select 1 from json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
           cross join ${syncJobs} ${s} on ${isJob(s, e.entity, ASKED_FOR)} where ${s.open} = 1)
-        on conflict do update set body = ${united(sql`outbox`, sql`body`)}, created_at = excluded.created_at`,
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
   )
   const outcome = prepared(ledger, sql`select ${e.entity}, ${e.dispatched}, ${e.gap_jobs} from ${recorded}`)
   const own = sql`from ${extractions} where ${extractions.organization_id} = ${organization_id} and ${extractions.entity} = b.value

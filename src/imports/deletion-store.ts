@@ -62,8 +62,9 @@ export const insertHoldings = (
 /** The parts of what an import holds. */
 export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
   JSON.parse(
-    (await prepared(ledger, sql`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`).first<string>('parts')) ??
-      '[]',
+    (await prepared(ledger, sql`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`).first<string>(
+      'parts',
+    )) ?? '[]',
   )
 
 /** A holding, and where it is. */

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { NotificationKind } from '../authority/port/mailbox.ts'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import { pendingSince } from './deadlines.ts'
 import { mailboxNotifications, mailboxReaders } from './tables.ts'
@@ -44,7 +45,7 @@ export function tellStatements(ledger: D1Database, readers: Readers, tag: string
   return [
     prepared(
       ledger,
-      sql`${r} insert into outbox (entity, fact_id, kind, organizations, body, created_at)
+      sql`${r} ${INTO_OUTBOX}
         select ${m.entity}, ${`${NOTIFICATION_RECEIVED}:`} || ${m.sent_at} || ':' || ${m.notification} || ${`:${tag}`}, ${NOTIFICATION_RECEIVED},
           json_group_array(r.organization), ${BODY}, ${instant}
         from r cross join ${mailboxNotifications} ${m} on ${m.entity} = r.entity

@@ -29,6 +29,11 @@ export interface StoredOutboxEvent {
   created_at: number
 }
 
+const { entity, outbox_event_id, kind, organizations, body, created_at } = outbox
+
+/** The beginning of a statement that writes events. Their entity, identifier, kind, organizations, body and instant follow. */
+export const INTO_OUTBOX = sql`insert into ${outbox} ${[entity, outbox_event_id, kind, organizations, body, created_at].map(bare)}`
+
 /**
  * Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. `body`
  * makes the stored body of the one in `value->>4`.
@@ -50,8 +55,8 @@ export const insertOutboxEvents = (
   ).map((json) =>
     prepared(
       d1,
-      sql`insert into ${outbox} ${[outbox.outbox_event_id, outbox.kind, outbox.entity, outbox.organizations, outbox.body, outbox.created_at].map(bare)}
-          select value->>0, value->>1, value->>2, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
+      sql`${INTO_OUTBOX}
+          select value->>2, value->>0, value->>1, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
     ),
   )
 

@@ -73,7 +73,7 @@ describe('sync.completed', () => {
       ...['2026-01', '2026-02', '2026-03'].map((month) => `sat_cfdi_received ${month}`),
       'sat_miinformacion ',
     ])
-    expect(facts.map(({ fact_id }) => fact_id)).toEqual(
+    expect(facts.map(({ outbox_event_id }) => outbox_event_id)).toEqual(
       jobs.map(({ source, month, job_id }) => `sync.completed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const [n, { source, month, job_id }] of jobs.entries()) {
@@ -287,7 +287,7 @@ describe('sync.failed', () => {
     }
     await drainNow(entity)
     const facts = await factsOf(entity, 'sync.')
-    expect(facts.map(({ fact_id }) => fact_id)).toEqual(
+    expect(facts.map(({ outbox_event_id }) => outbox_event_id)).toEqual(
       (await jobsOf(entity)).map(({ source, month, job_id }) => `sync.failed:${entity}:${source}:${month}:${job_id}`),
     )
     for (const { organizations, body } of facts) {

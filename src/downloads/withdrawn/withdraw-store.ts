@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { INTO_OUTBOX } from '../../outbox/outbox.ts'
+import { outbox } from '../../outbox/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
@@ -66,10 +68,10 @@ export function withdrawStatements(
     forget(sql`${ofRun} and exists (select 1 from ${ITS_JOBS} where not (${KEPT}))`),
     sql`update ${extractions} set ${bare(extractions.is_cancelled)} = 1 where ${ofRun} and ${extractions.is_cancelled} = 0`,
     sql`update ${syncWork} set ${bare(syncWork.jobs)} = (select json_group_array(json(j.value)) from ${JOBS_OF_WORK}) where ${free}`,
-    sql`insert into outbox (entity, fact_id, kind, body, created_at)
-        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, ended, ${now}
+    sql`${INTO_OUTBOX}
+        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
         from (select ${syncWork.entity}, (${ENDED_RUNS}) as ended from ${syncWork} where ${free}) where ended <> '[]'
-        on conflict do update set body = ${united(sql`outbox`, sql`body`)}`,
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}`,
     sql`update ${syncWork} set ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${free}`,
     sql`delete from ${syncWork} where ${free} and ${syncWork.jobs} = '[]'`,
   ]

@@ -88,7 +88,10 @@ const countDocuments = (d1: D1Database, organization_id: string, import_ids: rea
           ${DAY_DOCUMENTS} = iif(${totals.day} = ${day}, max(0, ${totals.day_documents} + ${change}), ${totals.day_documents})
         where ${totals.organization_id} = ${organization_id}`,
     ),
-    prepared(d1, sql`update ${usages} set ${bare(usages.counted)} = ${usages.documents} where ${usages.import_id} in (select value from json_each(${ids}))`),
+    prepared(
+      d1,
+      sql`update ${usages} set ${bare(usages.counted)} = ${usages.documents} where ${usages.import_id} in (select value from json_each(${ids}))`,
+    ),
   ]
 }
 

@@ -157,7 +157,7 @@ describe('an RFC with many organizations', () => {
     await relayOutbox(systemIn({ ...it.env, MUTEXES: { getByName: () => mutex } } as unknown as Env), 0)
     expect((await feedOf([one.organization_id])).length).toBe(1)
     expect((await feedOf(many.map(({ organization_id }) => organization_id))).length).toBeLessThanOrEqual(3 * 50)
-    const progress = await env.LEDGER_0.prepare('select progress from outbox order by fact_id').all<{ progress: number }>()
+    const progress = await env.LEDGER_0.prepare('select progress from outbox order by outbox_event_id').all<{ progress: number }>()
     expect(progress.results.every(({ progress }) => progress > 0)).toBe(true)
     await work(it, [{ outbox: 0 }])
     for (const { organization_id } of many) expect((await feedOf([organization_id])).length).toBe(3)

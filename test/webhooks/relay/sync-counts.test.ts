@@ -67,7 +67,7 @@ describe('the counts of sync events', () => {
     }
     expect(error).toHaveBeenCalled()
     expect(await counts(poison.both)).toEqual([])
-    const aside = await LEDGER.prepare('select fact_id from outbox_aside where entity = ?').bind(poison.entity).raw()
+    const aside = await LEDGER.prepare('select outbox_event_id from outbox_aside where entity = ?').bind(poison.entity).raw()
     expect(aside).toEqual([[poison.event_id]])
   })
 
