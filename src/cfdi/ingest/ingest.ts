@@ -1,6 +1,6 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
-import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { memory } from '../../platform/memory-limiter.ts'
 import { type Directory, readDirectory } from '../package/directory.ts'
 import { entriesOf, type IsWanted, type ZipEntry } from '../package/entries.ts'
 import type { ListedRow } from '../package/metadata.ts'
@@ -24,7 +24,7 @@ export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
 /** The limits of a slice in entries and in bytes of XML, because the whole slice is in memory at once. `xmlSlice` adds one in rows. */
 const SLICE_ENTRIES = 1_000
-const SLICE_BYTES = 8 * 1024 * 1024
+const SLICE_BYTES = 4 * 1024 * 1024
 /**
  * In a package of many documents a slice has fewer. What a slice leaves behind piles up until the engine collects it: of 84,000 documents at
  * 500 each the isolate then has 66 MB in use at the most, at 1,000 each 81 MB.
@@ -35,8 +35,6 @@ const SLICE_ENTRIES_OF_MANY = 500
 export const sliceEntriesOf = ({ length }: Pick<Directory, 'length'>): number =>
   length > MANY_ENTRIES ? SLICE_ENTRIES_OF_MANY : SLICE_ENTRIES
 
-/** The slices that an isolate has in memory at once: one of XML, or some small ones. */
-const slices = new MemoryLimiter(4 * 1024 * 1024, 60_000)
 /** What a row of metadata takes, in bytes of XML that take as much. */
 const METADATA_ROW_BYTES = 1_000
 
@@ -96,7 +94,7 @@ export async function* ingestFiles(
   const waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
-    const outcome = await slices.hold(bytesOf(waiting), () => commitSlice(target, slice))
+    const outcome = await memory.hold(bytesOf(waiting), () => commitSlice(target, slice))
     for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
@@ -127,7 +125,7 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
   let slice: ListedRow[] = []
   let [later, passed] = [0, 0]
   const commit = async (): Promise<SliceOutcome> => {
-    const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
+    const outcome = await memory.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
     slice = []
     return outcome
   }
