@@ -35,7 +35,7 @@ const USUAL: SliceLimit = { entries: 1_000, bytes: 8 * MIB }
  */
 const SMALL: SliceLimit = { entries: 500, bytes: 4 * MIB }
 const MANY_ENTRIES = 10_000
-const MANY_BYTES = 25 * MIB
+const MANY_BYTES = 8 * MIB
 /** The limit of a slice of a package. */
 export const sliceLimitOf = ({ length }: Pick<Directory, 'length'>, { size }: Pick<Bytes, 'size'>): SliceLimit =>
   length > MANY_ENTRIES || size > MANY_BYTES ? SMALL : USUAL
