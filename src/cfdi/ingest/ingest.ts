@@ -33,7 +33,7 @@ const USUAL: SliceLimit = { entries: 1_000, bytes: 8 * MIB }
  * A package of many documents has smaller slices. What a slice leaves behind piles up until the engine collects it: of 200 MB beside an
  * upload, an export and 50 readers the isolate then has 108 MB in use at the most, and 113 MB with usual slices.
  */
-const SMALL: SliceLimit = { entries: 500, bytes: 4 * MIB }
+const SMALL: SliceLimit = { entries: 500, bytes: 2 * MIB }
 const MANY_ENTRIES = 10_000
 const MANY_BYTES = 8 * MIB
 /** The limit of a slice of a package. */

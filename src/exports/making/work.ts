@@ -22,8 +22,8 @@ import {
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
 import { wakeExports } from '../wake.ts'
-import { type ExportLimits, LIMITS } from './limits.ts'
-import { Maker, STEP_STATEMENTS } from './maker.ts'
+import { type ExportLimits, LIMITS, STEP_STATEMENTS } from './limits.ts'
+import type { Maker } from './maker.ts'
 import { TooLarge } from './output.ts'
 import { type Carried, readState, writeState } from './state.ts'
 
@@ -103,6 +103,7 @@ async function make(system: System, row: ExportRow, limits: ExportLimits): Promi
   const ctx: Ctx = { ...system, ...readerAt(reader, start), actor: { kind: 'system', process: 'exports' } }
   const carried = await readCarried(system.env.FILES, row)
   if (row.state !== null && carried === null) throw new Error(`There is no object ${row.state}.`)
+  const { Maker } = await import('./maker.ts')
   const maker = await Maker.of(ctx, row, start, limits, carried)
   try {
     return await goOn(system, row, maker, limits)

@@ -55,8 +55,8 @@ const real = adapters.authorityOf
 
 /** From here on the authority delivers these files, until mocks are restored. */
 export function delivers(files: (source: string) => InventedFile[]): void {
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const { mailbox, ...authority } = real(system)
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const { mailbox, ...authority } = await real(system)
     const documents: TaxAuthority['documents'] = async ({ source }) => {
       return { state: 'ready', files: await Promise.all(files(source).map(fileOf)), mailbox }
     }
