@@ -110,6 +110,8 @@ async function workersIn(around: string | undefined, variables: Record<string, s
 
 const running = new Set<() => Promise<void>>()
 
+export const runningRigs = (): number => running.size
+
 /** Stops what was started and not stopped yet, and forgets what was built. */
 export async function stopRigs(): Promise<void> {
   await Promise.all([...running].map((stop) => stop()))

@@ -1,8 +1,9 @@
 import { measure } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'
+import { sized } from './sizes.ts'
 import type { Ran, Recording } from './workers/storage.ts'
 
-const EXTRACTORS = 1_000_000
+const EXTRACTORS = sized(1_000_000, 50_000)
 const AT_ONCE = 50_000
 const MEXICO_CITY = 'America/Mexico_City'
 const ZONES = [MEXICO_CITY, ...Intl.supportedValuesOf('timeZone').filter((zone) => /^(America|Asia)\/[P-Z]/.test(zone))].slice(0, 40)

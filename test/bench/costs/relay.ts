@@ -1,8 +1,9 @@
 import { measure, median } from '../measures.ts'
 import { BUSY, connect, rfcOf, signUp, subscribe } from '../platform/customer.ts'
 import { World } from '../platform/world.ts'
+import { sized } from '../sizes.ts'
 
-const SINGLE = 7
+const SINGLE = sized(7, 1)
 /** Of the default extractors: 36 months from two sources, and seven sources of documents. */
 const JOBS = 79
 
@@ -19,7 +20,10 @@ async function delays(world: World, authorization: string, rfc: string, jobs: nu
     const { event, rfc: of, occurred_at } = body as Told
     if (event === 'sync.completed' && of === rfc) taken.push(Date.now() - Date.parse(occurred_at))
   }
-  await world.live(async () => void (await connect(world, authorization, rfc, BUSY)))
+  await world.live(
+    async () => void (await connect(world, authorization, rfc, BUSY)),
+    () => taken.length >= jobs,
+  )
   if (taken.length !== jobs) throw new Error(`${rfc} had ${taken.length} jobs, not ${jobs}.`)
   return taken
 }
