@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
-const LEDGER = ['cfdi', 'downloads', 'documents', 'imports', 'mailbox', 'cfdi/checks'].map((domain) => `src/${domain}/tables.ts`)
+const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'imports', 'mailbox', 'cfdi/checks'].map((domain) => `src/${domain}/tables.ts`)
 LEDGER.push('src/authority/sat/conversation/tables.ts', 'src/authority/fetcher/tables.ts')
 const REPORTS = 'src/insight/reports/tables.ts'
 const EVENTS = [

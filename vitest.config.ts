@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
@@ -198,13 +198,24 @@ const workers = (name: string, include: string[], exclude: string[] = [], shards
   },
 })
 
+/** The sample e.firmas in base64, by their paths: a test in a Worker reads no files. */
+const SAMPLES = process.env['SAMPLES_DIR']
+const efirmas =
+  SAMPLES === undefined
+    ? {}
+    : Object.fromEntries(
+        readdirSync(join(SAMPLES, 'efirma'), { recursive: true, encoding: 'utf8' })
+          .filter((path) => /\.(cer|key|pem)$/.test(path))
+          .map((path) => [path, readFileSync(join(SAMPLES, 'efirma', path), 'base64')]),
+      )
+
 /** Gives Node what Workers have. */
 const setupFiles = ['test/support/base64.ts']
 
 export default defineConfig({
   test: {
     silent: 'passed-only',
-    provide: { fuzz: process.env['FUZZ'] ?? '' },
+    provide: { fuzz: process.env['FUZZ'] ?? '', efirmas },
     sequence: { sequencer: LongestFirst },
     // Much of a test is waiting for another process.
     maxWorkers: availableParallelism() + 3,
@@ -220,6 +231,7 @@ export default defineConfig({
         ['LEDGER_1', 'LEDGER_2', 'EVENTS_1', 'EVENTS_2'],
       ),
       { test: { name: 'samples', include: ['test/samples/*.test.ts'], setupFiles } },
+      workers('samples in workers', ['test/samples/efirma.test.ts']),
       { test: { name: 'node', include: ['test/node/*.test.ts'], testTimeout: 120_000, hookTimeout: 420_000 } },
     ],
   },

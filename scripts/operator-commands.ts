@@ -14,14 +14,14 @@ export function commandOf([verb, id = '', plan = '', seats]: readonly string[]):
 }
 
 /** The latest 20 commands with their results, newest first. */
-export const LATEST = `select order_id, kind, coalesce(invoice_id, organization_id) as about, plan, rfc_allowance as seats, created_at,
+export const LATEST = `select command_id, kind, coalesce(invoice_id, organization_id) as about, plan, rfc_allowance as seats, created_at,
   case when done_at is null then 'open' when refused is null then 'done' else 'refused: ' || refused end as outcome
-  from operator_orders order by created_at desc, order_id limit 20`
+  from operator_orders order by created_at desc, command_id limit 20`
 
 /** The statement that records a command. It returns a row when the invoice or organization exists. Its values were checked by commandOf. */
-export function sqlOf(command: OperatorCommand, order_id: string, now: number): string {
-  const into = 'insert into operator_orders (order_id, kind, organization_id, invoice_id, plan, rfc_allowance, created_at)'
+export function sqlOf(command: OperatorCommand, command_id: string, now: number): string {
+  const into = 'insert into operator_orders (command_id, kind, organization_id, invoice_id, plan, rfc_allowance, created_at)'
   return command.kind !== 'plan'
-    ? `${into} select '${order_id}', '${command.kind}', organization_id, invoice_id, null, null, ${now} from invoices where invoice_id = '${command.invoice_id}' and status = 'open' returning organization_id`
-    : `${into} select '${order_id}', 'plan', id, null, '${command.plan}', ${command.seats}, ${now} from organizations where id = '${command.organization_id}' returning organization_id`
+    ? `${into} select '${command_id}', '${command.kind}', organization_id, invoice_id, null, null, ${now} from invoices where invoice_id = '${command.invoice_id}' and status = 'open' returning organization_id`
+    : `${into} select '${command_id}', 'plan', id, null, '${command.plan}', ${command.seats}, ${now} from organizations where id = '${command.organization_id}' returning organization_id`
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { recordsOf } from '../src/blacklists/loading/csv.ts'
+import { recordsOf } from '../src/platform/csv.ts'
 import type { RuleKey, RuleRow } from '../src/rules/dated.ts'
 import { quoted } from '../src/rules/rates/load-sql.ts'
 import { CONFIDENCES, SHAPES } from '../src/rules/shapes.ts'
@@ -120,7 +120,7 @@ const LEAST_KEYS = 1_000
  * and a row for each key. Throws FileRefused.
  */
 export function productKeysIn(text: string): ProductKey[] {
-  const records = [...recordsOf(text.replace(/^\uFEFF/, ''))].map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()))
+  const records = [...recordsOf([text])].map((cells) => cells.map((cell) => cell.replace(/\s+/g, ' ').trim()))
   const at = records.findIndex((cells) => cells.includes('c_ClaveProdServ') && cells.some((cell) => /^Descripci/.test(cell)))
   if (at === -1) throw new FileRefused(['No row has the columns c_ClaveProdServ and Descripción.'])
   const [key, label] = [records[at]!.indexOf('c_ClaveProdServ'), records[at]!.findIndex((cell) => /^Descripci/.test(cell))]

@@ -1,14 +1,18 @@
 import { request } from 'node:http'
-import type { Sink } from '../../src/platform/egress/sink.ts'
+import type { SinkAddress } from '../../src/platform/egress/sink.ts'
 import type { Network } from '../../src/storage/drivers/call.ts'
 
 /** The way to providers: the public network, or a server on loopback that gets every request, with the URL's own host in the header Host. */
-export const networkOf = (sink: Sink | null): Network => ({
+export const networkOf = (sink: SinkAddress | null): Network => ({
   publicHosts: [],
   fetch: (url, init) => (sink === null ? fetch(url, { ...init, redirect: 'manual' }) : fetchFrom(sink, url, init)),
 })
 
-function fetchFrom({ hostname, port }: Sink, url: string, { method = 'GET', headers, body, signal }: RequestInit): Promise<Response> {
+function fetchFrom(
+  { hostname, port }: SinkAddress,
+  url: string,
+  { method = 'GET', headers, body, signal }: RequestInit,
+): Promise<Response> {
   const { host, pathname, search } = new URL(url)
   const options = {
     ...{ host: hostname.replace(/^\[|\]$/g, ''), port, method, path: pathname + search },

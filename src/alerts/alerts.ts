@@ -1,7 +1,9 @@
+import { sql } from 'drizzle-orm'
 import { notFound } from '../failures.ts'
 import { changeEvents } from '../platform/audit/audit.ts'
 import { type Ctx, eventsOf, type System } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
+import { prepared } from '../platform/db/statement.ts'
 import { each } from '../platform/each.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import type { Alert, AlertQuery } from './contract.ts'
@@ -33,10 +35,11 @@ export const raiseAlerts = ({ settings }: System, drafts: readonly AddressedDraf
 /** Raises alerts of organizations whose events shards are not known. A repetition changes nothing. */
 export async function raiseAlertsOf(system: System, drafts: readonly AlertDraft[], now: Date): Promise<void> {
   if (drafts.length === 0) return
-  const { results } = await system.db.$client
-    .prepare('select id, events_shard from organizations where id in (select value from json_each(?))')
-    .bind(JSON.stringify(drafts.map(({ organization_id }) => organization_id)))
-    .all<{ id: string; events_shard: number }>()
+  const { results } = await prepared(
+    system.db.$client,
+    sql`select id, events_shard from organizations where id in (select value
+      from json_each(${JSON.stringify(drafts.map(({ organization_id }) => organization_id))}))`,
+  ).all<{ id: string; events_shard: number }>()
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
   await raiseAlerts(
     system,

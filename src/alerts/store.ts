@@ -2,7 +2,7 @@ import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { newId } from '../platform/db/id.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { type RESOLVABLE, TOLD } from './kinds.ts'
 import { alerts } from './tables.ts'
 
@@ -16,6 +16,11 @@ export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 
 }
 
 export const MOST_OF_GROUP = 5
+
+const COLUMNS = [
+  ...[alerts.alert_id, alerts.organization_id, alerts.kind, alerts.severity, alerts.dedupe_key],
+  ...[alerts.resource_id, alerts.message, alerts.message_es, alerts.created_at],
+].map(bare)
 
 /**
  * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
@@ -32,17 +37,21 @@ export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], n
       d1,
       sql`with drafts as materialized (
           select value as v, value->>7 is not null
-            and not exists (select 1 from alerts where organization_id = value->>1 and dedupe_key = value->>4)
+            and not exists (select 1 from ${alerts} where ${alerts.organization_id} = value->>1 and ${alerts.dedupe_key} = value->>4)
             and row_number() over (partition by value->>1, value->>7 order by key) + (
-              select count(*) from alerts where organization_id = value->>1 and dedupe_key between value->>7 || ':' and value->>7 || ';'
+              select count(*) from ${alerts} where ${alerts.organization_id} = value->>1 and ${alerts.dedupe_key} 
+                between value->>7 || ':' and value->>7 || ';'
             ) > ${MOST_OF_GROUP} as is_over
           from json_each(${json}))
-        insert into alerts (alert_id, organization_id, kind, severity, dedupe_key, resource_id, message, message_es, created_at)
-        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), v->>iif(is_over, 11, 10), ${now.getTime()} from drafts where true
-        on conflict (organization_id, dedupe_key) do update set
-          kind = excluded.kind, severity = excluded.severity, message = excluded.message, message_es = excluded.message_es,
-          created_at = excluded.created_at, read_at = null, resolved_at = null, told = ${TOLD.nothing}
-        where alerts.severity = 'warning' and excluded.severity = 'critical' or alerts.resolved_at is not null`,
+        insert into ${alerts} ${COLUMNS}
+        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), v->>iif(is_over, 11, 10),
+          ${now.getTime()} from drafts where true
+        on conflict ${[alerts.organization_id, alerts.dedupe_key].map(bare)} do update set
+          ${bare(alerts.kind)} = excluded.${bare(alerts.kind)}, ${bare(alerts.severity)} = excluded.${bare(alerts.severity)},
+            ${bare(alerts.message)} = excluded.${bare(alerts.message)}, ${bare(alerts.message_es)} = excluded.${bare(alerts.message_es)},
+          ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
+            ${bare(alerts.resolved_at)} = null, ${bare(alerts.told)} = ${TOLD.nothing}
+        where ${alerts.severity} = 'warning' and excluded.${bare(alerts.severity)} = 'critical' or ${alerts.resolved_at} is not null`,
     ),
   )
 
@@ -92,16 +101,19 @@ export const markRead = (db: Database, organization_id: string, alert_id: string
 export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
   prepared(
     d1,
-    sql`update alerts set resolved_at = ${now.getTime()}, told = iif(told = ${TOLD.nothing}, ${TOLD.nothing_of_both}, ${TOLD.raised})
-      where resolved_at is null and (organization_id, dedupe_key) in (select value->>0, value->>1 from json_each(${JSON.stringify(keys)}))`,
+    sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.told)} = iif(${alerts.told} = ${TOLD.nothing},
+      ${TOLD.nothing_of_both}, ${TOLD.raised})
+      where ${alerts.resolved_at} is null and ${[alerts.organization_id, alerts.dedupe_key]} in (select value->>0, value->>1
+        from json_each(${JSON.stringify(keys)}))`,
   )
 
 /** Alerts of which something is to be told as an event. */
 export const untoldAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
   (
-    await prepared(d1, sql`select * from alerts indexed by alerts_untold where told <> 1 order by alert_id limit ${limit}`).all<
-      Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>
-    >()
+    await prepared(
+      d1,
+      sql`select * from ${alerts} indexed by alerts_untold where ${alerts.told} <> 1 order by ${alerts.alert_id} limit ${limit}`,
+    ).all<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>()
   ).results.map((row) => ({
     ...row,
     created_at: new Date(row.created_at!),
@@ -112,10 +124,11 @@ export const untoldAlerts = async (d1: D1Database, limit: number): Promise<Alert
 /** Notes that alerts are told, and refuses its batch when one was told or changed since it was read. */
 export const markTold = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
   const json = JSON.stringify(rows.map(({ alert_id, told, created_at }) => [alert_id, told, created_at.getTime()]))
-  const unchanged = sql`(alert_id, told, created_at) in (select value->>0, value->>1, value->>2 from json_each(${json}))`
+  const unchanged = sql`${[alerts.alert_id, alerts.told, alerts.created_at]} in (select value->>0, value->>1, value->>2
+    from json_each(${json}))`
   return [
-    assertThat(d1, sql`(select count(*) from alerts where ${unchanged}) = ${rows.length}`, 'alerts.untold'),
-    prepared(d1, sql`update alerts set told = ${TOLD.everything} where ${unchanged}`),
+    assertThat(d1, sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.untold'),
+    prepared(d1, sql`update ${alerts} set ${bare(alerts.told)} = ${TOLD.everything} where ${unchanged}`),
   ]
 }
 
@@ -132,8 +145,10 @@ export const openAlerts = async (d1: D1Database, after: string, limit: number): 
   (
     await prepared(
       d1,
-      sql`select alert_id, organization_id, kind, dedupe_key, resource_id from alerts indexed by alerts_open
-        where resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended') and alert_id > ${after}
-        order by alert_id limit ${limit}`,
+      sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
+        from ${alerts} indexed by alerts_open
+        where ${alerts.resolved_at} is null and ${alerts.kind} in ('connection.invalid', 'connection.failing', 'organization.suspended')
+          and ${alerts.alert_id} > ${after}
+        order by ${alerts.alert_id} limit ${limit}`,
     ).all<OpenAlert>()
   ).results

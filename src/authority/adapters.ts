@@ -1,6 +1,6 @@
 import type { System } from '../platform/context.ts'
 import type { TaxAuthority } from './port/authority.ts'
-import { inventedDocuments } from './sandbox/documents/port.ts'
+import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxAuthority } from './sandbox/sandbox.ts'
 import { satAuthority } from './sat/conversation/adapter.ts'

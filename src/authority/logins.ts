@@ -10,7 +10,7 @@ const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => A
   sat: satLogins,
 }
 
-/** Returns the part that requests need of the adapter that TAX_AUTHORITY names. The rest is for the Worker of background work. */
+/** Returns the part that requests need of the adapter that TAX_AUTHORITY names. Background work needs the rest. */
 export const loginsOf = (system: System): AuthorityLogins => ADAPTERS[system.settings.taxAuthority](system)
 
 /** Whether anybody can log in with logins of a kind: the adapter, or a fetcher. */

@@ -1,7 +1,7 @@
 import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
 import type { AuthorityStatus } from './port/status.ts'
-import { inventedDocuments } from './sandbox/documents/port.ts'
+import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { exchange, textOf } from './sat/exchange.ts'
 import type { SatRequest } from './sat/operations.ts'

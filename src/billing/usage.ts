@@ -27,9 +27,9 @@ async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
     invitations: invitationsUsed(organization.id, now),
     exports: exportsUsed(organization.id, now),
   }
-  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.raw(name)}`)
+  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.identifier(name)}`)
   const [counted, used, imports] = await Promise.all([
-    prepared(db.$client, sql`select ${sql.join([...columns], sql.raw(', '))}`).first<Record<Quota, number>>(),
+    prepared(db.$client, sql`select ${sql.join(columns, sql`, `)}`).first<Record<Quota, number>>(),
     prepared(
       eventsOf(ctx).$client,
       sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,

@@ -1,3 +1,6 @@
+import { sql } from 'drizzle-orm'
+import { prepared } from '../platform/db/statement.ts'
+
 interface Cause {
   alert_id: string
   organization_id: string
@@ -6,20 +9,17 @@ interface Cause {
 }
 
 /** Which of these alerts have causes that last. Two seeks each. */
-export const lastingCauses = async (d1: D1Database, alerts: readonly Cause[]): Promise<Set<string>> =>
-  new Set(
-    (
-      await d1
-        .prepare(
-          `select a.value->>0 as alert_id from json_each(?1) a where case a.value->>2
-             when 'organization.suspended' then exists (select 1 from organizations o where o.id = a.value->>1 and o.suspension is not null)
-             else exists (
-               select 1 from connections c where c.organization_id = a.value->>1 and c.fiscal_entity_id = a.value->>3 and c.state <> 'unlinked' and (
-                 a.value->>2 = 'connection.failing' or c.state = 'invalid_ciec' or (c.state = 'paused' and c.paused_from = 'invalid_ciec'))) end`,
-        )
-        .bind(
-          JSON.stringify(alerts.map(({ alert_id, organization_id, kind, resource_id }) => [alert_id, organization_id, kind, resource_id])),
-        )
-        .all<{ alert_id: string }>()
-    ).results.map(({ alert_id }) => alert_id),
+export const lastingCauses = async (d1: D1Database, alerts: readonly Cause[]): Promise<Set<string>> => {
+  const json = JSON.stringify(
+    alerts.map(({ alert_id, organization_id, kind, resource_id }) => [alert_id, organization_id, kind, resource_id]),
   )
+  const statement = prepared(
+    d1,
+    sql`select a.value->>0 as alert_id from json_each(${json}) a where case a.value->>2
+      when 'organization.suspended' then exists (select 1 from organizations o where o.id = a.value->>1 and o.suspension is not null)
+      else exists (
+        select 1 from connections c where c.organization_id = a.value->>1 and c.fiscal_entity_id = a.value->>3 and c.state <> 'unlinked' and (
+          a.value->>2 = 'connection.failing' or c.state = 'invalid_ciec' or (c.state = 'paused' and c.paused_from = 'invalid_ciec'))) end`,
+  )
+  return new Set((await statement.raw<[string]>()).flat())
+}

@@ -1,5 +1,5 @@
-import { getTableColumns, is } from 'drizzle-orm'
-import { SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { getTableColumns, is, type SQL, type SQLChunk, sql } from 'drizzle-orm'
+import { alias, SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Micros } from './money.ts'
 import { nulls, picker } from './pick.ts'
 import { cfdi, type cfdiPayments } from './tables.ts'
@@ -8,6 +8,12 @@ import { cfdi, type cfdiPayments } from './tables.ts'
 export type CfdiRow = Omit<typeof cfdi.$inferSelect, 'entity'>
 /** A row of `cfdi_payments` without its partition. */
 export type ApplicationRow = Omit<typeof cfdiPayments.$inferSelect, 'entity'>
+
+/** The documents under the name that a statement gives them. */
+export const cfdiAs = (name: string) => alias(cfdi, name)
+
+/** Columns, or other values, one after the other. */
+export const listOf = (columns: readonly SQLChunk[]): SQL => sql.join([...columns], sql`, `)
 
 /** The columns of a table in its order, without the partition. */
 export const columnsOf = (table: SQLiteTable): string[] => Object.keys(getTableColumns(table)).filter((name) => name !== 'entity')

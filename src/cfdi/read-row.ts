@@ -1,7 +1,8 @@
-import { type SQL, sql } from 'drizzle-orm'
-import { type CfdiRow, COLUMNS, isIn } from './columns.ts'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type CfdiRow, COLUMNS, cfdiAs, isIn, listOf } from './columns.ts'
 import type { Micros } from './money.ts'
 import { nulls } from './pick.ts'
+import { cfdi } from './tables.ts'
 
 const NOT_READ = [
   ...(['cancelled', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc', 'related', 'products'] as const),
@@ -14,28 +15,33 @@ type AsRead<Value> = Value extends Micros ? string : Value
 export type ReadRow = { [Name in Exclude<keyof CfdiRow, (typeof NOT_READ)[number]>]: AsRead<CfdiRow[Name]> } & { has_xml: 0 | 1 }
 
 const READ = COLUMNS.filter((name) => !isIn(NOT_READ, name))
-const HAS_XML = 'xml_object is not null'
+const own = cfdiAs('own')
+const page = cfdiAs('page')
 
 /** The columns of a ReadRow as they are stored, so that the conditions of an outer select can compare them. */
-export const storedColumns = (alias: string): SQL =>
-  sql.raw([...['entity', ...READ].map((name) => `${alias}.${name}`), `${alias}.${HAS_XML} as has_xml`].join(', '))
+export const storedColumns = (alias: string): SQL => {
+  const row = cfdiAs(alias)
+  return listOf([row.entity, ...READ.map((name) => row[name]), sql`${row.xml_object} is not null as has_xml`])
+}
 
-/** The columns of a ReadRow, out of a select of `storedColumns`. */
-export const readColumns = (alias: string): SQL => sql.raw([...READ, 'has_xml'].map((name) => `${alias}.${name}`).join(', '))
+const HAS_XML = sql`${page}.has_xml`
+
+/** The columns of a ReadRow, out of a select of `storedColumns` with the alias `page`. */
+export const READ_COLUMNS = listOf([...READ.map((name) => page[name]), HAS_XML])
 
 const NAMES = [...READ, 'has_xml'] as (keyof ReadRow)[]
 const EMPTY = nulls(NAMES)
 
 // D1's functions take 32 arguments.
 const HALF = 30
-const jsonOf = (expressions: readonly string[]): SQL =>
-  sql.raw(`json_array(json_array(${expressions.slice(0, HALF).join(', ')}), json_array(${expressions.slice(HALF).join(', ')}))`)
+const jsonOf = (expressions: readonly SQLWrapper[]): SQL =>
+  sql`json_array(json_array(${listOf(expressions.slice(0, HALF))}), json_array(${listOf(expressions.slice(HALF))}))`
 
-/** A ReadRow of the only table of a select, as one text for `parseRow`: the fifty columns would take five times as long on their way. */
-export const ROW_JSON = jsonOf([...READ, HAS_XML])
+/** A ReadRow of `cfdi` without an alias, as one text for `parseRow`: the fifty columns would take five times as long on their way. */
+export const ROW_JSON = jsonOf([...READ.map((name) => cfdi[name]), sql`${cfdi.xml_object} is not null`])
 
-/** The same out of a select of `storedColumns`. */
-export const READ_ROW_JSON = jsonOf(NAMES)
+/** The same out of a select of `storedColumns` with the alias `page`. */
+export const READ_ROW_JSON = jsonOf([...READ.map((name) => page[name]), HAS_XML])
 
 /** Parses a row that was selected as JSON. */
 export function parseRow(text: string): ReadRow {
@@ -55,4 +61,4 @@ const COUNTABLE = [
 export type CountableRow = Pick<ReadRow, (typeof COUNTABLE)[number]>
 
 /** The columns of a CountableRow, of a row with the alias `own`. */
-export const COUNTABLE_COLUMNS = sql.raw(COUNTABLE.join(', '))
+export const COUNTABLE_COLUMNS = listOf(COUNTABLE.map((name) => own[name]))

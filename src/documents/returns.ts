@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
-import { readersOf, versionsOf } from './store.ts'
+import { d, documentOf, readersOf, versionsOf } from './store.ts'
 
 /** A return as the authority lists it. */
 export interface ReturnRow {
@@ -14,7 +14,7 @@ export interface ReturnRow {
 
 /** Selects the returns whose period ends on some days and that the organization may read, in all versions: rows are `ReturnRow`. */
 export const returnsOf = (ledger: ScopedLedger, first: string, last: string): SQL => sql`
-  with ${versionsOf(readersOf(ledger), "d.kind = 'declaracion'")}
-  select d.document_id, v.version, d.period_end, d.attributes
-  from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
-  where d.period_end >= ${first} and d.period_end <= ${last}`
+  with ${versionsOf(readersOf(ledger), sql`${d.kind} = 'declaracion'`)}
+  select ${d.document_id}, v.version, ${d.period_end}, ${d.attributes}
+  from versions v ${documentOf('v')}
+  where ${d.period_end} >= ${first} and ${d.period_end} <= ${last}`

@@ -1,15 +1,21 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
 import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
 import type { Window } from '../visibility/window.ts'
-import type { documents } from './tables.ts'
+import { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect
 
+/** A document, and another one, as statements name them. */
+export const d = alias(documents, 'd')
+const b = alias(documents, 'b')
+const base = alias(documents, 'base')
+
 /** Selects the fields of a document, whole, out of its row. */
-export const fieldsOf = (d: string): string =>
-  `iif(${d}.fields_base is null, ${d}.fields, (
-    select json_patch(base.fields, ${d}.fields) from documents base where base.entity = ${d}.entity and base.document_id = ${d}.fields_base))`
+export const fieldsOf = ({ entity, fields, fields_base }: Record<'entity' | 'fields' | 'fields_base', SQLiteColumn>): SQL =>
+  sql`iif(${fields_base} is null, ${fields}, (
+    select json_patch(${base.fields}, ${fields}) from ${documents} ${base} where ${base.entity} = ${entity} and ${base.document_id} = ${fields_base}))`
 
 /** A document whose row has all of its fields. */
 type Base = Pick<DocumentRow, 'series' | 'document_id'> & { fields: string }
@@ -22,9 +28,9 @@ export const basesOf = async (
 ): Promise<Map<string, Base>> => {
   const { results } = await prepared(
     ledger,
-    sql`select series, max(document_id) as document_id, fields from documents
-      where entity = ${entity} and source = ${source} and series in (select value from json_each(${JSON.stringify(series)}))
-        and fields_status = 'read' and fields_base is null group by series`,
+    sql`select ${d.series}, max(${d.document_id}) as document_id, ${d.fields} from ${documents} ${d}
+      where ${d.entity} = ${entity} and ${d.source} = ${source} and ${d.series} in (select value from json_each(${JSON.stringify(series)}))
+        and ${d.fields_status} = 'read' and ${d.fields_base} is null group by ${d.series}`,
   ).all<Base>()
   return new Map(results.map((base) => [base.series, base]))
 }
@@ -42,14 +48,16 @@ export interface DocumentReader {
 /** Without extractors an organization may read every document. */
 export const seesAll = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null
 
+/** The day on which the document's period ends, or its date. */
+const END = sql`coalesce(${d.period_end}, ${d.document_date})`
+
 /**
  * An organization may read a document when a run of its own fetched it or joined its job, and the document's period, or date, ends on or
- * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. `reader` is JSON
- * `[entity, floor, the organization, or null for all]`.
+ * after its floor. It does not get what only later runs of others fetch. An organization without extractors may read all. `a.value` is
+ * the reader, as JSON `[entity, floor, the organization, or null for all]`.
  */
-const isVisible = (reader: string, d = 'd'): string =>
-  `${d}.entity = ${reader}->>0 and (${reader}->>1 is null or coalesce(${d}.period_end, ${d}.document_date) >= ${reader}->>1)
-   and (${reader}->>2 is null or json_extract(${d}.organizations, '$.' || (${reader}->>2)) is not null)`
+const IS_VISIBLE = sql`${d.entity} = a.value->>0 and (a.value->>1 is null or ${END} >= a.value->>1)
+  and (a.value->>2 is null or json_extract(${d.organizations}, '$.' || (a.value->>2)) is not null)`
 
 export const readerJson = ({ entity, organization_id, window }: DocumentReader) => [
   entity,
@@ -61,13 +69,17 @@ export const readerJson = ({ entity, organization_id, window }: DocumentReader) 
  * The versions `v` that each reader `a` of a JSON list may read, numbered in each series: by their dates, and those of a day in the order
  * in which the organization got them. Documents that it may not read count for nothing.
  */
-export const versionsOf = (readers: string, conditions: string): SQL => sql`versions as materialized (
-  select a.key as n, d.entity, d.document_id, d.kind, d.fields_status,
-    row_number() over (partition by a.key, d.source, d.series order by d.document_date,
-      coalesce(json_extract(d.organizations, '$.' || (a.value->>2)), d.created_at), d.document_id) as version,
-    count(*) over (partition by a.key, d.source, d.series) as versions
-  from json_each(${readers}) a cross join documents d
-  where ${sql.raw(isVisible('a.value'))} and ${sql.raw(conditions)})`
+export const versionsOf = (readers: string, conditions: SQL): SQL => sql`versions as materialized (
+  select a.key as n, ${d.entity}, ${d.document_id}, ${d.kind}, ${d.fields_status},
+    row_number() over (partition by a.key, ${d.source}, ${d.series} order by ${d.document_date},
+      coalesce(json_extract(${d.organizations}, '$.' || (a.value->>2)), ${d.created_at}), ${d.document_id}) as version,
+    count(*) over (partition by a.key, ${d.source}, ${d.series}) as versions
+  from json_each(${readers}) a cross join ${documents} ${d}
+  where ${IS_VISIBLE} and ${conditions})`
+
+/** Joins the document of a row of the versions. */
+export const documentOf = (row: string): SQL =>
+  sql`cross join ${documents} ${d} on ${d.entity} = ${sql.identifier(row)}.entity and ${d.document_id} = ${sql.identifier(row)}.document_id`
 
 export const readersOf = (ledger: ScopedLedger): string => JSON.stringify([readerJson(ledger)])
 
@@ -91,11 +103,11 @@ export const listDocuments = async (
   (
     await prepared(
       ledger.d1,
-      sql`with ${versionsOf(readersOf(ledger), 'true')}
-        select d.*, ${sql.raw(fieldsOf('d'))} as all_fields, v.version, v.versions from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
-        where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before}) and (${source} is null or d.source = ${source})
-          and (${kind} is null or d.kind = ${kind}) and (${from} is null or coalesce(d.period_end, d.document_date) >= ${from})
-          and (${to} is null or coalesce(d.period_end, d.document_date) <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
+      sql`with ${versionsOf(readersOf(ledger), sql`true`)}
+        select ${d}.*, ${fieldsOf(d)} as all_fields, v.version, v.versions from versions v ${documentOf('v')}
+        where (${document_id} is null or v.document_id = ${document_id}) and (${before} is null or v.document_id < ${before})
+          and (${source} is null or ${d.source} = ${source}) and (${kind} is null or ${d.kind} = ${kind})
+          and (${from} is null or ${END} >= ${from}) and (${to} is null or ${END} <= ${to}) and (${Number(isLatest)} = 0 or v.version = v.versions)
         order by v.document_id desc limit ${limit}`,
     ).all<VersionRow>()
   ).results
@@ -104,8 +116,8 @@ export const listDocuments = async (
 export const findDocument = async (ledger: ScopedLedger, document_id: string): Promise<DocumentRow | null> =>
   prepared(
     ledger.d1,
-    sql`select d.* from json_each(${readersOf(ledger)}) a cross join documents d
-      where ${sql.raw(isVisible('a.value'))} and d.document_id = ${document_id} limit 1`,
+    sql`select ${d}.* from json_each(${readersOf(ledger)}) a cross join ${documents} ${d}
+      where ${IS_VISIBLE} and ${d.document_id} = ${document_id} limit 1`,
   ).first<DocumentRow>()
 
 export type ReadVersion = Pick<
@@ -122,11 +134,11 @@ export const latestReadStatement = (ledger: ScopedLedger, kinds: readonly string
   sql`with ${versionsOf(readersOf(ledger), ofKinds(kinds))},
     ranked as (
       select *, row_number() over (partition by kind order by version desc) as place from versions where fields_status = 'read')
-    select d.kind, d.document_id, d.source, d.document_date, d.organizations, d.created_at, r.version, r.versions, ${sql.raw(fieldsOf('d'))} as fields,
-      ${sql.raw(fieldsOf('b'))} as before
-    from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
+    select ${d.kind}, ${d.document_id}, ${d.source}, ${d.document_date}, ${d.organizations}, ${d.created_at}, r.version, r.versions,
+      ${fieldsOf(d)} as fields, ${fieldsOf(b)} as before
+    from ranked r ${documentOf('r')}
     left join ranked p on p.kind = r.kind and p.place = 2
-    left join documents b on b.entity = p.entity and b.document_id = p.document_id
+    left join ${documents} ${b} on ${b.entity} = p.entity and ${b.document_id} = p.document_id
     where r.place = 1`
 
 /** Reads them. One call. */
@@ -152,7 +164,7 @@ export interface NewsRow {
 /** Reads those of the named documents that are visible and not to be read yet, each with the version before it that could be read. */
 export async function readNews(d1: D1Database, kinds: readonly string[], asked: readonly AskedDocuments[]): Promise<NewsRow[]> {
   const json = JSON.stringify(asked.map((one) => [...readerJson(one), one.document_ids, one.organization_id]))
-  const got_at = `json_extract(d.organizations, '$.' || (a.value->>4))`
+  const got_at = sql`json_extract(${d.organizations}, '$.' || (a.value->>4))`
   const { results } = await prepared(
     d1,
     sql`with ${versionsOf(json, ofKinds(kinds))},
@@ -160,14 +172,14 @@ export async function readNews(d1: D1Database, kinds: readonly string[], asked: 
         select *, max(iif(fields_status = 'read', version, null)) over (
           partition by n, kind order by version rows between unbounded preceding and 1 preceding) as previous
         from versions)
-      select v.n, v.kind, v.document_id, d.document_date, v.version, v.fields_status, ${sql.raw(fieldsOf('d'))} as fields,
-        ${sql.raw(fieldsOf('b'))} as before, ${sql.raw(got_at)} as got_at
+      select v.n, v.kind, v.document_id, ${d.document_date}, v.version, v.fields_status, ${fieldsOf(d)} as fields, ${fieldsOf(b)} as before,
+        ${got_at} as got_at
       from json_each(${json}) a
       cross join numbered v on v.n = a.key and v.document_id in (select value from json_each(a.value->3))
-      cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+      ${documentOf('v')}
       left join numbered p on p.n = v.n and p.kind = v.kind and p.version = v.previous
-      left join documents b on b.entity = p.entity and b.document_id = p.document_id
-      where v.fields_status <> 'pending' and ${sql.raw(got_at)} is not null
+      left join ${documents} ${b} on ${b.entity} = p.entity and ${b.document_id} = p.document_id
+      where v.fields_status <> 'pending' and ${got_at} is not null
       order by v.n, v.document_id`,
   ).all<NewsRow>()
   return results
@@ -176,4 +188,4 @@ export async function readNews(d1: D1Database, kinds: readonly string[], asked: 
 /** Documents of a reader. */
 export type AskedDocuments = DocumentReader & { document_ids: readonly string[] }
 
-const ofKinds = (kinds: readonly string[]): string => `d.kind in ('${kinds.join(`', '`)}')`
+const ofKinds = (kinds: readonly string[]): SQL => sql`${d.kind} in ${kinds}`

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Id, Instant, Paging } from '../platform/http/shapes.ts'
-import { JOB_STATUSES } from './tables.ts'
+import { JOB_STATUSES } from './jobs/tables.ts'
 
 export const SyncJob = z
   .strictObject({

@@ -1,4 +1,9 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
+import { isJob, LISTED } from './jobs/key.ts'
+import { syncJobs } from './jobs/tables.ts'
 import type { JobKey } from './lease-store.ts'
 
 /** Jobs of an RFC that have ended: for the organizations that asked for them before, or for one that found them finished. */
@@ -22,18 +27,20 @@ export interface EndedJobRow {
   finished_at: number
 }
 
+const s = alias(syncJobs, 's')
+const ASKERS = sql.raw(askersOf('s'))
+
 /** Reads the jobs of lists. */
-export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> =>
-  (
-    await ledger
-      .prepare(
-        `select l.key as list, j.key as n, status, error_class, carried, started_at, finished_at,
-           coalesce(l.value->>1, iif(late is null, ${askersOf('s')}, (
-             select json_group_array(value) from json_each(${askersOf('s')}) where value not in (select value from json_each(late))))) as organizations
-         from json_each(?1) l cross join json_each(l.value->2) j
-         left join sync_jobs s on s.entity = l.value->>0 and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
-         order by l.key, j.key`,
-      )
-      .bind(JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs])))
-      .all<EndedJobRow>()
-  ).results
+export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> => {
+  const json = JSON.stringify(lists.map(({ entity, organizations, jobs }) => [entity, organizations, jobs]))
+  const statement = prepared(
+    ledger,
+    sql`select l.key as list, j.key as n, ${s.status}, ${s.error_class}, ${s.carried}, ${s.started_at}, ${s.finished_at},
+          coalesce(l.value->>1, iif(${s.late} is null, ${ASKERS}, (
+            select json_group_array(value) from json_each(${ASKERS}) where value not in (select value from json_each(${s.late}))))) as organizations
+        from json_each(${json}) l cross join json_each(l.value->2) j
+        left join ${syncJobs} ${s} on ${isJob(s, sql`l.value->>0`, LISTED)}
+        order by l.key, j.key`,
+  )
+  return (await statement.all<EndedJobRow>()).results
+}

@@ -1,5 +1,11 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
+import { outbox } from '../outbox/tables.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
+import { isJob, LISTED } from './jobs/key.ts'
+import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 
 /** The kind of the outbox events that list jobs of an RFC which have ended. The relay makes an event of each (ended-jobs.ts). */
 export const ENDED_JOBS = 'jobs'
@@ -10,28 +16,30 @@ export const RUN_ENTRY = '~run'
 /** A job within its RFC. In a list of ended jobs also an extraction: RUN_ENTRY, its organization and its run. */
 export type JobKey = readonly [source: string, month: string, job_id: string]
 
-/** The jobs `s` of a row of `sync_work`. */
-export const JOBS_OF_WORK = `json_each(sync_work.jobs) j
-  cross join sync_jobs s on s.entity = sync_work.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2`
+const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 
-/** Adds entries to a list that is stored as JSON, each once. */
-export const united = (list: string): string => `(
-  select json_group_array(json(value)) from (select value from json_each(${list}) union select value from json_each(excluded.${list.split('.')[1]})))`
+/** The jobs `s` of a row of `sync_work`. */
+export const JOBS_OF_WORK = sql`json_each(${syncWork.jobs}) j cross join ${syncJobs} ${s} on ${isJob(s, syncWork.entity, LISTED)}`
+
+/** Adds entries to a list that a column stores as JSON, each once. */
+export const united = (table: SQLWrapper, list: SQLWrapper): SQL => sql`(
+  select json_group_array(json(value)) from (select value from json_each(${table}.${list}) union select value from json_each(excluded.${list})))`
 
 /** The extractions `r` of a row of `sync_work` that wait for none of its open jobs. */
-const isEnded = `not exists (
-  select 1 from ${JOBS_OF_WORK} where s.open = 1 and exists (
-    select 1 from extractions e cross join json_each(e.jobs -> s.job_id -> s.source) m
-    where e.organization_id = r.value->>0 and e.entity = sync_work.entity and e.run_id = r.value->>1 and m.value = s.month))`
-export const OPEN_RUNS = `select json_group_array(json(r.value)) from json_each(sync_work.runs) r where not (${isEnded})`
+const IS_ENDED = sql`not exists (
+  select 1 from ${JOBS_OF_WORK} where ${s.open} = 1 and exists (
+    select 1 from ${extractions} ${e} cross join json_each(${e.jobs} -> ${s.job_id} -> ${s.source}) m
+    where ${e.organization_id} = r.value->>0 and ${e.entity} = ${syncWork.entity} and ${e.run_id} = r.value->>1 and m.value = ${s.month}))`
+export const OPEN_RUNS = sql`select json_group_array(json(r.value)) from json_each(${syncWork.runs}) r where not (${IS_ENDED})`
+const RUN = sql`json_array(${RUN_ENTRY}, r.value->>0, r.value->>1)`
 /** The same as entries of a list of ended jobs. */
-export const ENDED_RUNS = `select json_group_array(json(json_array('${RUN_ENTRY}', r.value->>0, r.value->>1))) from json_each(sync_work.runs) r where ${isEnded}`
-const ENDED = `select json_group_array(json(entry)) from (
-  select j.value as entry from ${JOBS_OF_WORK} where s.open = 0
-  union all select json_array('${RUN_ENTRY}', r.value->>0, r.value->>1) from json_each(sync_work.runs) r where ${isEnded})`
+export const ENDED_RUNS = sql`select json_group_array(json(${RUN})) from json_each(${syncWork.runs}) r where ${IS_ENDED}`
+const ENDED = sql`select json_group_array(json(entry)) from (
+  select j.value as entry from ${JOBS_OF_WORK} where ${s.open} = 0
+  union all select ${RUN} from json_each(${syncWork.runs}) r where ${IS_ENDED})`
 
-const OPEN = `select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where s.open = 1`
-const HELD = 'entity = ?1 and token = ?2'
+const OPEN = sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`
+const isHeld = (entity: number, token: string): SQL => sql`${syncWork.entity} = ${entity} and ${syncWork.token} = ${token}`
 
 /**
  * Takes the lease on an RFC's jobs when one is due and nobody has it, and returns the jobs that are due, newest months first. Null when there
@@ -42,18 +50,18 @@ export async function takeLease(
   { entity, token, now, until, limit }: { entity: number; token: string; now: number; until: number; limit: number },
 ): Promise<{ jobs: JobKey[]; isCareful: boolean; isAwaited: boolean } | null> {
   const [taken, due] = await ledger.batch<{ is_careful?: number; is_awaited?: number; source?: string; month?: string; job_id?: string }>([
-    ledger
-      .prepare(
-        `update sync_work set is_careful = max(is_careful, token is not null), token = ?2, leased_at = ?3, lease_until = ?4
-         where entity = ?1 and due_at <= ?3 and (token is null or lease_until < ?3) returning is_careful, is_awaited`,
-      )
-      .bind(entity, token, now, until),
-    ledger
-      .prepare(
-        `select s.source, s.month, s.job_id from sync_work cross join ${JOBS_OF_WORK}
-         where sync_work.${HELD} and s.open = 1 and s.not_before <= ?3 order by s.source desc, s.month desc limit ?4`,
-      )
-      .bind(entity, token, now, limit),
+    prepared(
+      ledger,
+      sql`update ${syncWork} set ${bare(syncWork.is_careful)} = max(${syncWork.is_careful}, ${syncWork.token} is not null),
+            ${bare(syncWork.token)} = ${token}, ${bare(syncWork.leased_at)} = ${now}, ${bare(syncWork.lease_until)} = ${until}
+          where ${syncWork.entity} = ${entity} and ${syncWork.due_at} <= ${now} and (${syncWork.token} is null or ${syncWork.lease_until} < ${now})
+          returning ${syncWork.is_careful}, ${syncWork.is_awaited}`,
+    ),
+    prepared(
+      ledger,
+      sql`select ${s.source}, ${s.month}, ${s.job_id} from ${syncWork} cross join ${JOBS_OF_WORK}
+          where ${isHeld(entity, token)} and ${s.open} = 1 and ${s.not_before} <= ${now} order by ${s.source} desc, ${s.month} desc limit ${limit}`,
+    ),
   ])
   const [lease] = taken!.results
   if (!lease) return null
@@ -66,39 +74,42 @@ export const takeOver = async (
   ledger: D1Database,
   { entity, token, now, until }: { entity: number; token: string; now: number; until: number },
 ): Promise<boolean> =>
-  (await ledger
-    .prepare(
-      `update sync_work set token = ?2, leased_at = ?3, lease_until = ?4
-       where entity = ?1 and (token is null or lease_until < ?3) returning entity`,
-    )
-    .bind(entity, token, now, until)
-    .first()) !== null
+  (await prepared(
+    ledger,
+    sql`update ${syncWork} set ${bare(syncWork.token)} = ${token}, ${bare(syncWork.leased_at)} = ${now}, ${bare(syncWork.lease_until)} = ${until}
+        where ${syncWork.entity} = ${entity} and (${syncWork.token} is null or ${syncWork.lease_until} < ${now}) returning ${syncWork.entity}`,
+  ).first()) !== null
 
 export const extendLease = (ledger: D1Database, entity: number, token: string, until: number): D1PreparedStatement =>
-  ledger.prepare(`update sync_work set lease_until = ?3 where ${HELD}`).bind(entity, token, until)
+  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.lease_until)} = ${until} where ${isHeld(entity, token)}`)
+
+/** The condition that a worker has the lease. */
+export const holdsLease = (entity: number, token: string): SQL => sql`exists (select 1 from ${syncWork} where ${isHeld(entity, token)})`
 
 /** Refuses its batch unless the worker still has the lease. */
 export const assertLease = (ledger: D1Database, entity: number, token: string): D1PreparedStatement =>
-  assertThat(ledger, sql`exists (select 1 from sync_work where entity = ${entity} and token = ${token})`, 'sync_work.leased')
+  assertThat(ledger, holdsLease(entity, token), 'sync_work.leased')
 
 /** Whether a batch was refused because the lease is lost. */
 export const isLeaseLost = (error: unknown): boolean => isGuardViolation(error, 'sync_work.leased')
 
 /** Hands the jobs and extractions of a lease that have ended to the relay. Returns a row when there are any. */
 const handOver = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `insert into outbox (entity, fact_id, kind, body, created_at)
-       select entity, '${ENDED_JOBS}', '${ENDED_JOBS}', ended, ?3
-       from (select sync_work.entity, (${ENDED}) as ended from sync_work where ${HELD}) where ended <> '[]'
-       on conflict do update set body = ${united('outbox.body')} returning entity`,
-    )
-    .bind(entity, token, now)
+  prepared(
+    ledger,
+    sql`${INTO_OUTBOX}
+        select entity, ${ENDED_JOBS}, ${ENDED_JOBS}, null, ended, ${now}
+        from (select ${syncWork.entity}, (${ENDED}) as ended from ${syncWork} where ${isHeld(entity, token)}) where ended <> '[]'
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))} returning ${outbox.entity}`,
+  )
 
 /** Hands the jobs that have ended to the relay, in the commit of the end of one of them. */
 export const handOverStatements = (ledger: D1Database, entity: number, token: string, now: number): D1PreparedStatement[] => [
   handOver(ledger, entity, token, now),
-  ledger.prepare(`update sync_work set jobs = (${OPEN}), runs = (${OPEN_RUNS}) where ${HELD}`).bind(entity, token),
+  prepared(
+    ledger,
+    sql`update ${syncWork} set ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}) where ${isHeld(entity, token)}`,
+  ),
 ]
 
 /** Ends a lease, and hands the jobs that have ended to the relay. `isMore`: another job is due already. */
@@ -110,16 +121,17 @@ export async function releaseLease(
 ): Promise<{ isTold: boolean; isMore: boolean }> {
   const [told, , left] = await ledger.batch<{ due_at?: number }>([
     handOver(ledger, entity, token, now),
-    ledger
-      .prepare(`delete from sync_work where ${HELD} and not exists (select 1 from ${JOBS_OF_WORK} where s.open = 1)`)
-      .bind(entity, token),
-    ledger
-      .prepare(
-        `update sync_work set token = null, leased_at = null, lease_until = null, is_careful = 0, jobs = (${OPEN}), runs = (${OPEN_RUNS}),
-           due_at = (select min(s.not_before) from ${JOBS_OF_WORK} where s.open = 1)
-         where ${HELD} returning due_at`,
-      )
-      .bind(entity, token),
+    prepared(
+      ledger,
+      sql`delete from ${syncWork} where ${isHeld(entity, token)} and not exists (select 1 from ${JOBS_OF_WORK} where ${s.open} = 1)`,
+    ),
+    prepared(
+      ledger,
+      sql`update ${syncWork} set ${bare(syncWork.token)} = null, ${bare(syncWork.leased_at)} = null, ${bare(syncWork.lease_until)} = null,
+            ${bare(syncWork.is_careful)} = 0, ${bare(syncWork.jobs)} = (${OPEN}), ${bare(syncWork.runs)} = (${OPEN_RUNS}),
+            ${bare(syncWork.due_at)} = (select min(${s.not_before}) from ${JOBS_OF_WORK} where ${s.open} = 1)
+          where ${isHeld(entity, token)} returning ${syncWork.due_at}`,
+    ),
   ])
   const [row] = left!.results
   return { isTold: told!.results.length > 0, isMore: row !== undefined && row.due_at! <= now }
@@ -129,6 +141,12 @@ export async function releaseLease(
  * RFCs with a job that should have been taken by now, because its message was lost, or whose lease ran out, because its worker died.
  */
 export const stuckStatement = (ledger: D1Database, now: number, since: number, limit: number) =>
-  ledger
-    .prepare(`select entity, is_awaited from sync_work where (token is null and due_at <= ?2) or lease_until < ?1 limit ?3`)
-    .bind(now, since, limit)
+  prepared(
+    ledger,
+    sql`select ${syncWork.entity}, ${syncWork.is_awaited} from ${syncWork}
+        where (${syncWork.token} is null and ${syncWork.due_at} <= ${since}) or ${syncWork.lease_until} < ${now} limit ${limit}`,
+  )
+
+/** Makes the jobs of an RFC that are left due now. */
+export const hastenWork = (ledger: D1Database, entity: number): D1PreparedStatement =>
+  prepared(ledger, sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0 where ${syncWork.entity} = ${entity} and ${syncWork.due_at} > 0`)

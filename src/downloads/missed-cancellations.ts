@@ -79,15 +79,15 @@ export function cancellationStatements(
   entity: number,
   cancellations: readonly CancelledCfdi[],
   detected_at: Date,
-  requested: SQL = sql.raw("'{}'"),
+  requested: SQL = sql`'{}'`,
 ): D1PreparedStatement[] {
   const now = Date.now()
   const bodies = cancellations.map((cancellation) => cancellationBody(cancellation, detected_at.getTime()))
   const events = bodies.map((body) => cancellationEvent(entity, body))
-  const withRequests = (body: string) => sql`json_set(${sql.raw(body)}, '$.requested', json(${requested}))`
+  const withRequests = (body: SQL) => sql`json_set(${body}, '$.requested', json(${requested}))`
   return [
-    ...insertOutboxEvents(ledger, events, now, withRequests('value->>4')),
-    ...insertCancellations(ledger, entity, bodies, now, withRequests('value')),
+    ...insertOutboxEvents(ledger, events, now, withRequests(sql`value->>4`)),
+    ...insertCancellations(ledger, entity, bodies, now, withRequests(sql`value`)),
   ]
 }
 

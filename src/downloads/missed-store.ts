@@ -1,10 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import type { CancellationBody } from './cancellation-events.ts'
 import { askedJobs, extractionsOf } from './counts/boundaries-store.ts'
+import { cancellations, extractions, syncJobs, syncWork } from './jobs/tables.ts'
 import { JOBS_OF_WORK } from './lease-store.ts'
 import type { Job } from './store.ts'
+
+const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 
 /** A cancellation as it was found; `body` is a CancellationBody as JSON. */
 export interface FoundCancellation {
@@ -19,7 +23,7 @@ export interface FoundCancellation {
  */
 export const requestsOf = (job: Job): SQL => sql`(
   select json_group_object(organization_id, instant) from (
-    select e.organization_id, min(e.instant) as instant from ${extractionsOf(job)} group by e.organization_id))`
+    select ${e.organization_id}, min(${e.instant}) as instant from ${extractionsOf(job)} group by ${e.organization_id}))`
 
 /**
  * Reads since which run, in milliseconds, each organization has waited for downloads that end with this one: for the job itself, or if it did
@@ -29,11 +33,11 @@ export async function waitingSince(
   ledger: D1Database,
   { entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>,
 ): Promise<Map<string, number>> {
-  const isThis = sql`s.source = ${source} and s.month = ${month} and s.job_id = ${job_id}`
+  const isThis = sql`${s.source} = ${source} and ${s.month} = ${month} and ${s.job_id} = ${job_id}`
   const statement = prepared(
     ledger,
-    sql`select e.organization_id, coalesce(min(iif(${isThis}, e.instant, null)), min(e.instant)) as since
-      from sync_work cross join ${sql.raw(JOBS_OF_WORK)} ${askedJobs} where sync_work.entity = ${entity} and s.open = 1 group by 1`,
+    sql`select ${e.organization_id}, coalesce(min(iif(${isThis}, ${e.instant}, null)), min(${e.instant})) as since
+      from ${syncWork} cross join ${JOBS_OF_WORK} ${askedJobs} where ${syncWork.entity} = ${entity} and ${s.open} = 1 group by 1`,
   )
   return new Map(await statement.raw<[string, number]>())
 }
@@ -49,7 +53,7 @@ export const insertCancellations = (
   jsonChunks(bodies).map((json) =>
     prepared(
       ledger,
-      sql`insert into cancellations (entity, found_at, uuid, body)
+      sql`insert into ${cancellations} ${[cancellations.entity, cancellations.found_at, cancellations.uuid, cancellations.body].map(bare)}
           select ${entity}, ${found_at}, value->>'cfdi_uuid', ${body} from json_each(${json}) where true on conflict do nothing`,
     ),
   )
@@ -60,12 +64,12 @@ export const findCancellations = async (
   entity: number,
   after: readonly [found_at: number, uuid: string],
   limit: number,
-): Promise<FoundCancellation[]> =>
-  (
-    await ledger
-      .prepare(
-        `select found_at, uuid, body from cancellations where entity = ?1 and (found_at, uuid) > (?2, ?3) order by found_at, uuid limit ?4`,
-      )
-      .bind(entity, ...after, limit)
-      .all<FoundCancellation>()
-  ).results
+): Promise<FoundCancellation[]> => {
+  const { found_at, uuid } = cancellations
+  const statement = prepared(
+    ledger,
+    sql`select ${found_at}, ${uuid}, ${cancellations.body} from ${cancellations}
+        where ${cancellations.entity} = ${entity} and ${[found_at, uuid]} > ${[...after]} order by ${found_at}, ${uuid} limit ${limit}`,
+  )
+  return (await statement.all<FoundCancellation>()).results
+}

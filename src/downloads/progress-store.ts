@@ -1,4 +1,8 @@
-import type { JobStatus, syncJobs } from './tables.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { prepared } from '../platform/db/statement.ts'
+import { isJob } from './jobs/key.ts'
+import { extractions, type JobStatus, syncJobs, syncWork } from './jobs/tables.ts'
 
 /** A job with the first run of the organization that covers it, and what its row says of the time before that. */
 export type JobRow = Pick<
@@ -31,42 +35,47 @@ export type JobRow = Pick<
 /** The place of a job in the list: the organization's first run that covers it, its source and its month. */
 export type JobPlace = readonly [first_run: string, source: string, month: string]
 
-/** The jobs of the organization's extractions of an entity. */
-const JOBS = `with jobs as (
-  select x.key as source, m.value as month, j.key as job_id, min(e.run_id) as first_run, max(e.run_id) as last_run,
-    min(e.requested_at) as requested_at, min(coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0)) as attempts_before
-  from extractions e, json_each(e.jobs) j, json_each(j.value) x, json_each(x.value) m
-  where e.organization_id = ?1 and e.entity = ?2
-  group by x.key, m.value, j.key)`
+const [s, w, e] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(extractions, 'e')]
 
-/** The row of a job, and the lease on the RFC's jobs if somebody has it now, ?3. */
-const ITS_ROW = `sync_jobs s on s.entity = ?2 and s.source = j.source and s.month = j.month and s.job_id = j.job_id
-  left join sync_work w on w.entity = ?2 and w.lease_until > ?3`
+/** Attempts of a job of an extraction `e` that had ended before it, by the levels `x` and `m` of its jobs. */
+export const ENDED_BEFORE = sql`coalesce(${e.attempts_before} ->> (x.key || ':' || m.value), 0)`
 
-/** The conversation with the authority goes on earlier than the jobs that wait for it. */
-const CONVERSATION = 'left join authority_conversations c on c.entity = ?2'
+/** The row of a job `j`. */
+export const isRowOf = (entity: number | SQL): SQL => isJob(s, entity, [sql`j.source`, sql`j.month`, sql`j.job_id`])
+
+/** Joins the lease on an RFC's jobs if somebody has it now, and the conversation with the authority, which goes on earlier than the jobs that wait for it. */
+export const leaseAndConversation = (entity: number | SQL, now: number): SQL =>
+  sql`left join ${syncWork} ${w} on ${w.entity} = ${entity} and ${w.lease_until} > ${now}
+      left join authority_conversations c on c.entity = ${entity}`
 
 /** The lease is on the job when it was due as the lease began. */
-export const IS_LEASED = 's.open = 1 and coalesce(s.not_before <= w.leased_at, 0)'
+const IS_LEASED = sql`${s.open} = 1 and coalesce(${s.not_before} <= ${w.leased_at}, 0)`
 
-/** Attempts of the job `s` since the organization asked for it, the one that goes on included. */
-export const OWN_ATTEMPTS = `max(0, s.attempts + (s.status = 'queued' and ${IS_LEASED}) - j.attempts_before)`
+/** Attempts of the job, the one that goes on included, and when the first of them began. */
+export const ATTEMPTS = sql`${s.attempts} + (${s.status} = 'queued' and ${IS_LEASED})`
+export const STARTED_AT = sql`coalesce(${s.started_at}, iif(${IS_LEASED}, ${w.leased_at}, null))`
+
+/** Attempts of the job `s` since the organization asked for it. */
+export const OWN_ATTEMPTS = sql`max(0, ${ATTEMPTS} - j.attempts_before)`
 
 /** The error class of the last attempt that the organization may know of. */
-export const OWN_ERROR = `iif(${OWN_ATTEMPTS} > 0 or j.attempts_before = 0 or s.error_class = 'invalid_credentials', s.error_class, null)`
+export const OWN_ERROR = sql`iif(
+  ${OWN_ATTEMPTS} > 0 or j.attempts_before = 0 or ${s.error_class} = 'invalid_credentials', ${s.error_class}, null)`
 
-/** The job waits for the authority until later than ?3. */
-export const IS_ASLEEP = 's.error_class is null and s.not_before = s.wait_until and s.wait_until > ?3'
+/** The job waits for the authority until later than now. */
+export const isAsleep = (now: number): SQL =>
+  sql`${s.error_class} is null and ${s.not_before} = ${s.wait_until} and ${s.wait_until} > ${now}`
+
+/** When the authority is asked again about a job that waits for it. */
+export const askedAgainAt = (now: number): SQL => sql`coalesce(min(${s.wait_until}, max(c.due_at, ${now})), ${s.wait_until})`
 
 /**
  * What the organization is told of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose
  * connection is not active: it runs for others only.
  */
-export const stateOf = (isActive: string): string =>
-  `case when s.open = 0 then s.status when not ${isActive} then 'waiting' when ${IS_LEASED} then 'running'
-     when ${OWN_ERROR} is not null or (${IS_ASLEEP}) then 'waiting' else 'queued' end`
-
-const STATUS = stateOf('?4')
+export const stateOf = (isActive: number | SQL, now: number): SQL =>
+  sql`case when ${s.open} = 0 then ${s.status} when not ${isActive} then 'waiting' when ${IS_LEASED} then 'running'
+     when ${OWN_ERROR} is not null or (${isAsleep(now)}) then 'waiting' else 'queued' end`
 
 /** A page of the organization's jobs, those of its newest run first. */
 export const jobsOfOrganization = async (
@@ -74,20 +83,27 @@ export const jobsOfOrganization = async (
   organization_id: string,
   entity: number,
   { after, status, isActive, limit }: { after: JobPlace | null; status: string | null; isActive: boolean; limit: number },
-) =>
-  (
-    await ledger
-      .prepare(
-        `${JOBS} select s.source, s.month, s.job_id, coalesce(s.carried->>?1, s.job_id) as known_as, s.open, ${STATUS} as status,
-           s.attempts + (s.status = 'queued' and ${IS_LEASED}) as attempts, s.rejected_count, s.rejected_files, s.error_class, s.not_before,
-           s.wait_until, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until) as asked_again_at,
-           coalesce(s.started_at, iif(${IS_LEASED}, w.leased_at, null)) as started_at, s.finished_at, j.first_run, j.requested_at,
-           j.attempts_before
-         from jobs j cross join ${ITS_ROW} ${CONVERSATION}
-         where (?5 is null or j.first_run < ?5 or (j.first_run = ?5 and (j.source > ?6 or (j.source = ?6 and j.month < ?7))))
-           and (?8 is null or ${STATUS} = ?8)
-         order by j.first_run desc, j.source, j.month desc limit ?9`,
-      )
-      .bind(organization_id, entity, Date.now(), Number(isActive), ...(after ?? [null, null, null]), status, limit)
-      .all<JobRow>()
-  ).results
+) => {
+  const now = Date.now()
+  const [run, source, month] = after ?? [null, null, null]
+  const state = stateOf(Number(isActive), now)
+  const statement = prepared(
+    ledger,
+    sql`with jobs as (
+          select x.key as source, m.value as month, j.key as job_id, min(${e.run_id}) as first_run, max(${e.run_id}) as last_run,
+            min(${e.requested_at}) as requested_at, min(${ENDED_BEFORE}) as attempts_before
+          from ${extractions} ${e}, json_each(${e.jobs}) j, json_each(j.value) x, json_each(x.value) m
+          where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity}
+          group by x.key, m.value, j.key)
+        select ${s.source}, ${s.month}, ${s.job_id}, coalesce(${s.carried}->>${organization_id}, ${s.job_id}) as known_as, ${s.open},
+          ${state} as status, ${ATTEMPTS} as attempts, ${s.rejected_count}, ${s.rejected_files}, ${s.error_class}, ${s.not_before},
+          ${s.wait_until}, ${askedAgainAt(now)} as asked_again_at, ${STARTED_AT} as started_at, ${s.finished_at}, j.first_run, j.requested_at,
+          j.attempts_before
+        from jobs j cross join ${syncJobs} ${s} on ${isRowOf(entity)} ${leaseAndConversation(entity, now)}
+        where (${run} is null or j.first_run < ${run} or (
+            j.first_run = ${run} and (j.source > ${source} or (j.source = ${source} and j.month < ${month}))))
+          and (${status} is null or ${state} = ${status})
+        order by j.first_run desc, j.source, j.month desc limit ${limit}`,
+  )
+  return (await statement.all<JobRow>()).results
+}

@@ -1,7 +1,14 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
 import { tellStatements } from '../mailbox/told.ts'
+import { INTO_OUTBOX } from '../outbox/outbox.ts'
+import { outbox } from '../outbox/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
+import { bare, inlined, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
+import { ASKED_FOR, isJob, NEW_JOB } from './jobs/key.ts'
+import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 import { ENDED_JOBS, RUN_ENTRY, united } from './lease-store.ts'
 
 /** A job that a run requests, with the identifier that it receives if no existing job serves. The jobs of an RFC have the same one. */
@@ -31,46 +38,56 @@ export interface RequestingRun {
   is_range?: boolean
 }
 
-/** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
-const NEWEST = `(select max(job_id) from sync_jobs where entity = w.value->>0 and source = w.value->>1 and month = w.value->>2)`
-/** The requested sources and months `w` of the JSON list ?1, each with its newest job `s`. */
-const REQUESTED = `json_each(?1) w
-  cross join sync_jobs s on s.entity = w.value->>0 and s.source = w.value->>1 and s.month = w.value->>2 and s.job_id = ${NEWEST}`
-/** The newest job serves the run when it is open, or succeeded after the run's instant ?3. It is joined instead of repeated (decisions.md 5). */
-const SERVES = `(s.open = 1 or (s.status = 'succeeded' and max(coalesce(s.finished_at, 0), s.as_of) >= ?3))`
-/** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */
-const ATTEMPTS_BEFORE = `s.attempts - (s.status <> 'queued')`
-/** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
-const KEPT_EXTRACTIONS = 60
+const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 
-const IS_NAMED = `exists (select 1 from json_each(${askersOf('sync_jobs')}) o where o.value = ?2)`
+/** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
+const NEWEST = sql`(select max(${syncJobs.job_id}) from ${syncJobs}
+  where ${syncJobs.entity} = w.value->>0 and ${syncJobs.source} = w.value->>1 and ${syncJobs.month} = w.value->>2)`
+/** The condition that `s` is the newest job of the requested source and month `w`. */
+const IS_NEWEST = isJob(s, sql`w.value->>0`, [sql`w.value->>1`, sql`w.value->>2`, NEWEST])
+/** The requested sources and months `w` of a JSON list, each with its newest job `s`. */
+const requestedJobs = (json: string | SQL): SQL => sql`json_each(${json}) w cross join ${syncJobs} ${s} on ${IS_NEWEST}`
+/** The newest job serves a run when it is open, or succeeded after the run's instant. It is joined instead of repeated (decisions.md 5). */
+const serves = (instant: number | SQL): SQL =>
+  sql`(${s.open} = 1 or (${s.status} = 'succeeded' and max(coalesce(${s.finished_at}, 0), ${s.as_of}) >= ${instant}))`
+/** Attempts of the job `s` that the run does not share: those that ended in a wait or, of a job that is running or done, all but the last. */
+const ATTEMPTS_BEFORE = sql`${s.attempts} - (${s.status} <> 'queued')`
+/** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
+const KEPT_EXTRACTIONS = sql`60`
+
+const ASKERS = sql.raw(askersOf('sync_jobs'))
+const isNamed = (organization_id: string): SQL => sql`exists (select 1 from json_each(${ASKERS}) o where o.value = ${organization_id})`
 
 /**
  * A queued job that may start earlier. An organization that joins it does not wait for what it knows nothing of, and its own job does not wait
  * between attempts. Runs cover active connections only, so a job that waits for a login may be tried.
  */
-const MAY_START_EARLIER = `(sync_jobs.error_class is null or sync_jobs.error_class = 'invalid_credentials' or not ${IS_NAMED})`
-
-/** The job `s` has finished, serves the run of instant ?3, and does not name the organization ?2 yet. */
-const FOUND_FINISHED = `s.open = 0 and ${SERVES} and not exists (select 1 from json_each(${askersOf('s')}) o where o.value = ?2)`
+const mayStartEarlier = (organization_id: string): SQL =>
+  sql`(${syncJobs.error_class} is null or ${syncJobs.error_class} = 'invalid_credentials' or not ${isNamed(organization_id)})`
 
 /** A run that finds a finished job joins it, and its organization receives the job's event once, like those that joined earlier. */
-const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => [
-  ledger
-    .prepare(
-      `insert into outbox (entity, fact_id, kind, organizations, body, created_at)
-       select s.entity, '${ENDED_JOBS}:' || ?2, '${ENDED_JOBS}', json_array(?2), json_group_array(json_array(s.source, s.month, s.job_id)), ?4
-       from ${REQUESTED} where ${FOUND_FINISHED} group by s.entity
-       on conflict do update set body = ${united('outbox.body')}, created_at = excluded.created_at`,
-    )
-    .bind(requested, organization_id, instant, now),
-  ledger
-    .prepare(
-      `update sync_jobs set organizations = json_insert(${askersOf('sync_jobs')}, '$[#]', ?2), late = json_insert(coalesce(late, '[]'), '$[#]', ?2)
-       where (entity, source, month, job_id) in (select s.entity, s.source, s.month, s.job_id from ${REQUESTED} where ${FOUND_FINISHED})`,
-    )
-    .bind(requested, organization_id, instant),
-]
+const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => {
+  // Jobs that have finished, serve the run, and do not name the organization yet.
+  const found = sql`${requestedJobs(requested)} where ${s.open} = 0 and ${serves(instant)} and not exists (
+    select 1 from json_each(${sql.raw(askersOf('s'))}) o where o.value = ${organization_id})`
+  return [
+    prepared(
+      ledger,
+      sql`${INTO_OUTBOX}
+          select ${s.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
+            json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), ${now}
+          from ${found} group by ${s.entity}
+          on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
+    ),
+    prepared(
+      ledger,
+      sql`update ${syncJobs} set ${bare(syncJobs.organizations)} = json_insert(${ASKERS}, '$[#]', ${organization_id}),
+            ${bare(syncJobs.late)} = json_insert(coalesce(${syncJobs.late}, '[]'), '$[#]', ${organization_id})
+          where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
+            select ${s.entity}, ${s.source}, ${s.month}, ${s.job_id} from ${found})`,
+    ),
+  ]
+}
 
 /**
  * Returns the batch with which a run requests jobs of one ledger: it inserts the entities and the missing jobs, joins the existing ones, and
@@ -84,108 +101,111 @@ export function requestStatements(
 ) {
   const { organization_id, run_id, instant, now, is_awaited } = run
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
-  const insertEntities = ledger
-    .prepare(
-      `insert into entities (entity, rfc, organization_id) select value->>0, value->>1, ?2 from json_each(?1) where true
-       on conflict do update set organization_id = excluded.organization_id where organization_id is null`,
-    )
-    .bind(JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc])), organization_id)
+  const insertEntities = prepared(
+    ledger,
+    sql`insert into entities (entity, rfc, organization_id)
+        select value->>0, value->>1, ${organization_id} from json_each(${JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc]))}) where true
+        on conflict do update set organization_id = excluded.organization_id where organization_id is null`,
+  )
   const insertJobs = rows.map((json) =>
-    ledger
-      .prepare(
-        // A clock that is behind makes no job older than the one before.
-        `insert into sync_jobs (entity, source, month, job_id, organizations, open, as_of, not_before, attempts, created_after,
-           created_count, updated_count, cancelled_count, rejected_count)
-         select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(s.job_id || '0', '')),
-           (select json_array(?2) from entities e where e.entity = w.value->>0 and e.organization_id <> ?2), 1, ?3,
-           w.value->>4, 0, ?4 - ?3, 0, 0, 0, 0
-         from ${REQUESTED.replace('cross', 'left')} where s.job_id is null or not ${SERVES}`,
-      )
-      .bind(json, organization_id, instant, now),
+    prepared(
+      ledger,
+      // A clock that is behind makes no job older than the one before.
+      sql`insert into ${syncJobs} ${NEW_JOB}
+          select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(${s.job_id} || '0', '')),
+            (select json_array(${organization_id}) from entities e where e.entity = w.value->>0 and e.organization_id <> ${organization_id}), 1,
+            ${instant}, w.value->>4, 0, ${now} - ${instant}, 0, 0, 0, 0
+          from json_each(${json}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(instant)}`,
+    ),
   )
+  const [named, mayBeEarlier] = [isNamed(organization_id), mayStartEarlier(organization_id)]
   const join = rows.map((json) =>
-    ledger
-      .prepare(
-        `update sync_jobs set
-           organizations = case when ${IS_NAMED} then organizations else json_insert(${askersOf('sync_jobs')}, '$[#]', ?2) end,
-           not_before = case when ${MAY_START_EARLIER} then min(sync_jobs.not_before, r.not_before) else sync_jobs.not_before end,
-           error_class = nullif(error_class, 'invalid_credentials')
-         from (
-           select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before, ${NEWEST} as job_id
-           from json_each(?1) w) r
-         where sync_jobs.entity = r.entity and sync_jobs.source = r.source and sync_jobs.month = r.month and sync_jobs.job_id = r.job_id
-           and open = 1 and (not ${IS_NAMED} or (${MAY_START_EARLIER} and r.not_before < sync_jobs.not_before))`,
-      )
-      .bind(json, organization_id),
+    prepared(
+      ledger,
+      sql`update ${syncJobs} set
+            ${bare(syncJobs.organizations)} = case when ${named} then ${syncJobs.organizations}
+              else json_insert(${ASKERS}, '$[#]', ${organization_id}) end,
+            ${bare(syncJobs.not_before)} = case when ${mayBeEarlier} then min(${syncJobs.not_before}, r.not_before) else ${syncJobs.not_before} end,
+            ${bare(syncJobs.error_class)} = nullif(${syncJobs.error_class}, 'invalid_credentials')
+          from (
+            select value->>0 as entity, value->>1 as source, value->>2 as month, value->>4 as not_before, ${NEWEST} as job_id
+            from json_each(${json}) w) r
+          where ${isJob(syncJobs, sql`r.entity`, [sql`r.source`, sql`r.month`, sql`r.job_id`])}
+            and ${syncJobs.open} = 1 and (not ${named} or (${mayBeEarlier} and r.not_before < ${syncJobs.not_before}))`,
+    ),
   )
+  const work = [syncWork.jobs, syncWork.runs, syncWork.due_at, syncWork.is_awaited] as const
+  const [newJobs, newRuns, newDueAt, newIsAwaited] = work.map((column) => sql`excluded.${bare(column)}`)
   const leave = rows.map((json) =>
-    ledger
-      .prepare(
-        `insert into sync_work (entity, jobs, runs, due_at, is_awaited)
-         select s.entity, json_group_array(json_array(s.source, s.month, s.job_id)), json_array(json_array(?3, ?4)), min(s.not_before), ?2
-         from ${REQUESTED} where s.open = 1 group by s.entity
-         on conflict do update set jobs = ${united('sync_work.jobs')}, runs = ${united('sync_work.runs')}, due_at = min(due_at, excluded.due_at),
-           is_awaited = max(is_awaited, excluded.is_awaited)
-         where excluded.due_at < due_at or excluded.is_awaited > is_awaited or exists (
-           select 1 from json_each(excluded.jobs) where value not in (select value from json_each(sync_work.jobs)))
-         or exists (select 1 from json_each(excluded.runs) where value not in (select value from json_each(sync_work.runs)))`,
-      )
-      .bind(json, Number(is_awaited), organization_id, run_id),
+    prepared(
+      ledger,
+      sql`insert into ${syncWork} ${[syncWork.entity, ...work].map(bare)}
+          select ${s.entity}, json_group_array(json_array(${s.source}, ${s.month}, ${s.job_id})), json_array(json_array(${organization_id}, ${run_id})),
+            min(${s.not_before}), ${Number(is_awaited)}
+          from ${requestedJobs(json)} where ${s.open} = 1 group by ${s.entity}
+          on conflict do update set ${bare(syncWork.jobs)} = ${united(syncWork, bare(syncWork.jobs))},
+            ${bare(syncWork.runs)} = ${united(syncWork, bare(syncWork.runs))}, ${bare(syncWork.due_at)} = min(${syncWork.due_at}, ${newDueAt}),
+            ${bare(syncWork.is_awaited)} = max(${syncWork.is_awaited}, ${newIsAwaited})
+          where ${newDueAt} < ${syncWork.due_at} or ${newIsAwaited} > ${syncWork.is_awaited}
+          or exists (select 1 from json_each(${newJobs}) where value not in (select value from json_each(${syncWork.jobs})))
+          or exists (select 1 from json_each(${newRuns}) where value not in (select value from json_each(${syncWork.runs})))`,
+    ),
   )
   const joined = rows.flatMap((json) => joinFinished(ledger, json, run))
-  const record = ledger
-    .prepare(
-      `with served as materialized (
-         select s.entity, s.source, s.month, s.job_id, s.job_id = w.value->>3 as made, w.value->>4 as is_gap, ${ATTEMPTS_BEFORE} as attempts_before
-         from ${REQUESTED} where ${SERVES})
-       insert into extractions (organization_id, entity, run_id, n, instant, jobs, dispatched, gap_jobs, requested_at, is_range, attempts_before)
-       select ?4, entity, ?2, 1 + coalesce((
-           select n from extractions e where e.organization_id = ?4 and e.entity = c.entity order by run_id desc limit 1), 0), ?3, jsonb_group_object(job_id, jsonb(sources)), max(made), sum(gaps), ?5, ?6,
-         (select json_group_object(a.source || ':' || a.month, a.attempts_before) from served a
-           where a.entity = c.entity and a.attempts_before > 0)
-       from (
-         select entity, job_id, json_group_object(source, json(months)) as sources, max(made) as made, sum(gaps) as gaps
-         from (
-           select entity, job_id, source, json_group_array(month) as months, max(made and not is_gap) as made, sum(is_gap) as gaps
-           from served group by entity, job_id, source)
-         group by entity, job_id
-       ) c
-       where true
-       group by entity
-       on conflict do nothing`,
-    )
-    .bind(
-      JSON.stringify(requested.map(({ entity, source, month, job_id, is_gap }) => [entity, source, month, job_id, is_gap])),
-      ...[run_id, instant, organization_id, now, Number(run.is_range ?? false)],
-    )
+  const asked = JSON.stringify(requested.map(({ entity, source, month, job_id, is_gap }) => [entity, source, month, job_id, is_gap]))
+  const columns = [
+    ...[extractions.organization_id, extractions.entity, extractions.run_id, extractions.n, extractions.instant, extractions.jobs],
+    ...[extractions.dispatched, extractions.gap_jobs, extractions.requested_at, extractions.is_range, extractions.attempts_before],
+  ]
+  const record = prepared(
+    ledger,
+    sql`with served as materialized (
+          select ${s.entity}, ${s.source}, ${s.month}, ${s.job_id}, ${s.job_id} = w.value->>3 as made, w.value->>4 as is_gap,
+            ${ATTEMPTS_BEFORE} as attempts_before
+          from ${requestedJobs(asked)} where ${serves(instant)})
+        insert into ${extractions} ${columns.map(bare)}
+        select ${organization_id}, entity, ${run_id}, 1 + coalesce((
+            select ${e.n} from ${extractions} ${e} where ${e.organization_id} = ${organization_id} and ${e.entity} = c.entity
+            order by ${e.run_id} desc limit 1), 0),
+          ${instant}, jsonb_group_object(job_id, jsonb(sources)), max(made), sum(gaps), ${now}, ${Number(run.is_range ?? false)},
+          (select json_group_object(a.source || ':' || a.month, a.attempts_before) from served a
+            where a.entity = c.entity and a.attempts_before > 0)
+        from (
+          select entity, job_id, json_group_object(source, json(months)) as sources, max(made) as made, sum(gaps) as gaps
+          from (
+            select entity, job_id, source, json_group_array(month) as months, max(made and not is_gap) as made, sum(is_gap) as gaps
+            from served group by entity, job_id, source)
+          group by entity, job_id
+        ) c
+        where true
+        group by entity
+        on conflict do nothing`,
+  )
+  const covered = sql`json_each(${JSON.stringify(entities.map(({ entity }) => entity))}) b cross join ${extractions} ${e}
+    on ${e.organization_id} = ${organization_id} and ${e.entity} = b.value`
+  const recorded = sql`${covered} and ${e.run_id} = ${run_id}`
   // An extraction that found everything finished ends at once.
-  const end = ledger
-    .prepare(
-      `insert into outbox (entity, fact_id, kind, organizations, body, created_at)
-       select e.entity, '${ENDED_JOBS}:' || ?2, '${ENDED_JOBS}', json_array(?2), json_array(json_array('${RUN_ENTRY}', ?2, ?3)), ?4
-       from json_each(?1) b cross join extractions e on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3
-       where e.requested_at = ?4 and not exists (
-         select 1 from json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
-         cross join sync_jobs s on s.entity = e.entity and s.source = x.key and s.month = m.value and s.job_id = j.key where s.open = 1)
-       on conflict do update set body = ${united('outbox.body')}, created_at = excluded.created_at`,
-    )
-    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id, run_id, now)
-  const outcome = ledger
-    .prepare(
-      `select e.entity, e.dispatched, e.gap_jobs from json_each(?1) b cross join extractions e
-       on e.organization_id = ?2 and e.entity = b.value and e.run_id = ?3`,
-    )
-    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id, run_id)
-  const prune = ledger
-    .prepare(
-      `delete from extractions where (organization_id, entity, run_id) in (
-         select e.organization_id, e.entity, e.run_id
-         from json_each(?1) b cross join extractions e on e.organization_id = ?2 and e.entity = b.value and e.run_id in (
-           select run_id from extractions where organization_id = ?2 and entity = b.value order by run_id limit 2)
-         where e.n <= (
-           select n from extractions where organization_id = ?2 and entity = b.value order by run_id desc limit 1) - ${KEPT_EXTRACTIONS})`,
-    )
-    .bind(JSON.stringify(entities.map(({ entity }) => entity)), organization_id)
+  const end = prepared(
+    ledger,
+    sql`${INTO_OUTBOX}
+        select ${e.entity}, ${`${ENDED_JOBS}:${organization_id}`}, ${ENDED_JOBS}, json_array(${organization_id}),
+          json_array(json_array(${RUN_ENTRY}, ${organization_id}, ${run_id})), ${now}
+        from ${recorded}
+        where ${e.requested_at} = ${now} and not exists (
+          select 1 from json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
+          cross join ${syncJobs} ${s} on ${isJob(s, e.entity, ASKED_FOR)} where ${s.open} = 1)
+        on conflict do update set ${bare(outbox.body)} = ${united(outbox, bare(outbox.body))}, ${bare(outbox.created_at)} = excluded.created_at`,
+  )
+  const outcome = prepared(ledger, sql`select ${e.entity}, ${e.dispatched}, ${e.gap_jobs} from ${recorded}`)
+  const own = sql`from ${extractions} where ${extractions.organization_id} = ${organization_id} and ${extractions.entity} = b.value
+    order by ${extractions.run_id}`
+  const prune = prepared(
+    ledger,
+    sql`delete from ${extractions} where ${[extractions.organization_id, extractions.entity, extractions.run_id]} in (
+          select ${e.organization_id}, ${e.entity}, ${e.run_id}
+          from ${covered} and ${e.run_id} in (select ${extractions.run_id} ${own} limit 2)
+          where ${e.n} <= (select ${extractions.n} ${own} desc limit 1) - ${KEPT_EXTRACTIONS})`,
+  )
   const share = shareDocuments(ledger, run, requested)
   const tell = shareNotifications(ledger, run, requested)
   return [insertEntities, ...insertJobs, ...join, ...leave, ...joined, record, end, ...share, ...tell, prune, outcome]
@@ -199,8 +219,8 @@ function shareNotifications(
 ): D1PreparedStatement[] {
   const jobs = requested.filter(({ source }) => source === MAILBOX_SOURCE).map(({ entity, source, month }) => [entity, source, month])
   if (jobs.length === 0) return []
-  const sql = `select s.entity, ?2 from ${REQUESTED} where s.open = 0 and ${SERVES}`
-  return tellStatements(ledger, { sql, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
+  const readers = inlined(sql`select ${s.entity}, ?2 from ${requestedJobs(sql`?1`)} where ${s.open} = 0 and ${serves(sql`?3`)}`)
+  return tellStatements(ledger, { sql: readers, values: [JSON.stringify(jobs), organization_id, instant] }, organization_id, new Date(now))
 }
 
 /** Shares the files of finished jobs with the organization: those of their sources that are current. */
@@ -211,15 +231,16 @@ function shareDocuments(
 ): D1PreparedStatement[] {
   const sources = requested.filter(({ month }) => month === '').map(({ entity, source, month }) => [entity, source, month])
   if (sources.length === 0) return []
+  const json = JSON.stringify(sources)
   return [
-    ledger
-      .prepare(
-        // The documents of an entity are read once, however many of its sources are shared.
-        `update documents set organizations = json_set(organizations, '$.' || ?2, ?4)
-         where entity in (select value->>0 from json_each(?1)) and is_current = 1 and json_extract(organizations, '$.' || ?2) is null
-           and (+entity, source) in (select s.entity, s.source from ${REQUESTED} where s.open = 0 and ${SERVES})`,
-      )
-      .bind(JSON.stringify(sources), organization_id, instant, now),
+    prepared(
+      ledger,
+      // The documents of an entity are read once, however many of its sources are shared.
+      sql`update documents set organizations = json_set(organizations, '$.' || ${organization_id}, ${now})
+          where entity in (select value->>0 from json_each(${json})) and is_current = 1
+            and json_extract(organizations, '$.' || ${organization_id}) is null
+            and (+entity, source) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${s.open} = 0 and ${serves(instant)})`,
+    ),
   ]
 }
 
@@ -228,18 +249,17 @@ function shareDocuments(
  * in milliseconds, or null. A job that is forgotten has succeeded (prune-store.ts).
  */
 export const watermarkStatement = (ledger: D1Database, organization_id: string, pairs: readonly [number, string][]) =>
-  ledger
-    .prepare(
-      `select p.value->>0 as entity, p.value->>1 as source, (
-         select e.instant from extractions e
-         where e.organization_id = ?2 and e.entity = p.value->>0 and e.is_range = 0
-           and exists (select 1 from json_each(e.jobs) j where j.value -> (p.value->>1) is not null)
-           and not exists (
-             select 1 from json_each(e.jobs) j cross join json_each(j.value -> (p.value->>1)) m
-             cross join sync_jobs s on s.entity = e.entity and s.source = p.value->>1 and s.month = m.value and s.job_id = j.key
-             where s.status <> 'succeeded')
-         order by e.run_id desc limit 1
-       ) as instant
-       from json_each(?1) p`,
-    )
-    .bind(JSON.stringify(pairs), organization_id)
+  prepared(
+    ledger,
+    sql`select p.value->>0 as entity, p.value->>1 as source, (
+          select ${e.instant} from ${extractions} ${e}
+          where ${e.organization_id} = ${organization_id} and ${e.entity} = p.value->>0 and ${e.is_range} = 0
+            and exists (select 1 from json_each(${e.jobs}) j where j.value -> (p.value->>1) is not null)
+            and not exists (
+              select 1 from json_each(${e.jobs}) j cross join json_each(j.value -> (p.value->>1)) m
+              cross join ${syncJobs} ${s} on ${isJob(s, e.entity, [sql`p.value->>1`, sql`m.value`, sql`j.key`])}
+              where ${s.status} <> 'succeeded')
+          order by ${e.run_id} desc limit 1
+        ) as instant
+        from json_each(${JSON.stringify(pairs)}) p`,
+  )

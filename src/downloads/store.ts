@@ -1,9 +1,14 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Rejection } from '../cfdi/package/rejections.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
 import { newJobId } from '../visibility/job-id.ts'
 import type { SliceCounts } from '../visibility/slice-counts.ts'
-import { assertLease, type JobKey } from './lease-store.ts'
+import { isJob, LISTED, NEW_JOB } from './jobs/key.ts'
+import { coverage, extractions, syncJobs, syncWork } from './jobs/tables.ts'
+import { assertLease, holdsLease, type JobKey } from './lease-store.ts'
 
 export interface Job {
   entity: number
@@ -29,23 +34,25 @@ export interface Job {
   covered: string | null
 }
 
-const ASKERS = askersOf('sync_jobs')
-const KEY = 'entity = ?1 and source = ?2 and month = ?3 and job_id = ?4'
-const keysOf = ({ entity, source, month, job_id }: Job) => [entity, source, month, job_id] as const
+const s = alias(syncJobs, 's')
+const KEY = [syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]
+const ASKERS = sql.raw(askersOf('sync_jobs'))
+const isThis = ({ entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>): SQL =>
+  isJob(syncJobs, entity, [source, month, job_id])
 
-const READ_JOB = `select entity, source, month, job_id, ${ASKERS} as organizations, carried, as_of, created_at,
-    attempts + (status = 'queued') as attempts, coalesce(started_at, ?6) as started_at, ?5 as token, is_continued,
-    created_count + updated_count + cancelled_count as ingested, rejected_count,
-    (select c.months -> ('$."' || month || '"') from coverage c where c.entity = ?1 and c.source = ?2) as covered
-  from sync_jobs`
+/** Selects a job as the holder of a lease runs it. */
+const readJob = ({ entity, token, now }: { entity: number; token: string; now: number }, [source]: JobKey): SQL =>
+  sql`select ${sql.join(KEY, sql`, `)}, ${ASKERS} as organizations, ${syncJobs.carried}, ${syncJobs.as_of}, ${syncJobs.created_at},
+    ${syncJobs.attempts} + (${syncJobs.status} = 'queued') as attempts, coalesce(${syncJobs.started_at}, ${now}) as started_at, ${token} as token,
+    ${syncJobs.is_continued}, ${syncJobs.created_count} + ${syncJobs.updated_count} + ${syncJobs.cancelled_count} as ingested,
+    ${syncJobs.rejected_count},
+    (select ${coverage.months} -> ('$."' || ${syncJobs.month} || '"') from ${coverage}
+      where ${coverage.entity} = ${entity} and ${coverage.source} = ${source}) as covered
+  from ${syncJobs}`
 
 /** Returns a job that is still open, as the holder of a lease would end it; null when it has ended. */
-export const readOpenJob = (
-  ledger: D1Database,
-  { entity, token, now }: { entity: number; token: string; now: number },
-  [source, month, job_id]: JobKey,
-): Promise<Job | null> =>
-  ledger.prepare(`${READ_JOB} where ${KEY} and open = 1`).bind(entity, source, month, job_id, token, now).first<Job>()
+export const readOpenJob = (ledger: D1Database, lease: { entity: number; token: string; now: number }, key: JobKey): Promise<Job | null> =>
+  prepared(ledger, sql`${readJob(lease, key)} where ${isJob(syncJobs, lease.entity, key)} and ${syncJobs.open} = 1`).first<Job>()
 
 /**
  * Returns a job of a lease that is still open and due, as it is now; null when it is not, or the lease is lost. A careful worker claims the
@@ -55,17 +62,19 @@ export const readOpenJob = (
 export async function claimJob(
   ledger: D1Database,
   { entity, token, now, isCareful }: { entity: number; token: string; now: number; isCareful: boolean },
-  [source, month, job_id]: JobKey,
+  key: JobKey,
 ): Promise<Job | null> {
-  const due = `${KEY} and open = 1 and not_before <= ?6 and exists (select 1 from sync_work where entity = ?1 and token = ?5)`
-  const prepare = (sql: string) => ledger.prepare(`${sql} where ${due}`).bind(entity, source, month, job_id, token, now)
-  const read = () => prepare(READ_JOB)
+  const due = sql`where ${isJob(syncJobs, entity, key)} and ${syncJobs.open} = 1 and ${syncJobs.not_before} <= ${now} and ${holdsLease(entity, token)}`
+  const read = () => prepared(ledger, sql`${readJob({ entity, token, now }, key)} ${due}`)
   const found = isCareful ? null : await read().first<Job & { rejected_count: number }>()
   if (!isCareful && !found?.rejected_count) return found
   const [, claimed] = await ledger.batch<Job>([
-    prepare(
-      `update sync_jobs set is_claimed = 1, attempts = attempts + 1, started_at = coalesce(started_at, ?6), rejected_count = 0,
-         rejected_files = null`,
+    prepared(
+      ledger,
+      sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 1, ${bare(syncJobs.attempts)} = ${syncJobs.attempts} + 1,
+            ${bare(syncJobs.started_at)} = coalesce(${syncJobs.started_at}, ${now}), ${bare(syncJobs.rejected_count)} = 0,
+            ${bare(syncJobs.rejected_files)} = null
+          ${due}`,
     ),
     read(),
   ])
@@ -96,25 +105,26 @@ export const progressStatements = (
   ledger: D1Database,
   job: Job,
   { created, updated, cancelled, rejected, counts, rejected_files }: Progress,
-): D1PreparedStatement[] => [
-  assertLease(ledger, job.entity, job.token),
-  ledger
-    .prepare(
-      `update sync_jobs set created_count = created_count + ?5, updated_count = updated_count + ?6, cancelled_count = cancelled_count + ?7,
-         rejected_count = rejected_count + ?8, rejected_files = ?10,
-         brought = case when ?9 is null then brought else json_insert(brought, '$[#]', json(?9)) end
-       where ${KEY}`,
-    )
-    .bind(
-      ...keysOf(job),
-      ...[created, updated, cancelled, rejected, counts === null ? null : JSON.stringify(counts)],
-      rejected_files.length === 0 ? null : JSON.stringify(rejected_files),
+): D1PreparedStatement[] => {
+  const slice = counts === null ? null : JSON.stringify(counts)
+  return [
+    assertLease(ledger, job.entity, job.token),
+    prepared(
+      ledger,
+      sql`update ${syncJobs} set ${bare(syncJobs.created_count)} = ${syncJobs.created_count} + ${created},
+            ${bare(syncJobs.updated_count)} = ${syncJobs.updated_count} + ${updated},
+            ${bare(syncJobs.cancelled_count)} = ${syncJobs.cancelled_count} + ${cancelled},
+            ${bare(syncJobs.rejected_count)} = ${syncJobs.rejected_count} + ${rejected},
+            ${bare(syncJobs.rejected_files)} = ${rejected_files.length === 0 ? null : JSON.stringify(rejected_files)},
+            ${bare(syncJobs.brought)} = ${slice === null ? syncJobs.brought : sql`json_insert(${syncJobs.brought}, '$[#]', json(${slice}))`}
+          where ${isThis(job)}`,
     ),
-]
+  ]
+}
 
 /** The rejected files with the dates of those of them that are stored, by which windows hide them. */
-const DATED = `(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
-  from json_each(sync_jobs.rejected_files) r left join cfdi c on c.entity = sync_jobs.entity and c.uuid = r.value->>'uuid')`
+const DATED = sql`(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
+  from json_each(${syncJobs.rejected_files}) r left join cfdi c on c.entity = ${syncJobs.entity} and c.uuid = r.value->>'uuid')`
 
 /**
  * Finishes a job as succeeded, or as failed with an error class, and notes whether its month is complete when that changes. The finished row
@@ -133,13 +143,14 @@ export const finishJobStatements = (
     until,
     joined,
   }),
-  ledger
-    .prepare(
-      `update sync_jobs set error_class = ?5, finished_after = ?6 - created_at, open = 0, not_before = 0, attempts = ?7, started_at = ?8,
-         rejected_files = iif(rejected_files is null, null, ${DATED})
-       where ${KEY}`,
-    )
-    .bind(...keysOf(job), error_class, now, job.attempts, job.started_at),
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${bare(syncJobs.error_class)} = ${error_class}, ${bare(syncJobs.finished_after)} = ${now} - ${syncJobs.created_at},
+          ${bare(syncJobs.open)} = 0, ${bare(syncJobs.not_before)} = 0, ${bare(syncJobs.attempts)} = ${job.attempts},
+          ${bare(syncJobs.started_at)} = ${job.started_at},
+          ${bare(syncJobs.rejected_files)} = iif(${syncJobs.rejected_files} is null, null, ${DATED})
+        where ${isThis(job)}`,
+  ),
   ...(job.carried === '{}' ? [] : carryStatements(ledger, job, now)),
 ]
 
@@ -148,13 +159,14 @@ function coverageStatements(ledger: D1Database, job: Job, end: Omit<EndedDownloa
   const before = JSON.parse(job.covered ?? '[]') as MonthCoverage
   const after = coverageAfter(before, job.month, { ...end, as_of: job.as_of })
   if (after === before) return []
+  const month = JSON.stringify(after)
   return [
-    ledger
-      .prepare(
-        `insert into coverage (entity, source, months) values (?1, ?2, json_object(?3, json(?4)))
-         on conflict do update set months = json_set(months, '$."' || ?3 || '"', json(?4))`,
-      )
-      .bind(job.entity, job.source, job.month, JSON.stringify(after)),
+    prepared(
+      ledger,
+      sql`insert into ${coverage} ${[coverage.entity, coverage.source, coverage.months].map(bare)}
+          values (${job.entity}, ${job.source}, json_object(${job.month}, json(${month})))
+          on conflict do update set ${bare(coverage.months)} = json_set(${coverage.months}, '$."' || ${job.month} || '"', json(${month}))`,
+    ),
   ]
 }
 
@@ -166,121 +178,131 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
   const fresh = newJobId()
   const job_id = fresh > job.job_id ? fresh : `${job.job_id}0`
   return [
-    ledger
-      .prepare(
-        `insert into sync_jobs (entity, source, month, job_id, organizations, carried, open, as_of, not_before, attempts, created_after,
-           created_count, updated_count, cancelled_count, rejected_count)
-         select entity, source, month, ?5, json_group_array(w.key), json_group_object(w.key, w.value), 1, as_of, 0, 0, ?6 - as_of, 0, 0, 0, 0
-         from sync_jobs cross join json_each(carried) w
-         where ${KEY} and w.key not in (select value from json_each(${ASKERS}))
-         group by job_id`,
-      )
-      .bind(...keysOf(job), job_id, now + 1),
-    ledger
-      .prepare(
-        `update sync_work set jobs = json_insert(jobs, '$[#]', json_array(?2, ?3, ?4))
-         where entity = ?1 and exists (select 1 from sync_jobs where ${KEY})`,
-      )
-      .bind(...keysOf({ ...job, job_id })),
-    ledger
-      .prepare(
-        `update extractions set jobs = (
-           select jsonb_group_object(id, jsonb(sources)) from (
-             select id, json_group_object(source, json(months)) as sources from (
-               select iif(j.key = ?4 and x.key = ?2 and m.value = ?3, ?5, j.key) as id, x.key as source, json_group_array(m.value) as months
-               from json_each(extractions.jobs) j, json_each(j.value) x, json_each(x.value) m group by 1, 2)
-             group by id))
-         where entity = ?1 and exists (select 1 from json_each(jobs -> ?4 -> ?2) where value = ?3) and organization_id in (
-           select o.value from sync_jobs s cross join json_each(${askersOf('s')}) o
-           where s.entity = ?1 and s.source = ?2 and s.month = ?3 and s.job_id = ?5)`,
-      )
-      .bind(...keysOf(job), job_id),
+    prepared(
+      ledger,
+      sql`insert into ${syncJobs} ${[...NEW_JOB, bare(syncJobs.carried)]}
+          select ${syncJobs.entity}, ${syncJobs.source}, ${syncJobs.month}, ${job_id}, json_group_array(w.key), 1, ${syncJobs.as_of}, 0, 0,
+            ${now + 1} - ${syncJobs.as_of}, 0, 0, 0, 0, json_group_object(w.key, w.value)
+          from ${syncJobs} cross join json_each(${syncJobs.carried}) w
+          where ${isThis(job)} and w.key not in (select value from json_each(${ASKERS}))
+          group by ${syncJobs.job_id}`,
+    ),
+    prepared(
+      ledger,
+      sql`update ${syncWork} set ${bare(syncWork.jobs)} = json_insert(${syncWork.jobs}, '$[#]', json_array(${job.source}, ${job.month}, ${job_id}))
+          where ${syncWork.entity} = ${job.entity} and exists (select 1 from ${syncJobs} where ${isThis({ ...job, job_id })})`,
+    ),
+    prepared(
+      ledger,
+      sql`update ${extractions} set ${bare(extractions.jobs)} = (
+            select jsonb_group_object(id, jsonb(sources)) from (
+              select id, json_group_object(source, json(months)) as sources from (
+                select iif(j.key = ${job.job_id} and x.key = ${job.source} and m.value = ${job.month}, ${job_id}, j.key) as id, x.key as source,
+                  json_group_array(m.value) as months
+                from json_each(${extractions.jobs}) j, json_each(j.value) x, json_each(x.value) m group by 1, 2)
+              group by id))
+          where ${extractions.entity} = ${job.entity}
+            and exists (select 1 from json_each(${extractions.jobs} -> ${job.job_id} -> ${job.source}) where value = ${job.month})
+            and ${extractions.organization_id} in (
+              select o.value from ${syncJobs} ${s} cross join json_each(${sql.raw(askersOf('s'))}) o
+              where ${isJob(s, job.entity, [job.source, job.month, job_id])})`,
+    ),
   ]
 }
 
 /** Lets organizations of a job wait for a login, which are not told of its end, and takes others back that need not wait any more. */
-export const separateStatement = (ledger: D1Database, job: Job, { absent, back }: { absent: readonly string[]; back: readonly string[] }) =>
-  ledger
-    .prepare(
-      `update sync_jobs set
-         carried = json_patch(carried, (
-           select json_group_object(value, coalesce(carried->>value, job_id)) from json_each(?5))),
-         organizations = (select json_group_array(value) from (
-           select value from json_each(${ASKERS}) where value not in (select value from json_each(?5))
-           union select value from json_each(?6)))
-       where ${KEY} returning carried`,
-    )
-    .bind(...keysOf(job), JSON.stringify(absent), JSON.stringify(back))
+export const separateStatement = (
+  ledger: D1Database,
+  job: Job,
+  { absent, back }: { absent: readonly string[]; back: readonly string[] },
+) => {
+  const waiting = JSON.stringify(absent)
+  return prepared(
+    ledger,
+    sql`update ${syncJobs} set
+          ${bare(syncJobs.carried)} = json_patch(${syncJobs.carried}, (
+            select json_group_object(value, coalesce(${syncJobs.carried}->>value, ${syncJobs.job_id})) from json_each(${waiting}))),
+          ${bare(syncJobs.organizations)} = (select json_group_array(value) from (
+            select value from json_each(${ASKERS}) where value not in (select value from json_each(${waiting}))
+            union select value from json_each(${JSON.stringify(back)})))
+        where ${isThis(job)} returning ${syncJobs.carried}`,
+  )
+}
 
 /** Returns a job to the queue with the error class of its last attempt. It is not run before `notBefore`. */
 export const requeueStatement = (ledger: D1Database, job: Job, error_class: string, notBefore: number) =>
-  ledger
-    .prepare(
-      `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = ?6, error_class = ?7, not_before = ?8, wait_until = ?8 where ${KEY}`,
-    )
-    .bind(...keysOf(job), job.attempts, job.started_at, error_class, notBefore)
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${job.attempts},
+          ${bare(syncJobs.started_at)} = ${job.started_at}, ${bare(syncJobs.error_class)} = ${error_class},
+          ${bare(syncJobs.not_before)} = ${notBefore}, ${bare(syncJobs.wait_until)} = ${notBefore}
+        where ${isThis(job)}`,
+  )
+
+/** What makes a job one that is not claimed, as if its last attempt had not been. */
+const unattempted = ({ attempts }: Job): SQL => sql`${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.attempts)} = ${attempts - 1},
+  ${bare(syncJobs.started_at)} = ${attempts === 1 ? null : syncJobs.started_at}`
 
 /** Returns a job to the queue, due now, as if it had not been attempted, because the login of one of its organizations was refused. */
 export const retryStatement = (ledger: D1Database, job: Job) =>
-  ledger
-    .prepare(`update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), not_before = 0 where ${KEY}`)
-    .bind(...keysOf(job), job.attempts - 1)
+  prepared(ledger, sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.not_before)} = 0 where ${isThis(job)}`)
 
 /**
  * Returns a job to the queue until the authority is to be asked again, as if it had not been attempted. It is one row, because the authority
- * keeps many jobs waiting for days. `isPart`: what there is meanwhile has been taken in.
+ * keeps many jobs waiting for days. `lists`: a part of the month, by so many lists of its documents, has been taken in meanwhile.
  */
 export const sleepStatement = (ledger: D1Database, job: Job, until: number, lists?: number) =>
-  ledger
-    .prepare(
-      `update sync_jobs set is_claimed = 0, attempts = ?5, started_at = iif(?5 = 0, null, started_at), error_class = null, not_before = ?6,
-         wait_until = ?6, is_continued = max(is_continued, ?7)
-       where ${KEY}`,
-    )
-    .bind(...keysOf(job), job.attempts - 1, until, lists === undefined ? 0 : 1 + lists)
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${unattempted(job)}, ${bare(syncJobs.error_class)} = null, ${bare(syncJobs.not_before)} = ${until},
+          ${bare(syncJobs.wait_until)} = ${until},
+          ${bare(syncJobs.is_continued)} = max(${syncJobs.is_continued}, ${lists === undefined ? 0 : 1 + lists})
+        where ${isThis(job)}`,
+  )
 
 /**
  * Returns a job to the queue, due now, because the budget of the invocation is used up. It is not another attempt when this one has ingested
  * something; one that has not counts, so that a job that makes no progress fails in the end.
  */
 export const interruptStatement = (ledger: D1Database, job: Job) =>
-  ledger
-    .prepare(
-      `update sync_jobs set is_claimed = 0, started_at = ?6, not_before = 0, is_continued = 1,
-         attempts = ?5 - (created_count + updated_count + cancelled_count > ?7)
-       where ${KEY}`,
-    )
-    .bind(...keysOf(job), job.attempts, job.started_at, job.ingested)
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.started_at)} = ${job.started_at}, ${bare(syncJobs.not_before)} = 0,
+          ${bare(syncJobs.is_continued)} = 1, ${bare(syncJobs.attempts)} = ${job.attempts}
+            - (${syncJobs.created_count} + ${syncJobs.updated_count} + ${syncJobs.cancelled_count} > ${job.ingested})
+        where ${isThis(job)}`,
+  )
 
-/** Selects the keys of the jobs that are left for the entities of the JSON list ?1. */
-const LEFT = `select w.entity, j.value->>0, j.value->>1, j.value->>2
-  from json_each(?1) e cross join sync_work w on w.entity = e.value cross join json_each(w.jobs) j`
+const w = alias(syncWork, 'w')
+
+/** The condition that a job is among those that are left for these entities. */
+const isLeft = (entities: readonly number[]): SQL => sql`${KEY} in (
+  select ${w.entity}, ${sql.join([...LISTED], sql`, `)}
+  from json_each(${JSON.stringify(entities)}) e cross join ${syncWork} ${w} on ${w.entity} = e.value cross join json_each(${w.jobs}) j)`
 
 /**
  * Makes the open jobs that the same organizations asked for wait for an accepted CIEC, but no longer than until `notBefore`, as if they had
  * not been attempted.
  */
 export const parkStatement = (ledger: D1Database, { entity, organizations }: Job, notBefore: number) =>
-  ledger
-    .prepare(
-      `update sync_jobs set is_claimed = 0, error_class = 'invalid_credentials', not_before = ?2, attempts = 0, started_at = null
-       where (entity, source, month, job_id) in (${LEFT}) and open = 1 and ${ASKERS} = ?3`,
-    )
-    .bind(JSON.stringify([entity]), notBefore, organizations)
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${bare(syncJobs.is_claimed)} = 0, ${bare(syncJobs.error_class)} = 'invalid_credentials',
+          ${bare(syncJobs.not_before)} = ${notBefore}, ${bare(syncJobs.attempts)} = 0, ${bare(syncJobs.started_at)} = null
+        where ${isLeft([entity])} and ${syncJobs.open} = 1 and ${ASKERS} = ${organizations}`,
+  )
 
 /** Makes the entities' jobs that wait for an accepted CIEC due now. The first result has a row `{entity}` for each of them. */
-export const resumeStatements = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement[] => {
-  const json = JSON.stringify(entities)
-  return [
-    ledger
-      .prepare(
-        `update sync_jobs set not_before = 0, error_class = null
-         where (entity, source, month, job_id) in (${LEFT}) and open = 1 and status = 'queued' and error_class = 'invalid_credentials'
-         returning entity`,
-      )
-      .bind(json),
-    ledger
-      .prepare('update sync_work set due_at = 0, is_awaited = 1 where entity in (select value from json_each(?1)) and due_at > 0')
-      .bind(json),
-  ]
-}
+export const resumeStatements = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement[] => [
+  prepared(
+    ledger,
+    sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0, ${bare(syncJobs.error_class)} = null
+        where ${isLeft(entities)} and ${syncJobs.open} = 1 and ${syncJobs.status} = 'queued' and ${syncJobs.error_class} = 'invalid_credentials'
+        returning ${syncJobs.entity}`,
+  ),
+  prepared(
+    ledger,
+    sql`update ${syncWork} set ${bare(syncWork.due_at)} = 0, ${bare(syncWork.is_awaited)} = 1
+        where ${syncWork.entity} in (select value from json_each(${JSON.stringify(entities)})) and ${syncWork.due_at} > 0`,
+  ),
+]

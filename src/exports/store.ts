@@ -1,26 +1,32 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared } from '../platform/db/statement.ts'
-import type { exports_ } from './tables.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
+import { exports_ } from './tables.ts'
 
 export type ExportRow = typeof exports_.$inferSelect
 
 /** Those that take a place of the quota: what is made, and what is kept. */
 export const exportsUsed = (organization_id: string, now: Date): SQL =>
-  sql`select count(*) as n from exports where organization_id = ${organization_id}
-    and (status in ('queued', 'running') or (status = 'ready' and expires_at > ${now.getTime()}))`
+  sql`select count(*) as n from ${exports_} where ${exports_.organization_id} = ${organization_id}
+    and (${exports_.status} in ('queued', 'running') or (${exports_.status} = 'ready' and ${exports_.expires_at} > ${now.getTime()}))`
 
 type NewRow = Pick<
   ExportRow,
   'export_id' | 'organization_id' | 'fiscal_entity_id' | 'created_by' | 'kind' | 'format' | 'headings' | 'filters' | 'start' | 'created_at'
 >
 
+const COLUMNS = [
+  ...[exports_.export_id, exports_.organization_id, exports_.fiscal_entity_id, exports_.created_by, exports_.kind, exports_.format],
+  ...[exports_.headings, exports_.filters, exports_.start, exports_.status, exports_.rows, exports_.documents],
+  ...[exports_.without_xml, exports_.bytes, exports_.lease_until, exports_.attempts, exports_.created_at],
+].map(bare)
+
 export const insertExport = (d1: D1Database, row: NewRow): D1PreparedStatement =>
   prepared(
     d1,
-    sql`insert into exports (export_id, organization_id, fiscal_entity_id, created_by, kind, format, headings, filters, start, status, rows, documents,
-        without_xml, bytes, lease_until, attempts, created_at)
-      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.created_by}, ${row.kind}, ${row.format}, ${row.headings},
+    sql`insert into ${exports_} ${COLUMNS}
+      values (${row.export_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.created_by}, ${row.kind}, ${row.format},
+        ${row.headings},
         ${row.filters}, ${row.start}, 'queued', 0, 0, 0, 0, ${Date.now()}, 0, ${row.created_at})`,
   )
 
@@ -28,7 +34,8 @@ export const insertExport = (d1: D1Database, row: NewRow): D1PreparedStatement =
 export const findExport = (d1: D1Database, organization_id: string, export_id: string): Promise<ExportRow | null> =>
   prepared(
     d1,
-    sql`select * from exports where export_id = ${export_id} and organization_id = ${organization_id} and status <> 'deleting'`,
+    sql`select * from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.organization_id} = ${organization_id}
+      and ${exports_.status} <> 'deleting'`,
   ).first<ExportRow>()
 
 /** Sorts after every identifier of an export. */
@@ -39,21 +46,29 @@ export const listExportRows = async (d1: D1Database, organization_id: string, be
   (
     await prepared(
       d1,
-      sql`select * from exports indexed by exports_organization where organization_id = ${organization_id}
-        and export_id < ${before ?? LAST} and status <> 'deleting' order by export_id desc limit ${limit}`,
+      sql`select * from ${exports_} indexed by exports_organization where ${exports_.organization_id} = ${organization_id}
+        and ${exports_.export_id} < ${before ?? LAST} and ${exports_.status} <> 'deleting' order by ${exports_.export_id} desc
+          limit ${limit}`,
     ).all<ExportRow>()
   ).results
 
 /** Has an export deleted, also by a worker that has it now: it loses its token. */
 export const markDeleting = (d1: D1Database, export_id: string): D1PreparedStatement =>
-  prepared(d1, sql`update exports set status = 'deleting', token = null, lease_until = 0 where export_id = ${export_id}`)
+  prepared(
+    d1,
+    sql`update ${exports_} set ${bare(exports_.status)} = 'deleting', ${bare(exports_.token)} = null, ${bare(exports_.lease_until)} = 0
+      where ${exports_.export_id} = ${export_id}`,
+  )
 
 /** Claims an export that is to be made or deleted and that nobody holds. Null when there is nothing to do. */
 export const claimExport = (d1: D1Database, export_id: string, token: string, now: number, leaseUntil: number): Promise<ExportRow | null> =>
   prepared(
     d1,
-    sql`update exports set status = iif(status = 'deleting', status, 'running'), token = ${token}, lease_until = ${leaseUntil}, attempts = attempts + 1
-      where export_id = ${export_id} and status in ('queued', 'running', 'deleting') and (token is null or lease_until < ${now}) returning *`,
+    sql`update ${exports_} set ${bare(exports_.status)} = iif(${exports_.status} = 'deleting', ${exports_.status}, 'running'),
+      ${bare(exports_.token)} = ${token}, ${bare(exports_.lease_until)} = ${leaseUntil},
+      ${bare(exports_.attempts)} = ${exports_.attempts} + 1
+      where ${exports_.export_id} = ${export_id} and ${exports_.status} in ('queued', 'running', 'deleting') and (${exports_.token} is null
+        or ${exports_.lease_until} < ${now}) returning *`,
   ).first<ExportRow>()
 
 /** The guard of `assertHeld`. */
@@ -61,26 +76,31 @@ export const HELD = 'export.held'
 
 /** Refuses its batch unless the token holds the export. */
 export const assertHeld = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from exports where export_id = ${export_id} and token = ${token})`, HELD)
+  assertThat(d1, sql`exists (select 1 from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token})`, HELD)
 
 /** Sets members of an export. */
 export const setExport = (d1: D1Database, export_id: string, set: SQL): D1PreparedStatement =>
-  prepared(d1, sql`update exports set ${set} where export_id = ${export_id}`)
+  prepared(d1, sql`update ${exports_} set ${set} where ${exports_.export_id} = ${export_id}`)
 
 /** Leaves an export to the next worker, if the token still holds it. */
 export const releaseExport = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  prepared(d1, sql`update exports set token = null, lease_until = ${Date.now()} where export_id = ${export_id} and token = ${token}`)
+  prepared(
+    d1,
+    sql`update ${exports_} set ${bare(exports_.token)} = null, ${bare(exports_.lease_until)} = ${Date.now()}
+      where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token}`,
+  )
 
 export const deleteExportRow = (d1: D1Database, { export_id, token }: ExportRow): D1PreparedStatement =>
-  prepared(d1, sql`delete from exports where export_id = ${export_id} and token = ${token}`)
+  prepared(d1, sql`delete from ${exports_} where ${exports_.export_id} = ${export_id} and ${exports_.token} = ${token}`)
 
 /** Finds exports that are to be made or deleted and on which nobody has worked since. */
 export const openExports = async (d1: D1Database, before: number, limit: number): Promise<string[]> =>
   (
     await prepared(
       d1,
-      sql`select export_id from exports indexed by exports_open where status in ('queued', 'running', 'deleting') and lease_until < ${before}
-        order by lease_until limit ${limit}`,
+      sql`select ${exports_.export_id} from ${exports_} indexed by exports_open
+        where ${exports_.status} in ('queued', 'running', 'deleting') and ${exports_.lease_until} < ${before}
+        order by ${exports_.lease_until} limit ${limit}`,
     ).all<{ export_id: string }>()
   ).results.map(({ export_id }) => export_id)
 
@@ -88,8 +108,9 @@ export const openExports = async (d1: D1Database, before: number, limit: number)
 export const forgetExports = (d1: D1Database, before: number, limit: number): D1PreparedStatement =>
   prepared(
     d1,
-    sql`delete from exports where export_id in (
-      select export_id from exports indexed by exports_ended where status in ('failed', 'expired') and completed_at < ${before} limit ${limit})`,
+    sql`delete from ${exports_} where ${exports_.export_id} in (
+      select ${exports_.export_id} from ${exports_} indexed by exports_ended where ${exports_.status} in ('failed', 'expired')
+        and ${exports_.completed_at} < ${before} limit ${limit})`,
   )
 
 /** Finds exports whose content has expired. */
@@ -97,6 +118,7 @@ export const expiredExports = async (d1: D1Database, now: number, limit: number)
   (
     await prepared(
       d1,
-      sql`select export_id from exports indexed by exports_expiring where status = 'ready' and expires_at <= ${now} order by expires_at limit ${limit}`,
+      sql`select ${exports_.export_id} from ${exports_} indexed by exports_expiring where ${exports_.status} = 'ready'
+        and ${exports_.expires_at} <= ${now} order by ${exports_.expires_at} limit ${limit}`,
     ).all<{ export_id: string }>()
   ).results.map(({ export_id }) => export_id)

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Holding, HoldingPart } from '../cfdi/ingest/ingest.ts'
 import { packed, unpacked } from '../platform/db/packed.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
+import { importHoldings, importResults, imports } from './tables.ts'
 
 /** The order of the metadata of a stored holding. */
 const METADATA = [
@@ -27,6 +29,11 @@ const parsed = ([uuid, xml, metadata]: Stored): Holding => ({
   metadata: metadata && ({ uuid, ...named(METADATA, metadata) } as unknown as Holding['metadata']),
 })
 
+const [PARTS, DOCUMENTS] = [bare(imports.parts), bare(imports.documents)]
+const HOLDING = [importHoldings.book, importHoldings.part, importHoldings.import_id, importHoldings.data].map(bare)
+const h = alias(importHoldings, 'h')
+const i = alias(imports, 'i')
+
 /** Adds what an import holds. */
 export const insertHoldings = (
   ledger: D1Database,
@@ -38,20 +45,27 @@ export const insertHoldings = (
     ? []
     : [
         ...parts.map(({ part, holdings }) =>
-          ledger
-            .prepare('insert into import_holdings (book, part, import_id, data) values (?1, ?2, ?3, unhex(?4))')
-            .bind(book, part, import_id, packed(JSON.stringify(holdings.map(stored)))),
+          prepared(
+            ledger,
+            sql`insert into ${importHoldings} ${HOLDING}
+              values (${book}, ${part}, ${import_id}, unhex(${packed(JSON.stringify(holdings.map(stored)))}))`,
+          ),
         ),
         prepared(
           ledger,
-          sql`update imports set parts = (select json_group_array(value) from (select value from json_each(imports.parts)
-            union all select value from json_each(${JSON.stringify(parts.map(({ part }) => part))}))) where import_id = ${import_id}`,
+          sql`update ${imports} set ${PARTS} = (select json_group_array(value) from (select value from json_each(${imports.parts})
+              union all select value from json_each(${JSON.stringify(parts.map(({ part }) => part))})))
+            where ${imports.import_id} = ${import_id}`,
         ),
       ]
 
 /** The parts of what an import holds. */
 export const partsOfImport = async (ledger: D1Database, import_id: string): Promise<number[]> =>
-  JSON.parse((await prepared(ledger, sql`select parts from imports where import_id = ${import_id}`).first<string>('parts')) ?? '[]')
+  JSON.parse(
+    (await prepared(ledger, sql`select ${imports.parts} from ${imports} where ${imports.import_id} = ${import_id}`).first<string>(
+      'parts',
+    )) ?? '[]',
+  )
 
 /** A holding, and where it is. */
 export type PlacedHolding = Holding & { part: number; import_id: string }
@@ -70,8 +84,8 @@ export async function readHoldings(
   for (let at = 0; at < parts.length; at += PARTS_AT_ONCE) {
     const { results } = await prepared(
       ledger,
-      sql`select h.part, h.import_id, hex(h.data) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
-        cross join import_holdings h where h.book = ${book} and h.part = j.value`,
+      sql`select ${h.part}, ${h.import_id}, hex(${h.data}) as data from json_each(${JSON.stringify(parts.slice(at, at + PARTS_AT_ONCE))}) j
+        cross join ${importHoldings} ${h} where ${h.book} = ${book} and ${h.part} = j.value`,
     ).all<{ part: number; import_id: string; data: string }>()
     for (const { part, import_id, data } of results)
       for (const one of JSON.parse(unpacked(data).toString()) as Stored[])
@@ -82,10 +96,11 @@ export async function readHoldings(
 
 /** Deletes a part of what an import held. */
 export const deletePart = (ledger: D1Database, import_id: string, book: number, part: number): D1PreparedStatement[] => [
-  prepared(ledger, sql`delete from import_holdings where book = ${book} and part = ${part}`),
+  prepared(ledger, sql`delete from ${importHoldings} where ${importHoldings.book} = ${book} and ${importHoldings.part} = ${part}`),
   prepared(
     ledger,
-    sql`update imports set parts = (select json_group_array(value) from json_each(imports.parts) where value <> ${part}) where import_id = ${import_id}`,
+    sql`update ${imports} set ${PARTS} = (select json_group_array(value) from json_each(${imports.parts}) where value <> ${part})
+      where ${imports.import_id} = ${import_id}`,
   ),
 ]
 
@@ -93,16 +108,17 @@ export const deletePart = (ledger: D1Database, import_id: string, book: number, 
 export const countThrough = (ledger: D1Database, heirs: ReadonlyMap<string, readonly string[]>): D1PreparedStatement =>
   prepared(
     ledger,
-    sql`update imports set documents = documents + j.n
+    sql`update ${imports} set ${DOCUMENTS} = ${imports.documents} + j.n
       from (select value->>0 as id, value->>1 as n from json_each(${JSON.stringify([...heirs].map(([heir, uuids]) => [heir, uuids.length]))})) j
-      where import_id = j.id`,
+      where ${imports.import_id} = j.id`,
   )
 
 /** Returns how many documents count through each of these imports. */
 export const documentsOf = async (ledger: D1Database, import_ids: readonly string[]): Promise<Map<string, number>> => {
   const { results } = await prepared(
     ledger,
-    sql`select i.import_id, i.documents from json_each(${JSON.stringify(import_ids)}) j cross join imports i on i.import_id = j.value`,
+    sql`select ${i.import_id}, ${i.documents} from json_each(${JSON.stringify(import_ids)}) j
+      cross join ${imports} ${i} on ${i.import_id} = j.value`,
   ).all<{ import_id: string; documents: number }>()
   return new Map(results.map((row) => [row.import_id, row.documents]))
 }
@@ -111,11 +127,12 @@ export const documentsOf = async (ledger: D1Database, import_ids: readonly strin
 export const markDeleting = (ledger: D1Database, import_id: string): D1PreparedStatement =>
   prepared(
     ledger,
-    sql`update imports set lease_until = iif(status = 'running', lease_until, 0), status = 'deleting', token = null
-      where import_id = ${import_id} and status <> 'deleting'`,
+    sql`update ${imports} set ${bare(imports.lease_until)} = iif(${imports.status} = 'running', ${imports.lease_until}, 0),
+        ${bare(imports.status)} = 'deleting', ${bare(imports.token)} = null
+      where ${imports.import_id} = ${import_id} and ${imports.status} <> 'deleting'`,
   )
 
 export const removeImport = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement[] => [
-  prepared(ledger, sql`delete from import_results where import_id = ${import_id}`),
-  prepared(ledger, sql`delete from imports where import_id = ${import_id} and token = ${token}`),
+  prepared(ledger, sql`delete from ${importResults} where ${importResults.import_id} = ${import_id}`),
+  prepared(ledger, sql`delete from ${imports} where ${imports.import_id} = ${import_id} and ${imports.token} = ${token}`),
 ]

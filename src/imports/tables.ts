@@ -12,7 +12,7 @@ export const imports = sqliteTable(
     organization_id: text('organization_id').notNull(),
     fiscal_entity_id: text('fiscal_entity_id').notNull(),
     /** The partition of the organization's own imports for the RFC. */
-    book: integer('book').notNull(),
+    book: integer().notNull(),
     /** The partition of what the authority delivers for the RFC. */
     entity: integer('entity').notNull(),
     rfc: text('rfc').notNull(),
@@ -76,7 +76,7 @@ export const importResults = sqliteTable(
 export const importHoldings = sqliteTable(
   'import_holdings',
   {
-    book: integer('book').notNull(),
+    book: integer().notNull(),
     /** Numbered after the commit. */
     part: integer('part').notNull(),
     import_id: text('import_id').notNull(),

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import type { Login } from '../authority/port/authority.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { isPending, type ListedMailbox, type MailboxNotification, WouldNotify } from '../authority/port/mailbox.ts'
@@ -35,11 +36,9 @@ interface Place {
 }
 
 /** The organizations of a job, as they are when its end is committed. */
-const readersOf = ({ entity, source, job_id }: MailboxJob): Readers => ({
-  sql: `select s.entity, o.value from sync_jobs s cross join json_each(${askersOf('s')}) o
-    where s.entity = ?1 and s.source = ?2 and s.month = '' and s.job_id = ?3`,
-  values: [entity, source, job_id],
-})
+const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
+  sql`select s.entity, o.value from sync_jobs s cross join json_each(${sql.raw(askersOf('s'))}) o
+    where s.entity = ${entity} and s.source = ${source} and s.month = '' and s.job_id = ${job_id}`
 
 /**
  * Lists the mailbox, which opens nothing, and fetches the documents that can be read without opening anything. Returns the statements to be

@@ -1,8 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { System } from '../platform/context.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { sendHints } from '../platform/queues/send.ts'
+import { outbox } from './tables.ts'
 
 /** A change that organizations are notified of. */
 export interface OutboxEvent {
@@ -28,6 +29,11 @@ export interface StoredOutboxEvent {
   created_at: number
 }
 
+const { entity, outbox_event_id, kind, organizations, body, created_at } = outbox
+
+/** The beginning of a statement that writes events. Their entity, identifier, kind, organizations, body and instant follow. */
+export const INTO_OUTBOX = sql`insert into ${outbox} ${[entity, outbox_event_id, kind, organizations, body, created_at].map(bare)}`
+
 /**
  * Writes events to the outbox, for the commit of the change that they report. An event that is in the outbox already stays as it is. `body`
  * makes the stored body of the one in `value->>4`.
@@ -36,7 +42,7 @@ export const insertOutboxEvents = (
   d1: D1Database,
   events: readonly OutboxEvent[],
   now: number,
-  body: SQL = sql.raw('value->>4'),
+  body: SQL = sql`value->>4`,
 ): D1PreparedStatement[] =>
   jsonChunks(
     events.map(({ outbox_event_id, kind, entity, organizations, body }) => [
@@ -49,13 +55,13 @@ export const insertOutboxEvents = (
   ).map((json) =>
     prepared(
       d1,
-      sql`insert into outbox (fact_id, kind, entity, organizations, body, created_at)
-          select value->>0, value->>1, value->>2, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
+      sql`${INTO_OUTBOX}
+          select value->>2, value->>0, value->>1, value->>3, ${body}, ${now} from json_each(${json}) where true on conflict do nothing`,
     ),
   )
 
 export const hasOutboxEvents = async (d1: D1Database): Promise<boolean> =>
-  (await d1.prepare('select 1 from outbox limit 1').first()) !== null
+  (await prepared(d1, sql`select 1 from ${outbox} limit 1`).first()) !== null
 
 /** Names an outbox: that of the control plane, or that of a ledger by its number. */
 export type Outbox = 'control' | number

@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 const columns = {
   /** The number under which the RFC's ledger keeps the authority's documents. */
   entity: integer().notNull(),
-  outbox_event_id: text('fact_id').notNull(),
+  outbox_event_id: text().notNull(),
   /** A key of the event catalog (service.md, Events). */
   kind: text().notNull(),
   /** The organizations to notify, as a JSON list; null for every organization whose window shows the document. */

@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { localDayOf } from '../platform/time/calendar.ts'
 import { type Limits, limitsOf, type Quota } from './quotas.ts'
-import type { quotaWarnings } from './tables.ts'
+import { quotaWarnings as kept } from './tables.ts'
 
-export type QuotaWarning = typeof quotaWarnings.$inferSelect
+export type QuotaWarning = typeof kept.$inferSelect
 
 /** The part of a quota from which its organization is warned. */
 const WARNED = 0.8
@@ -16,9 +16,12 @@ interface Warned {
 }
 
 /** A repetition, and what is older than the row, change nothing. */
-const KEEP = sql`on conflict (organization_id, quota) do update set
-  period = excluded.period, used = excluded.used, most = excluded.most, marked_at = excluded.marked_at, told = 0
-  where excluded.marked_at >= quota_warnings.marked_at and (excluded.period, excluded.most) <> (quota_warnings.period, quota_warnings.most)`
+const KEEP = sql`on conflict ${[kept.organization_id, kept.quota].map(bare)} do update set
+    ${bare(kept.period)} = excluded.${bare(kept.period)}, ${bare(kept.used)} = excluded.${bare(kept.used)},
+    ${bare(kept.most)} = excluded.${bare(kept.most)}, ${bare(kept.marked_at)} = excluded.${bare(kept.marked_at)}, ${bare(kept.told)} = 0
+  where excluded.${bare(kept.marked_at)} >= ${kept.marked_at}
+    and (excluded.${bare(kept.period)}, excluded.${bare(kept.most)}) <> ${[kept.period, kept.most]}`
+const COLUMNS = [kept.organization_id, kept.quota, kept.period, kept.used, kept.most, kept.marked_at].map(bare)
 
 /**
  * The statements that note, in the commit that takes places of these quotas, of which of them 80 % or more is used. `used` are queries for the
@@ -42,8 +45,9 @@ export function warnStatements(
   return [
     prepared(
       d1,
-      sql`insert into quota_warnings (organization_id, quota, period, used, most, marked_at)
-        select ${organization.id}, quota, period, used, most, ${now.getTime()} from (${sql.join([...rows], sql.raw(' union all '))}) where used >= enough ${KEEP}`,
+      sql`insert into ${kept} ${COLUMNS}
+        select ${organization.id}, quota, period, used, most, ${now.getTime()} from (${sql.join(rows, sql` union all `)})
+        where used >= enough ${KEEP}`,
     ),
   ]
 }
@@ -53,7 +57,8 @@ export const untoldWarnings = async (d1: D1Database, limit: number): Promise<Quo
   (
     await prepared(
       d1,
-      sql`select * from quota_warnings indexed by quota_warnings_untold where told = 0 order by organization_id, quota limit ${limit}`,
+      sql`select * from ${kept} indexed by quota_warnings_untold where ${kept.told} = 0
+        order by ${kept.organization_id}, ${kept.quota} limit ${limit}`,
     ).all<QuotaWarning>()
   ).results
 
@@ -61,7 +66,7 @@ export const untoldWarnings = async (d1: D1Database, limit: number): Promise<Quo
 export const keepWarnings = (d1: D1Database, warnings: readonly QuotaWarning[]): D1PreparedStatement =>
   prepared(
     d1,
-    sql`insert into quota_warnings (organization_id, quota, period, used, most, marked_at)
+    sql`insert into ${kept} ${COLUMNS}
       select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${jsonOf(warnings)}) where true ${KEEP}`,
   )
 
@@ -72,16 +77,14 @@ const jsonOf = (warnings: readonly QuotaWarning[]): string =>
     ]),
   )
 
-const SAME = sql`(organization_id, quota, period, most) in (select value->>0, value->>1, value->>2, value->>4 from`
+const isAmong = (warnings: readonly QuotaWarning[]): SQL =>
+  sql`${[kept.organization_id, kept.quota, kept.period, kept.most]} in (
+    select value->>0, value->>1, value->>2, value->>4 from json_each(${jsonOf(warnings)}))`
 
 /** The statement that notes that warnings are told. One that was replaced meanwhile is still to be told. */
 export const markWarningsTold = (d1: D1Database, warnings: readonly QuotaWarning[]): D1PreparedStatement =>
-  prepared(d1, sql`update quota_warnings set told = 1 where ${SAME} json_each(${jsonOf(warnings)}))`)
+  prepared(d1, sql`update ${kept} set ${bare(kept.told)} = 1 where ${isAmong(warnings)}`)
 
 /** The statement that refuses its batch when a warning is told already, or was replaced, by the name `quota_warning.untold`. */
 export const assertUntold = (d1: D1Database, warning: QuotaWarning) =>
-  assertThat(
-    d1,
-    sql`exists (select 1 from quota_warnings where told = 0 and ${SAME} json_each(${jsonOf([warning])})))`,
-    'quota_warning.untold',
-  )
+  assertThat(d1, sql`exists (select 1 from ${kept} where ${kept.told} = 0 and ${isAmong([warning])})`, 'quota_warning.untold')

@@ -1,4 +1,10 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
+import { prepared } from '../platform/db/statement.ts'
+import { repseRecords } from './tables.ts'
+
+const r = alias(repseRecords, 'r')
 
 /** What the registry last answered about a supplier. */
 export interface KnownRegistration {
@@ -16,11 +22,11 @@ export interface KnownRegistration {
  */
 export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
   jsonChunks(rfcs).map((json) =>
-    $client
-      .prepare(
-        `select r.rfc, coalesce(r.is_registered, 0) as is_registered, r.vigencia_hasta, coalesce(json_array_length(r.actividades), 0) > 0 as has_activities
-         from json_each(?1) j cross join repse_records r
-         where r.rfc = j.value and r.checked_at is not null and (coalesce(r.is_registered, 0) = 0 or r.vigencia_hasta < ?2)`,
-      )
-      .bind(json, day),
+    prepared(
+      $client,
+      sql`select ${r.rfc}, coalesce(${r.is_registered}, 0) as is_registered, ${r.vigencia_hasta},
+          coalesce(json_array_length(${r.actividades}), 0) > 0 as has_activities
+        from json_each(${json}) j cross join ${repseRecords} ${r}
+        where ${r.rfc} = j.value and ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})`,
+    ),
   )

@@ -1,7 +1,12 @@
-import { eq, sql } from 'drizzle-orm'
+import { and, eq, lte, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { type Database, jsonChunks } from '../platform/db/commit.ts'
+import { bare, prepared, readAll } from '../platform/db/statement.ts'
 import type { RegistryRecord } from './registry/registry.ts'
 import { repseRecords } from './tables.ts'
+
+const r = alias(repseRecords, 'r')
+const { rfc, name, due_at, attempts, token } = repseRecords
 
 export type RepseRow = typeof repseRecords.$inferSelect
 
@@ -17,8 +22,8 @@ export const recordOf = (row: CheckedRow): RegistryRecord => ({
   actividades: row.actividades ?? [],
 })
 
-export const findRow = async (db: Database, rfc: string): Promise<RepseRow | undefined> =>
-  (await db.select().from(repseRecords).where(eq(repseRecords.rfc, rfc)).limit(1))[0]
+export const findRow = async (db: Database, of: string): Promise<RepseRow | undefined> =>
+  (await db.select().from(repseRecords).where(eq(rfc, of)).limit(1))[0]
 
 /** The columns from which a supplier's status follows, as SQLite returns them: instants are milliseconds, flags 0 or 1. */
 export interface SupplierStatusRow {
@@ -33,15 +38,17 @@ export interface SupplierStatusRow {
   attempts: number
 }
 
-const SUPPLIERS = `select r.rfc, r.checked_at, r.is_registered, r.folio, r.razon_social, r.vigencia_hasta, r.due_at, r.attempts
-  from json_each(?1) j cross join repse_records r where r.rfc = j.value`
-
 /** Returns the existing rows of these RFCs by RFC, with one seek each. */
-export async function findSupplierRows(db: Database, rfcs: readonly string[]): Promise<Map<string, SupplierStatusRow>> {
-  const chunks = jsonChunks(rfcs)
-  const results =
-    chunks.length === 0 ? [] : await db.$client.batch<SupplierStatusRow>(chunks.map((chunk) => db.$client.prepare(SUPPLIERS).bind(chunk)))
-  return new Map(results.flatMap(({ results: rows }) => rows).map((row) => [row.rfc, row]))
+export async function findSupplierRows({ $client }: Database, rfcs: readonly string[]): Promise<Map<string, SupplierStatusRow>> {
+  const rows = await readAll<SupplierStatusRow>(
+    $client,
+    jsonChunks(rfcs).map(
+      (chunk) =>
+        sql`select ${r.rfc}, ${r.checked_at}, ${r.is_registered}, ${r.folio}, ${r.razon_social}, ${r.vigencia_hasta}, ${r.due_at}, ${r.attempts}
+          from json_each(${chunk}) j cross join ${repseRecords} ${r} where ${r.rfc} = j.value`,
+    ),
+  )
+  return new Map(rows.map((row) => [row.rfc, row]))
 }
 
 /** A look-up to request; `name` is the taxpayer's name if it is known. */
@@ -51,18 +58,24 @@ export interface LookupRequest {
 }
 
 /** Requests look-ups now. A look-up that waits for its next attempt becomes due; one that is running stays as it is. */
-export const requestLookups = (db: Database, requests: readonly LookupRequest[], now: Date): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `insert into repse_records (rfc, name, due_at, attempts)
-       select value->>0, value->>1, ?2, 0 from json_each(?1) where true
-       on conflict (rfc) do update set due_at = excluded.due_at, attempts = 0, name = coalesce(excluded.name, name) where token is null`,
-    )
-    .bind(JSON.stringify(requests.map(({ rfc, name }) => [rfc, name])), now.getTime())
+export const requestLookups = ({ $client }: Database, requests: readonly LookupRequest[], now: Date): D1PreparedStatement =>
+  prepared(
+    $client,
+    sql`insert into ${repseRecords} ${[rfc, name, due_at, attempts].map(bare)}
+      select value->>0, value->>1, ${now.getTime()}, 0 from json_each(${JSON.stringify(requests.map((one) => [one.rfc, one.name]))}) where true
+      on conflict (${bare(rfc)}) do update set ${bare(due_at)} = excluded.${bare(due_at)}, ${bare(attempts)} = 0,
+        ${bare(name)} = coalesce(excluded.${bare(name)}, ${name}) where ${token} is null`,
+  )
 
 /** Claims a look-up that is requested and due. Returns undefined when there is none. */
-export const claimLookup = async (db: Database, rfc: string, token: string, now: Date, leaseUntil: Date): Promise<RepseRow | undefined> =>
-  (await db.update(repseRecords).set({ token, due_at: leaseUntil }).where(sql`rfc = ${rfc} and due_at <= ${now.getTime()}`).returning())[0]
+export const claimLookup = async (db: Database, of: string, claim: string, now: Date, leaseUntil: Date): Promise<RepseRow | undefined> =>
+  (
+    await db
+      .update(repseRecords)
+      .set({ token: claim, due_at: leaseUntil })
+      .where(and(eq(rfc, of), lte(due_at, now)))
+      .returning()
+  )[0]
 
 const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checked_at: Date) => {
   const { folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta } = texts
@@ -73,27 +86,26 @@ const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checke
 }
 
 /** Records the answer of a claimed look-up. Does nothing when the claim is lost. */
-export const finishLookup = (db: Database, rfc: string, token: string, record: RegistryRecord, now: Date) =>
+export const finishLookup = (db: Database, of: string, claim: string, record: RegistryRecord, now: Date) =>
   db
     .update(repseRecords)
     .set({ ...answer(record, now), due_at: null, token: null, attempts: 0 })
-    .where(sql`rfc = ${rfc} and token = ${token}`)
+    .where(and(eq(rfc, of), eq(token, claim)))
 
 /** Postpones a claimed look-up that got no answer until `retryAt`; null abandons it. The previous answer stays. */
-export const postponeLookup = (db: Database, rfc: string, token: string, retryAt: Date | null) =>
-  db.update(repseRecords).set({ due_at: retryAt, token: null, attempts: sql`attempts + 1` }).where(sql`rfc = ${rfc} and token = ${token}`)
+export const postponeLookup = (db: Database, of: string, claim: string, retryAt: Date | null) =>
+  db
+    .update(repseRecords)
+    .set({ due_at: retryAt, token: null, attempts: sql`${attempts} + 1` })
+    .where(and(eq(rfc, of), eq(token, claim)))
 
 /** Look-ups that have been due since `before`, the longest waiting first. */
-export const overdueLookups = async (db: Database, before: Date, limit: number): Promise<string[]> =>
-  (
-    await db.$client
-      .prepare(
-        'select rfc from repse_records indexed by repse_records_due where due_at is not null and due_at <= ?1 order by due_at limit ?2',
-      )
-      .bind(before.getTime(), limit)
-      .all<{ rfc: string }>()
-  ).results.map(({ rfc }) => rfc)
+export const overdueLookups = async ({ $client }: Database, before: Date, limit: number): Promise<string[]> => {
+  const due = sql`select ${r.rfc} from ${repseRecords} ${r} indexed by repse_records_due
+    where ${r.due_at} is not null and ${r.due_at} <= ${before.getTime()} order by ${r.due_at} limit ${limit}`
+  return (await readAll<{ rfc: string }>($client, [due])).map((row) => row.rfc)
+}
 
 /** Records an answer that the daily round received. */
-export const recordAnswer = (db: Database, rfc: string, record: RegistryRecord, now: Date) =>
-  db.update(repseRecords).set(answer(record, now)).where(eq(repseRecords.rfc, rfc))
+export const recordAnswer = (db: Database, of: string, record: RegistryRecord, now: Date) =>
+  db.update(repseRecords).set(answer(record, now)).where(eq(rfc, of))

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { StatusCheck } from '../cfdi/checks/checks.ts'
 import type { Doubt } from '../cfdi/checks/doubts.ts'
 import { prepared } from '../platform/db/statement.ts'
@@ -20,27 +20,26 @@ export const keepCheck = (
 /** Takes the doubts of a partition that are due, the first ones, until an instant: then they are due again. */
 export const takeDoubts = async (ledger: D1Database, entity: number, now: number, until: number, limit: number): Promise<Doubt[]> =>
   (
-    await ledger
-      .prepare(
-        `update status_doubts set due_at = ?3 where entity = ?1 and uuid in (
-           select uuid from status_doubts where entity = ?1 and due_at <= ?2 order by due_at limit ?4) returning entity, uuid, due_at, doubt`,
-      )
-      .bind(entity, now, until, limit)
-      .all<Doubt>()
+    await prepared(
+      ledger,
+      sql`update status_doubts set due_at = ${until} where entity = ${entity} and uuid in (
+          select uuid from status_doubts where entity = ${entity} and due_at <= ${now} order by due_at limit ${limit})
+        returning entity, uuid, due_at, doubt`,
+    ).all<Doubt>()
   ).results
 
-const TAKEN = 'entity = ?1 and uuid = ?2 and due_at = ?3'
+const isTaken = ({ entity, uuid, due_at }: Doubt): SQL => sql`entity = ${entity} and uuid = ${uuid} and due_at = ${due_at}`
 
 /** Ends a doubt, unless there is a new one since it was taken. */
-export const endDoubt = (ledger: D1Database, { entity, uuid, due_at }: Doubt): D1PreparedStatement =>
-  ledger.prepare(`delete from status_doubts where ${TAKEN}`).bind(entity, uuid, due_at)
+export const endDoubt = (ledger: D1Database, taken: Doubt): D1PreparedStatement =>
+  prepared(ledger, sql`delete from status_doubts where ${isTaken(taken)}`)
 
 /** Puts a doubt off. */
-export const putOff = (ledger: D1Database, { entity, uuid, due_at }: Doubt, until: number): D1PreparedStatement =>
-  ledger.prepare(`update status_doubts set due_at = ?4 where ${TAKEN}`).bind(entity, uuid, due_at, until)
+export const putOff = (ledger: D1Database, taken: Doubt, until: number): D1PreparedStatement =>
+  prepared(ledger, sql`update status_doubts set due_at = ${until} where ${isTaken(taken)}`)
 
 /** The partitions with doubts that are due, at most a thousand doubts. */
 export const doubtedPartitions = async (ledger: D1Database, now: number): Promise<number[]> => {
-  const due = ledger.prepare('select entity from status_doubts where due_at <= ?1 order by due_at limit 1000').bind(now)
+  const due = prepared(ledger, sql`select entity from status_doubts where due_at <= ${now} order by due_at limit 1000`)
   return [...new Set((await due.all<{ entity: number }>()).results.map(({ entity }) => entity))]
 }

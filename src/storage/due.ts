@@ -1,10 +1,14 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { System } from '../platform/context.ts'
 import { commit, jsonChunks } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import { each } from '../platform/each.ts'
 import { sendHints } from '../platform/queues/send.ts'
+import { storageConnectors as connectors, storageMirrors as mirrors } from './tables.ts'
+
+const s = alias(connectors, 's')
 
 /** Names a connector outside its database. */
 export interface ConnectorHint {
@@ -31,12 +35,13 @@ const dueStatements = (d1: D1Database, copies: readonly Copies[]): D1PreparedSta
   jsonChunks(copies.map(({ organization_id, fiscal_entity_id }) => [organization_id, uuidOf(fiscal_entity_id)])).map((json) =>
     prepared(
       d1,
-      sql`insert into storage_mirrors (connector, fiscal_entity, due)
-        select s.connector, c.value->>1, 1
-        from json_each(${json}) c cross join storage_connectors s indexed by storage_connectors_organization
-          on s.organization_id = c.value->>0 and s.deleted_at is null and s.is_planned
+      sql`insert into ${mirrors} ${[mirrors.connector, mirrors.fiscal_entity, mirrors.due].map(bare)}
+        select ${s.connector}, c.value->>1, 1
+        from json_each(${json}) c cross join ${connectors} ${s} indexed by storage_connectors_organization
+          on ${s.organization_id} = c.value->>0 and ${s.deleted_at} is null and ${s.is_planned}
         where true
-        on conflict (connector, fiscal_entity) do update set due = 1 where due <> 1`,
+        on conflict ${[mirrors.connector, mirrors.fiscal_entity].map(bare)} do update set ${bare(mirrors.due)} = 1
+          where ${mirrors.due} <> 1`,
     ),
   )
 
@@ -55,7 +60,7 @@ export const markReadersDue = ({ settings }: System, readers: readonly (Copies &
 export const markAllDue = (d1: D1Database, organization_id: string): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update storage_mirrors set due = 1 where due <> 1 and connector in (
-        select connector from storage_connectors indexed by storage_connectors_organization
-        where organization_id = ${organization_id} and deleted_at is null)`,
+    sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.due} <> 1 and ${mirrors.connector} in (
+        select ${connectors.connector} from ${connectors} indexed by storage_connectors_organization
+        where ${connectors.organization_id} = ${organization_id} and ${connectors.deleted_at} is null)`,
   )

@@ -1,10 +1,11 @@
-import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared } from '../platform/db/statement.ts'
-import { storageConnectors, type storageRefused } from './tables.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
+import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from './tables.ts'
 
-export type ConnectorRow = typeof storageConnectors.$inferSelect
+export type ConnectorRow = typeof connectors.$inferSelect
 export type RefusedRow = typeof storageRefused.$inferSelect
 
 /** A connector with the number of its mirrors that are due. */
@@ -12,45 +13,39 @@ export interface CountedConnector extends ConnectorRow {
   pending: number
 }
 
+const m = alias(mirrors, 'm')
+// A column that stands in the selection itself loses its table.
+const PENDING = sql`select count(*) from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connectors.connector} and ${m.due}`
+
 const counted = {
-  ...getTableColumns(storageConnectors),
-  pending: drizzleSql<number>`(select count(*) from storage_mirrors m indexed by storage_mirrors_due where m.connector = storage_connectors.connector and m.due)`,
+  ...getTableColumns(connectors),
+  pending: sql<number>`(${PENDING})`,
 }
 
 const oneOf = (organization_id: string, connector_id: string) =>
-  and(
-    eq(storageConnectors.connector_id, connector_id),
-    eq(storageConnectors.organization_id, organization_id),
-    isNull(storageConnectors.deleted_at),
-  )
+  and(eq(connectors.connector_id, connector_id), eq(connectors.organization_id, organization_id), isNull(connectors.deleted_at))
 
 export const findConnector = async (db: Database, organization_id: string, connector_id: string): Promise<CountedConnector | undefined> =>
-  (await db.select(counted).from(storageConnectors).where(oneOf(organization_id, connector_id)).limit(1))[0]
+  (await db.select(counted).from(connectors).where(oneOf(organization_id, connector_id)).limit(1))[0]
 
 export const listConnectorRows = (db: Database, organization_id: string, after: number, limit: number): Promise<CountedConnector[]> =>
   db
     .select(counted)
-    .from(storageConnectors)
-    .where(
-      and(
-        eq(storageConnectors.organization_id, organization_id),
-        isNull(storageConnectors.deleted_at),
-        gt(storageConnectors.connector, after),
-      ),
-    )
-    .orderBy(asc(storageConnectors.connector))
+    .from(connectors)
+    .where(and(eq(connectors.organization_id, organization_id), isNull(connectors.deleted_at), gt(connectors.connector, after)))
+    .orderBy(asc(connectors.connector))
     .limit(limit)
     .all()
 
 /** Selects the number of the organization's connectors. */
 export const connectorsUsed = (organization_id: string): SQL =>
-  sql`select count(*) from storage_connectors indexed by storage_connectors_organization
-    where organization_id = ${organization_id} and deleted_at is null`
+  sql`select count(*) from ${connectors} indexed by storage_connectors_organization
+    where ${connectors.organization_id} = ${organization_id} and ${connectors.deleted_at} is null`
 
-export const insertConnector = (db: Database, row: Omit<ConnectorRow, 'connector'>) => db.insert(storageConnectors).values(row)
+export const insertConnector = (db: Database, row: Omit<ConnectorRow, 'connector'>) => db.insert(connectors).values(row)
 
 export const updateConnector = (db: Database, connector: number, changes: Partial<ConnectorRow>) =>
-  db.update(storageConnectors).set(changes).where(eq(storageConnectors.connector, connector))
+  db.update(connectors).set(changes).where(eq(connectors.connector, connector))
 
 /** Refuses the batch if the connector was deleted, changed by another request, or stopped by its failures, since the row was read. */
 export const assertConnectorUnchanged = (
@@ -59,9 +54,9 @@ export const assertConnectorUnchanged = (
 ): D1PreparedStatement =>
   assertThat(
     d1,
-    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
-      and config = ${config} and scope = ${scope} and credentials_version = ${credentials_version}
-      and connector_status = ${connector_status})`,
+    sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
+      and ${connectors.config} = ${config} and ${connectors.scope} = ${scope} and ${connectors.credentials_version} = ${credentials_version}
+      and ${connectors.connector_status} = ${connector_status})`,
     'storage_connector.unchanged',
   )
 
@@ -72,34 +67,44 @@ export const assertBackfillUnchanged = (
 ): D1PreparedStatement =>
   assertThat(
     d1,
-    sql`exists (select 1 from storage_connectors where connector = ${connector} and deleted_at is null
-      and connector_status = ${connector_status} and backfill is ${backfill})`,
+    sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
+      and ${connectors.connector_status} = ${connector_status} and ${connectors.backfill} is ${backfill})`,
     'storage_connector.unchanged',
   )
 
 /** Marks every mirror of a connector as due. */
 export const markMirrorsDue = (d1: D1Database, connector: number): D1PreparedStatement =>
-  prepared(d1, sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1`)
+  prepared(d1, sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1`)
 
 /** The statements that let a connector begin at nothing, as if it had never copied anything. Whoever works on it loses it. */
 export const forgetCopied = (d1: D1Database, connector: number): D1PreparedStatement[] => [
-  prepared(d1, sql`update storage_connectors set token = null, lease_until = 0 where connector = ${connector}`),
   prepared(
     d1,
-    sql`update storage_mirrors set due = 1, sequence = 0, import_sequence = 0, windows = null, all_until = 0, documents_since = 0, round = null
-      where connector = ${connector}`,
+    sql`update ${connectors} set ${bare(connectors.token)} = null, ${bare(connectors.lease_until)} = 0
+        where ${connectors.connector} = ${connector}`,
   ),
-  prepared(d1, sql`delete from storage_copied where connector = ${connector}`),
-  prepared(d1, sql`delete from storage_refused where connector = ${connector}`),
+  prepared(
+    d1,
+    sql`update ${mirrors} set ${bare(mirrors.due)} = 1, ${bare(mirrors.sequence)} = 0, ${bare(mirrors.import_sequence)} = 0,
+        ${bare(mirrors.windows)} = null, ${bare(mirrors.all_until)} = 0, ${bare(mirrors.documents_since)} = 0, ${bare(mirrors.round)} = null
+      where ${mirrors.connector} = ${connector}`,
+  ),
+  prepared(d1, sql`delete from ${storageCopied} where ${storageCopied.connector} = ${connector}`),
+  prepared(d1, sql`delete from ${storageRefused} where ${storageRefused.connector} = ${connector}`),
 ]
 
 /** The statements that let the documents which the destination refused be tried again at once. */
 export const retryRefused = (d1: D1Database, connector: number): D1PreparedStatement[] => [
-  prepared(d1, sql`update storage_refused set due = 1 where connector = ${connector} and not due`),
   prepared(
     d1,
-    sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1
-      and fiscal_entity in (select fiscal_entity from storage_refused where connector = ${connector})`,
+    sql`update ${storageRefused} set ${bare(storageRefused.due)} = 1 where ${storageRefused.connector} = ${connector}
+        and not ${storageRefused.due}`,
+  ),
+  prepared(
+    d1,
+    sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1
+      and ${mirrors.fiscal_entity} in (select ${storageRefused.fiscal_entity} from ${storageRefused}
+        where ${storageRefused.connector} = ${connector})`,
   ),
 ]
 
@@ -113,8 +118,9 @@ export const listRefused = async (
   (
     await prepared(
       d1,
-      sql`select * from storage_refused where connector = ${connector} and (fiscal_entity, document) > (${fiscal_entity}, ${document})
-        order by fiscal_entity, document limit ${limit}`,
+      sql`select * from ${storageRefused} where ${storageRefused.connector} = ${connector}
+          and (${storageRefused.fiscal_entity}, ${storageRefused.document}) > (${fiscal_entity}, ${document})
+        order by ${storageRefused.fiscal_entity}, ${storageRefused.document} limit ${limit}`,
     ).all<RefusedRow>()
   ).results
 
@@ -126,8 +132,9 @@ export const replaceCredentials = (
 ): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update storage_connectors set credentials = ${credentials}
-      where connector = ${connector} and credentials_version = ${credentials_version} and deleted_at is null`,
+    sql`update ${connectors} set ${bare(connectors.credentials)} = ${credentials}
+      where ${connectors.connector} = ${connector} and ${connectors.credentials_version} = ${credentials_version}
+        and ${connectors.deleted_at} is null`,
   )
 
 /** Makes the drive of an account a part of the config, unless the customer has replaced the credentials or named a drive in the meantime. */
@@ -138,22 +145,25 @@ export const keepDrive = (
 ): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update storage_connectors set config = json_set(config, '$.drive_id', ${drive_id})
-      where connector = ${connector} and credentials_version = ${credentials_version} and config->>'drive_id' is null and deleted_at is null`,
+    sql`update ${connectors} set ${bare(connectors.config)} = json_set(${connectors.config}, '$.drive_id', ${drive_id})
+      where ${connectors.connector} = ${connector} and ${connectors.credentials_version} = ${credentials_version}
+        and ${connectors.config}->>'drive_id' is null and ${connectors.deleted_at} is null`,
   )
 
 /** Replaces sealed credentials by the same ones under another key, unless they have been replaced in the meantime. */
 export const rewrapStatement = (d1: D1Database, { connector, credentials }: ConnectorRow, resealed: string): D1PreparedStatement =>
-  prepared(d1, sql`update storage_connectors set credentials = ${resealed} where connector = ${connector} and credentials = ${credentials}`)
+  prepared(
+    d1,
+    sql`update ${connectors} set ${bare(connectors.credentials)} = ${resealed} where ${connectors.connector} = ${connector}
+        and ${connectors.credentials} = ${credentials}`,
+  )
 
 /** Returns a page of connectors whose credentials are sealed with another version of the key, in the order of their numbers. */
 export const listOutdatedCredentials = (db: Database, version: string, after: number, limit: number): Promise<ConnectorRow[]> =>
   db
     .select()
-    .from(storageConnectors)
-    .where(
-      and(gt(storageConnectors.connector, after), isNull(storageConnectors.deleted_at), drizzleSql`credentials not like ${`${version}:%`}`),
-    )
-    .orderBy(asc(storageConnectors.connector))
+    .from(connectors)
+    .where(and(gt(connectors.connector, after), isNull(connectors.deleted_at), sql`${connectors.credentials} not like ${`${version}:%`}`))
+    .orderBy(asc(connectors.connector))
     .limit(limit)
     .all()

@@ -1,20 +1,27 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
+import { prepared } from '../platform/db/statement.ts'
+import { connections, fiscalEntities } from './tables.ts'
+
+const [c, f] = [alias(connections, 'c'), alias(fiscalEntities, 'f')]
 
 /** Selects the RFCs that an organization has connected, one row for each. */
 export const connectedStatement = ({ $client }: Database, organization_id: string): D1PreparedStatement =>
-  $client
-    .prepare("select rfc from connections indexed by connections_organization where organization_id = ?1 and state <> 'unlinked'")
-    .bind(organization_id)
+  prepared(
+    $client,
+    sql`select ${connections.rfc} from ${connections} indexed by connections_organization
+      where ${connections.organization_id} = ${organization_id} and ${connections.state} <> 'unlinked'`,
+  )
 
 /** Returns those of these RFCs that an organization has connected and not unlinked. Reads at most two rows for each. One call, none without RFCs. */
 export async function connectedAmong(db: Database, organization_id: string, rfcs: readonly string[]): Promise<Set<string>> {
   if (rfcs.length === 0) return new Set()
-  const { results } = await db.$client
-    .prepare(
-      `select f.rfc from json_each(?2) j cross join fiscal_entities f on f.rfc = j.value
-       cross join connections c on c.organization_id = ?1 and c.entity = f.entity and c.state <> 'unlinked'`,
-    )
-    .bind(organization_id, JSON.stringify(rfcs))
-    .all<{ rfc: string }>()
+  const { results } = await prepared(
+    db.$client,
+    sql`select ${f.rfc} from json_each(${JSON.stringify(rfcs)}) j cross join ${fiscalEntities} ${f} on ${f.rfc} = j.value
+       cross join ${connections} ${c} on ${c.organization_id} = ${organization_id} and ${c.entity} = ${f.entity}
+         and ${c.state} <> 'unlinked'`,
+  ).all<{ rfc: string }>()
   return new Set(results.map(({ rfc }) => rfc))
 }

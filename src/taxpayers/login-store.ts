@@ -1,8 +1,9 @@
-import { and, desc, eq, isNotNull, or, sql as query, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, or, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import type { InvalidReason } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithReaches } from './taxpayers.ts'
@@ -18,8 +19,9 @@ export interface VersionedRow {
 
 const VERSIONS = { ciec: 'ciec_version', efirma: 'efirma_version' } as const
 const other = (kind: LoginKind): LoginKind => (kind === 'ciec' ? 'efirma' : 'ciec')
-const column = (kind: LoginKind, name: string): SQL => sql.raw(`${kind}_${name}`)
+const column = (kind: LoginKind, name: 'verify_at' | 'verify_attempts' | 'verified_at' | 'accepted_at') => connections[`${kind}_${name}`]
 
+const c = alias(connections, 'c')
 const loginColumns = { ...connectionColumns, efirma: connections.efirma }
 
 const versioned = (db: Database) =>
@@ -47,7 +49,7 @@ export const activeConnections = (db: Database, entity: number, organizations: r
       and(
         eq(connections.entity, entity),
         eq(connections.state, 'active'),
-        query`${connections.organization_id} in (select value from json_each(${JSON.stringify(organizations)}))`,
+        sql`${connections.organization_id} in (select value from json_each(${JSON.stringify(organizations)}))`,
       ),
     )
     .all()
@@ -56,12 +58,13 @@ export const activeConnections = (db: Database, entity: number, organizations: r
 export const dueConnections = (db: Database, entity: number, now: number, withCiecs: boolean): Promise<VersionedRow[]> =>
   versioned(db)
     .where(
-      query`${connections.connection} in (
-        select connection from connections indexed by connections_unverified
-          where entity = ${entity} and ciec_verify_at <= ${now} and ${Number(withCiecs)} union all
-        select connection from connections indexed by connections_efirmas_unverified where entity = ${entity} and efirma_verify_at <= ${now} union all
-        select connection from connections indexed by connections_efirmas_ending
-          where state = 'active' and efirma_valid_to < ${now} and entity = ${entity})`,
+      sql`${connections.connection} in (
+        select ${c.connection} from ${connections} ${c} indexed by connections_unverified
+          where ${c.entity} = ${entity} and ${c.ciec_verify_at} <= ${now} and ${Number(withCiecs)} union all
+        select ${c.connection} from ${connections} ${c} indexed by connections_efirmas_unverified
+          where ${c.entity} = ${entity} and ${c.efirma_verify_at} <= ${now} union all
+        select ${c.connection} from ${connections} ${c} indexed by connections_efirmas_ending
+          where ${c.state} = 'active' and ${c.efirma_valid_to} < ${now} and ${c.entity} = ${entity})`,
     )
     .all()
 
@@ -76,9 +79,12 @@ export const dueEntities = async (
     await prepared(
       db.$client,
       sql`select distinct shard, entity from (
-        select shard, entity from connections indexed by connections_unverified where ciec_verify_at <= ${now} and ${Number(withCiecs)} union all
-        select shard, entity from connections indexed by connections_efirmas_unverified where efirma_verify_at <= ${now} union all
-        select shard, entity from connections indexed by connections_efirmas_ending where state = 'active' and efirma_valid_to < ${now}
+        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_unverified
+          where ${connections.ciec_verify_at} <= ${now} and ${Number(withCiecs)} union all
+        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_unverified
+          where ${connections.efirma_verify_at} <= ${now} union all
+        select ${connections.shard}, ${connections.entity} from ${connections} indexed by connections_efirmas_ending
+          where ${connections.state} = 'active' and ${connections.efirma_valid_to} < ${now}
       ) limit ${limit}`,
     ).all<{ shard: number; entity: number }>()
   ).results
@@ -92,16 +98,19 @@ export const loginVersion = async (db: Database, rfc: string, kind: LoginKind): 
 export const assertLoginVersion = (db: Database, rfc: string, kind: LoginKind, version: number): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from fiscal_entities where rfc = ${rfc} and ${sql.raw(VERSIONS[kind])} = ${version})`,
+    sql`exists (select 1 from ${fiscalEntities} where ${fiscalEntities.rfc} = ${rfc} and ${fiscalEntities[VERSIONS[kind]]} = ${version})`,
     `fiscal_entity.${kind}_version`,
   )
 
-export const bumpLoginVersion = (db: Database, rfc: string, kind: LoginKind): D1PreparedStatement =>
-  prepared(db.$client, sql`update fiscal_entities set ${sql.raw(`${VERSIONS[kind]} = ${VERSIONS[kind]} + 1`)} where rfc = ${rfc}`)
+export const bumpLoginVersion = (db: Database, rfc: string, kind: LoginKind): D1PreparedStatement => {
+  const version = fiscalEntities[VERSIONS[kind]]
+  return prepared(db.$client, sql`update ${fiscalEntities} set ${bare(version)} = ${version} + 1 where ${fiscalEntities.rfc} = ${rfc}`)
+}
 
 const numbers = (rows: readonly ConnectionRow[]) => JSON.stringify(rows.map(({ connection }) => connection))
-const listed = (rows: readonly ConnectionRow[]) => sql`connection in (select value from json_each(${numbers(rows)}))`
-const counts = (kind: LoginKind) => sql.raw(`${kind} is not null and (state = 'active' or (state = 'paused' and paused_from = 'active'))`)
+const listed = (rows: readonly ConnectionRow[]) => sql`${connections.connection} in (select value from json_each(${numbers(rows)}))`
+const counts = (kind: LoginKind) => sql`${connections[kind]} is not null
+  and (${connections.state} = 'active' or (${connections.state} = 'paused' and ${connections.paused_from} = 'active'))`
 
 /** Refuses its batch when one of these connections has changed its state since, or has lost its login of a kind, or lost or got another. */
 export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement => {
@@ -110,8 +119,8 @@ export const assertStatesUnchanged = (db: Database, rows: readonly ConnectionRow
     db.$client,
     sql`${JSON.stringify(read)} = (
       select json_group_array(json_array(connection, state, has_other)) from (
-        select connection, state, ${sql.raw(other(kind))} is not null as has_other from connections
-        where ${listed(rows)} and ${counts(kind)} order by connection))`,
+        select ${connections.connection}, ${connections.state}, ${connections[other(kind)]} is not null as has_other from ${connections}
+        where ${listed(rows)} and ${counts(kind)} order by ${connections.connection}))`,
     'connection.state_unchanged',
   )
 }
@@ -126,10 +135,11 @@ export const invalidateLogin = (
 ): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update connections set
-        state = case state when 'active' then 'invalid_ciec' else state end,
-        paused_from = case state when 'paused' then 'invalid_ciec' else paused_from end,
-        invalid_reason = ${reason}, ${column(kind, 'verify_at')} = null, ${column(kind, 'verify_attempts')} = 0, updated_at = ${now.getTime()}
+    sql`update ${connections} set
+        ${bare(connections.state)} = case ${connections.state} when 'active' then 'invalid_ciec' else ${connections.state} end,
+        ${bare(connections.paused_from)} = case ${connections.state} when 'paused' then 'invalid_ciec' else ${connections.paused_from} end,
+        ${bare(connections.invalid_reason)} = ${reason}, ${bare(column(kind, 'verify_at'))} = null,
+        ${bare(column(kind, 'verify_attempts'))} = 0, ${bare(connections.updated_at)} = ${now.getTime()}
       where ${listed(rows)} and ${counts(kind)}`,
   )
 
@@ -138,13 +148,14 @@ export const eraseLogin = (db: Database, rows: readonly ConnectionRow[], kind: L
   db
     .update(connections)
     .set({ ...NO_LOGIN[kind], updated_at: now })
-    .where(query`connection in (select value from json_each(${numbers(rows)}))`)
+    .where(listed(rows))
 
 /** Makes the logins of a kind of these connections wait for a verification, from now on. */
 export const requireVerification = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind, now: Date): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update connections set ${column(kind, 'verify_at')} = ${now.getTime()}, ${column(kind, 'verify_attempts')} = 0
+    sql`update ${connections} set ${bare(column(kind, 'verify_at'))} = ${now.getTime()},
+        ${bare(column(kind, 'verify_attempts'))} = 0
       where ${listed(rows)} and ${counts(kind)}`,
   )
 
@@ -153,18 +164,22 @@ export const requireVerification = (db: Database, rows: readonly ConnectionRow[]
  * nor used by a run. Returns the last connection of the page; 0 behind the last one.
  */
 export async function requireIdle(db: Database, after: number, limit: number, since: Date): Promise<number> {
-  const page = sql`select connection from connections where connection > ${after} order by connection limit ${limit}`
+  const page = sql`select ${connections.connection} from ${connections} where ${connections.connection} > ${after}
+    order by ${connections.connection} limit ${limit}`
   const idle = (kind: LoginKind) =>
-    `(${kind} is not null and ${kind}_verify_at is null and max(coalesce(${kind}_accepted_at, 0), coalesce(${kind}_verified_at, 0),
-      coalesce(issued_to, 0), coalesce(received_to, 0)) <= ${since.getTime()})`
+    sql`(${connections[kind]} is not null and ${column(kind, 'verify_at')} is null
+      and max(coalesce(${column(kind, 'accepted_at')}, 0), coalesce(${column(kind, 'verified_at')}, 0),
+        coalesce(${connections.issued_to}, 0), coalesce(${connections.received_to}, 0)) <= ${since.getTime()})`
   const asked = (kind: LoginKind) =>
-    `${kind}_verify_at = iif(${idle(kind)}, ${Date.now()}, ${kind}_verify_at), ${kind}_verify_attempts = iif(${idle(kind)}, 0, ${kind}_verify_attempts)`
+    sql`${bare(column(kind, 'verify_at'))} = iif(${idle(kind)}, ${Date.now()}, ${column(kind, 'verify_at')}),
+      ${bare(column(kind, 'verify_attempts'))} = iif(${idle(kind)}, 0, ${column(kind, 'verify_attempts')})`
   const [last] = await db.$client.batch<{ connection: number | null }>([
     prepared(db.$client, sql`select max(connection) as connection from (${page}) having count(*) = ${limit}`),
     prepared(
       db.$client,
-      sql`update connections set ${sql.raw(asked('ciec'))}, ${sql.raw(asked('efirma'))}
-        where connection in (${page}) and state = 'active' and (${sql.raw(`${idle('ciec')} or ${idle('efirma')}`)})`,
+      sql`update ${connections} set ${asked('ciec')}, ${asked('efirma')}
+        where ${connections.connection} in (${page}) and ${connections.state} = 'active'
+          and (${idle('ciec')} or ${idle('efirma')})`,
     ),
   ])
   return last!.results[0]?.connection ?? 0
@@ -174,8 +189,9 @@ export async function requireIdle(db: Database, after: number, limit: number, si
 export const markVerified = (db: Database, rows: readonly ConnectionRow[], kind: LoginKind): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update connections
-      set ${column(kind, 'verify_at')} = null, ${column(kind, 'verify_attempts')} = 0, ${column(kind, 'verified_at')} = ${Date.now()}
+    sql`update ${connections}
+      set ${bare(column(kind, 'verify_at'))} = null, ${bare(column(kind, 'verify_attempts'))} = 0,
+        ${bare(column(kind, 'verified_at'))} = ${Date.now()}
       where ${listed(rows)} and ${column(kind, 'verify_at')} is not null`,
   )
 
@@ -190,8 +206,9 @@ export const claimVerification = async (
   (
     await prepared(
       db.$client,
-      sql`update connections
-        set ${column(kind, 'verify_at')} = ${next.getTime()}, ${sql.raw(`${kind}_verify_attempts = ${kind}_verify_attempts + 1`)}
+      sql`update ${connections}
+        set ${bare(column(kind, 'verify_at'))} = ${next.getTime()},
+          ${bare(column(kind, 'verify_attempts'))} = ${column(kind, 'verify_attempts')} + 1
         where ${listed(rows)} and ${column(kind, 'verify_at')} <= ${now.getTime()}`,
     ).run()
   ).meta.changes > 0
@@ -209,7 +226,8 @@ export const outdatedLogins = (db: Database, version: string, after: number, lim
     .select(loginColumns)
     .from(connections)
     .where(
-      query`${connections.connection} > ${after} and (${connections.ciec} not like ${`${version}:%`} or ${connections.efirma} not like ${`${version}:%`})`,
+      sql`${connections.connection} > ${after} and (${connections.ciec} not like ${`${version}:%`}
+        or ${connections.efirma} not like ${`${version}:%`})`,
     )
     .orderBy(connections.connection)
     .limit(limit)

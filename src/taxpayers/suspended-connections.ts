@@ -14,7 +14,7 @@ export const pauseActive = (db: Database, organization_ids: readonly string[], p
     .set({ state: 'paused', paused_from: 'active', paused_by, updated_at: now })
     .where(
       and(
-        sql`organization_id in (select value from json_each(${JSON.stringify(organization_ids)}))`,
+        sql`${connections.organization_id} in (select value from json_each(${JSON.stringify(organization_ids)}))`,
         // The end of the trial prevails, because it ends reading too.
         or(
           eq(connections.state, 'active'),
@@ -45,11 +45,11 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
   db
     .update(connections)
     .set({
-      state: sql`paused_from`,
-      active_since: sql`case paused_from when 'active' then ${now.getTime()} else active_since end`,
-      ciec_verify_at: sql`case when paused_from = 'active' and ciec is not null then ${Date.now()} end`,
+      state: sql`${connections.paused_from}`,
+      active_since: sql`case ${connections.paused_from} when 'active' then ${now.getTime()} else ${connections.active_since} end`,
+      ciec_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.ciec} is not null then ${Date.now()} end`,
       ciec_verify_attempts: 0,
-      efirma_verify_at: sql`case when paused_from = 'active' and efirma is not null then ${Date.now()} end`,
+      efirma_verify_at: sql`case when ${connections.paused_from} = 'active' and ${connections.efirma} is not null then ${Date.now()} end`,
       efirma_verify_attempts: 0,
       paused_from: null,
       paused_by: null,
@@ -57,7 +57,7 @@ export const resumePaused = (db: Database, rows: readonly ConnectionRow[], now: 
     })
     .where(
       and(
-        sql`connection in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,
+        sql`${connections.connection} in (select value from json_each(${JSON.stringify(rows.map(({ connection }) => connection))}))`,
         eq(connections.state, 'paused'),
         inArray(connections.paused_by, [...SUSPENSIONS]),
       ),

@@ -1,10 +1,13 @@
-import { and, asc, count, sql as drizzleSql, eq, gt, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, inArray, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { prepared } from '../platform/db/statement.ts'
 import type { ConnectionState } from '../platform/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
+
+const c = alias(connections, 'c')
 
 /** A connection as it is read alone. Lists leave out its reaches and listed counterparties, which are long. */
 export type WithReaches = typeof connections.$inferSelect
@@ -36,8 +39,9 @@ export const findLinked = async (
 ): Promise<Set<string>> => {
   const { results } = await prepared(
     $client,
-    sql`select c.fiscal_entity_id as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j cross join connections c indexed by connections_organization
-      on c.organization_id = ${organization_id} and c.fiscal_entity_id = j.value and c.state <> 'unlinked'`,
+    sql`select ${c.fiscal_entity_id} as id from json_each(${JSON.stringify(fiscal_entity_ids)}) j
+      cross join ${connections} ${c} indexed by connections_organization
+      on ${c.organization_id} = ${organization_id} and ${c.fiscal_entity_id} = j.value and ${c.state} <> 'unlinked'`,
   ).all<{ id: string }>()
   return new Set(results.map(({ id }) => id))
 }
@@ -63,7 +67,9 @@ export const findConnectionsByRfc = (db: Database, organization_id: string, rfcs
     .where(
       and(
         eq(connections.organization_id, organization_id),
-        drizzleSql`${connections.entity} in (select entity from fiscal_entities where rfc in (select value from json_each(${JSON.stringify(rfcs)})))`,
+        sql`${connections.entity} in (
+          select ${fiscalEntities.entity} from ${fiscalEntities}
+          where ${fiscalEntities.rfc} in (select value from json_each(${JSON.stringify(rfcs)})))`,
       ),
     )
 
@@ -79,9 +85,11 @@ export const assertConnectionUnchanged = (
 ): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from connections where connection = ${connection} and state = ${state}
-      and first_active_at is ${first_active_at?.getTime() ?? null} and paused_from is ${paused_from} and paused_by is ${paused_by}
-      and (ciec is null) = ${Number(ciec === null)} and (efirma_number is null) = ${Number(efirma_number === null)})`,
+    sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection} and ${connections.state} = ${state}
+      and ${connections.first_active_at} is ${first_active_at?.getTime() ?? null} and ${connections.paused_from} is ${paused_from}
+        and ${connections.paused_by} is ${paused_by}
+      and (${connections.ciec} is null) = ${Number(ciec === null)}
+        and (${connections.efirma_number} is null) = ${Number(efirma_number === null)})`,
     'connection.unchanged',
   )
 
@@ -174,7 +182,8 @@ export const findByExternalId = async (db: Database, organization_id: string, ex
 export const assertMetadataUnchanged = (db: Database, { connection, metadata }: WithReaches) =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from connections where connection = ${connection} and metadata = ${JSON.stringify(metadata)})`,
+    sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection}
+      and ${connections.metadata} = ${JSON.stringify(metadata)})`,
     'connection.metadata',
   )
 
@@ -182,13 +191,11 @@ export const assertMetadataUnchanged = (db: Database, { connection, metadata }: 
 export const storedReachesOf = async (db: Database, numbers: readonly number[]): Promise<Map<number, StoredReaches>> =>
   new Map(
     (
-      await db.$client
-        .prepare(
-          `select c.connection, c.issued_reaches, c.received_reaches, c.asked_ranges
-           from json_each(?1) j cross join connections c on c.connection = j.value`,
-        )
-        .bind(JSON.stringify(numbers))
-        .all<StoredReaches & { connection: number }>()
+      await prepared(
+        db.$client,
+        sql`select ${c.connection}, ${c.issued_reaches}, ${c.received_reaches}, ${c.asked_ranges}
+           from json_each(${JSON.stringify(numbers)}) j cross join ${connections} ${c} on ${c.connection} = j.value`,
+      ).all<StoredReaches & { connection: number }>()
     ).results.map((row) => [row.connection, row]),
   )
 
@@ -246,8 +253,9 @@ export const activeOf = (db: Database, rows: readonly ConnectionRow[]) =>
 
 /** Selects the number of the organization's drafts, paused ones included. */
 export const draftsUsed = (organization_id: string): SQL =>
-  sql`select count(*) from connections indexed by connections_drafts
-    where organization_id = ${organization_id} and (state = 'draft' or (state = 'paused' and paused_from = 'draft'))`
+  sql`select count(*) from ${connections} indexed by connections_drafts
+    where ${connections.organization_id} = ${organization_id} and (${connections.state} = 'draft' or (${connections.state} = 'paused'
+      and ${connections.paused_from} = 'draft'))`
 
 /** Counts the organization's active connections, as `n` of one row. */
 export const countActiveConnections = (db: Database, organization_id: string) =>
@@ -264,13 +272,12 @@ export interface LatestCeilings {
 
 /** Returns the latest ceilings of these entities. */
 export const latestCeilings = async (db: Database, entities: readonly number[]): Promise<Map<number, LatestCeilings>> => {
-  const { results } = await db.$client
-    .prepare(
-      `select entity, max(issued_to) as issued, max(received_to) as received from connections indexed by connections_entity
-       where entity in (select value from json_each(?1)) group by entity`,
-    )
-    .bind(JSON.stringify(entities))
-    .all<LatestCeilings & { entity: number }>()
+  const { results } = await prepared(
+    db.$client,
+    sql`select ${connections.entity}, max(${connections.issued_to}) as issued, max(${connections.received_to}) as received
+      from ${connections} indexed by connections_entity
+       where ${connections.entity} in (select value from json_each(${JSON.stringify(entities)})) group by ${connections.entity}`,
+  ).all<LatestCeilings & { entity: number }>()
   return new Map(results.map(({ entity, ...latest }) => [entity, latest]))
 }
 

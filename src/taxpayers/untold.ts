@@ -1,5 +1,11 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
+import { bare, prepared } from '../platform/db/statement.ts'
 import type { Connection } from '../platform/tenant.ts'
+import { connections } from './tables.ts'
+
+const c = alias(connections, 'c')
 
 /**
  * The state of `connections.untold`, which a trigger sets when a connection leaves active: since when, in milliseconds, cancellations may
@@ -23,17 +29,17 @@ export interface UntoldConnection {
   untold: string
 }
 
-const SELECT = `select c.connection, c.organization_id, c.entity, c.shard, c.active_since, c.untold, o.extractor_count
-  from connections c indexed by connections_untold cross join organizations o on o.id = c.organization_id
-  where c.untold is not null and c.state = 'active'`
+const SELECT = sql`select ${c.connection}, ${c.organization_id}, ${c.entity}, ${c.shard}, ${c.active_since}, ${c.untold}, o.extractor_count
+  from ${connections} ${c} indexed by connections_untold cross join organizations o on o.id = ${c.organization_id}
+  where ${c.untold} is not null and ${c.state} = 'active'`
 
 /** A page of these connections, behind `after`. */
 export const findUntold = async ({ $client }: Database, after: number, limit: number): Promise<UntoldConnection[]> =>
-  (await $client.prepare(`${SELECT} and c.connection > ?1 order by c.connection limit ?2`).bind(after, limit).all<UntoldConnection>())
+  (await prepared($client, sql`${SELECT} and ${c.connection} > ${after} order by ${c.connection} limit ${limit}`).all<UntoldConnection>())
     .results
 
 export const findUntoldConnection = ({ $client }: Database, connection: number): Promise<UntoldConnection | null> =>
-  $client.prepare(`${SELECT} and c.connection = ?1`).bind(connection).first<UntoldConnection>()
+  prepared($client, sql`${SELECT} and ${c.connection} = ${connection}`).first<UntoldConnection>()
 
 /** Moves on to another state, or to none. False when the connection was left or has moved on since it was read. */
 export async function moveUntold(
@@ -41,11 +47,11 @@ export async function moveUntold(
   { connection, active_since, untold }: UntoldConnection,
   next: string | null,
 ): Promise<boolean> {
-  const moved = await $client
-    .prepare(
-      `update connections set untold = ?4 where connection = ?1 and state = 'active' and active_since = ?2 and untold = ?3 returning connection`,
-    )
-    .bind(connection, active_since, untold, next)
-    .first()
+  const moved = await prepared(
+    $client,
+    sql`update ${connections} set ${bare(connections.untold)} = ${next} where ${connections.connection} = ${connection}
+      and ${connections.state} = 'active' and ${connections.active_since} = ${active_since} and ${connections.untold} = ${untold}
+      returning ${bare(connections.connection)}`,
+  ).first()
   return moved !== null
 }

@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { BlacklistChangedBody } from '../blacklists/listed/changed.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { prepared } from '../platform/db/statement.ts'
+import { prepared, readAll } from '../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
 
 /** A list whose last versions are not told yet. */
@@ -16,26 +16,26 @@ export interface UntoldList {
 /** The lists that have versions to be told, of the first organization that has any; public lists come first. */
 export const untoldLists = async (d1: D1Database): Promise<UntoldList[]> =>
   (
-    await d1
-      .prepare(
-        `select organization_id, source, label, version, told_version from blacklist_lists indexed by blacklist_lists_untold
-         where told_version < version and organization_id = (
-           select min(organization_id) from blacklist_lists indexed by blacklist_lists_untold where told_version < version)`,
-      )
-      .all<UntoldList>()
+    await prepared(
+      d1,
+      sql`select organization_id, source, label, version, told_version from blacklist_lists indexed by blacklist_lists_untold
+        where told_version < version and organization_id = (
+          select min(organization_id) from blacklist_lists indexed by blacklist_lists_untold where told_version < version)`,
+    ).all<UntoldList>()
   ).results
 
 /** Notes that versions of lists are told. */
 export const markTold = (
   d1: D1Database,
   lists: readonly Pick<UntoldList, 'organization_id' | 'source' | 'version'>[],
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `update blacklist_lists set told_version = max(told_version, j.value->>2) from json_each(?1) j
-       where blacklist_lists.organization_id = j.value->>0 and blacklist_lists.source = j.value->>1`,
-    )
-    .bind(JSON.stringify(lists.map(({ organization_id, source, version }) => [organization_id, source, version])))
+): D1PreparedStatement => {
+  const json = JSON.stringify(lists.map(({ organization_id, source, version }) => [organization_id, source, version]))
+  return prepared(
+    d1,
+    sql`update blacklist_lists set told_version = max(told_version, j.value->>2) from json_each(${json}) j
+      where blacklist_lists.organization_id = j.value->>0 and blacklist_lists.source = j.value->>1`,
+  )
+}
 
 /** A change of a list, as its load recorded it. */
 export type RecordedChange = Pick<BlacklistChangedBody, 'source' | 'change' | 'situacion_before' | 'situacion' | 'changed_at'> & {
@@ -44,52 +44,37 @@ export type RecordedChange = Pick<BlacklistChangedBody, 'source' | 'change' | 's
   name: string
 }
 
-/** Finds the changes of these RFCs in the untold versions of lists, in one call. */
-export async function findChanges(d1: D1Database, lists: readonly UntoldList[], rfcs: readonly string[]): Promise<RecordedChange[]> {
-  const chunks = jsonChunks(rfcs)
-  if (chunks.length === 0) return []
+/** Selects the changes in the untold versions of lists: of these RFCs, a JSON list, or of all. */
+const changesIn = (lists: readonly UntoldList[], rfcs?: string): SQL => {
   const of = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.told_version, list.version]))
-  const results = await d1.batch<RecordedChange>(
-    chunks.map((json) =>
-      d1
-        .prepare(
-          `select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
-           from json_each(?1) l cross join json_each(?2) j
-           cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1 and c.rfc = j.value
-             and c.version > l.value->>2 and c.version <= l.value->>3`,
-        )
-        .bind(of, json),
-    ),
-  )
-  return results.flatMap((result) => result.results)
+  return sql`select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
+    from json_each(${of}) l ${rfcs === undefined ? sql`` : sql`cross join json_each(${rfcs}) j`}
+    cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1
+      ${rfcs === undefined ? sql`` : sql`and c.rfc = j.value`} and c.version > l.value->>2 and c.version <= l.value->>3`
 }
+
+/** Finds the changes of these RFCs in the untold versions of lists, in one call. */
+export const findChanges = (d1: D1Database, lists: readonly UntoldList[], rfcs: readonly string[]): Promise<RecordedChange[]> =>
+  readAll(
+    d1,
+    jsonChunks(rfcs).map((json) => changesIn(lists, json)),
+  )
 
 /** Finds all changes in the untold versions of lists, in one call; null when there are more than `most`. */
 export async function findAllChanges(d1: D1Database, lists: readonly UntoldList[], most: number): Promise<RecordedChange[] | null> {
-  const of = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.told_version, list.version]))
-  const { results } = await d1
-    .prepare(
-      `select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
-       from json_each(?1) l cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1
-         and c.version > l.value->>2 and c.version <= l.value->>3 limit ?2`,
-    )
-    .bind(of, most + 1)
-    .all<RecordedChange>()
+  const { results } = await prepared(d1, sql`${changesIn(lists)} limit ${most + 1}`).all<RecordedChange>()
   return results.length > most ? null : results
 }
 
 /** Which of these RFCs are the counterparty of a document that the organization may read. */
 export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly string[]): Promise<Set<string>> {
-  const partitions = partitionsToRead(ledger)
-  if (partitions.length === 0) return new Set()
-  const results = await ledger.d1.batch<{ rfc: string }>(
-    partitions.map((partition) =>
-      prepared(
-        ledger.d1,
+  const rows = await readAll<{ rfc: string }>(
+    ledger.d1,
+    partitionsToRead(ledger).map(
+      (partition) =>
         sql`select j.value as rfc from json_each(${JSON.stringify(rfcs)}) j
           where exists (select 1 from cfdi own indexed by cfdi_cpd where own.counterparty_rfc = j.value and ${isVisible(partition, 'own')})`,
-      ),
     ),
   )
-  return new Set(results.flatMap((result) => result.results.map(({ rfc }) => rfc)))
+  return new Set(rows.map(({ rfc }) => rfc))
 }

@@ -1,5 +1,5 @@
 import { circlesOfFiles, circlesOfFolders } from './circles.ts'
-import { BACKGROUND, DESCRIPTIONS, LEFT_OUT, PURE } from './pure.ts'
+import { DESCRIPTIONS, PURE } from './pure.ts'
 import {
   type Arrow,
   arrowsOf,
@@ -25,18 +25,10 @@ const MOST_FILES = 16
 const MOST_LINES = 400
 
 const HTTP = 'src/platform/http/'
-/** The entries of the Workers. */
-const REQUESTS = 'src/index.ts'
-const WORK = 'background/worker.ts'
-const SURFACES = 'surfaces/worker.ts'
-/** What makes a Worker's routes one app. */
-const APPS = ['src/app.ts', 'src/shell.ts', 'src/surfaces.ts', 'src/whole.ts']
-/** All routes in one app, for what describes and tests them. */
-const WHOLE = 'src/whole.ts'
+/** What makes the routes one app. */
+const APP = 'src/app.ts'
 const OPENAPI = 'src/openapi.ts'
 const WRITER = 'src/platform/http/openapi.ts'
-/** Descriptions that the API answers with. */
-const ANSWERED = ['src/authority/sources.ts', 'src/insight/reports/catalog.ts', 'src/webhooks/catalog/payload-contract.ts']
 /** What the sandbox invents has rates and prices of its own, and contracts give examples. */
 const INVENTED = [/^src\/authority\/sandbox\//, /contract\.ts$/]
 const SETTINGS = 'src/platform/settings.ts'
@@ -90,16 +82,7 @@ const arrowsAtRunTime = (tree: Tree): Map<string, Arrow[]> =>
     ({ from }) => from,
   )
 
-/** The rule that an entry reaches nothing of a kind at run time. */
-const noReach = (name: string, entries: readonly string[], isBreach: (to: string) => boolean): Rule => ({
-  name,
-  breaches: (tree) =>
-    entries.flatMap((entry) =>
-      [...reached(entry, arrowsAtRunTime(tree))].flatMap(([to, way]) => (isBreach(to) ? [`${way.join(' → ')}: ${name}`] : [])),
-    ),
-})
-
-const IMPURE = /^(cloudflare:|drizzle-orm|hono|@hono)/
+const IMPURE = /^(cloudflare:|drizzle-orm\/d1|hono|@hono)/
 
 export const RULES: readonly Rule[] = [
   { name: 'no file imports itself by way of others', breaches: circlesOfFiles },
@@ -128,30 +111,24 @@ export const RULES: readonly Rule[] = [
   },
   noArrow('a store is entered only from its own domain', (arrow) => isOtherDomain(arrow) && isStore(arrow.to)),
   noArrow('tables are entered only from their own domain', (arrow) => isOtherDomain(arrow) && isTables(arrow.to)),
-  noArrow('only src/app.ts and src/surfaces.ts mount routes', ({ from, to }) => isRoutes(to) && !APPS.includes(from)),
+  noArrow('only src/app.ts mounts routes', ({ from, to }) => isRoutes(to) && from !== APP),
   noArrow(
     'the platform knows no domain',
     ({ from, to }) => domainOf(from) === 'platform' && to.startsWith('src/') && domainOf(to) !== 'platform' && to !== FAILURES,
   ),
   noArrow(
     'only routes and platform/http touch Hono',
-    ({ from, to }) => isHono(to) && !isRoutes(from) && !from.startsWith(HTTP) && !APPS.includes(from),
+    ({ from, to }) => isHono(to) && !isRoutes(from) && !from.startsWith(HTTP) && from !== APP,
   ),
   noArrow(
     'only routes and contracts import platform/http',
     ({ from, to }) =>
-      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && !APPS.includes(from) && from !== OPENAPI,
+      to.startsWith(HTTP) && !from.startsWith(HTTP) && !isRoutes(from) && !isContract(from) && from !== APP && from !== OPENAPI,
   ),
   noArrow(
     'no file of the Worker imports what writes the OpenAPI document',
     ({ from, to }) => (to === OPENAPI || to === WRITER) && from !== OPENAPI,
   ),
-  noReach('the bundle has nothing of what stands outside of it', [REQUESTS, SURFACES, WORK], (to) => LEFT_OUT.includes(to) || to === WHOLE),
-  noReach('a Worker that answers requests does no background work', [REQUESTS, SURFACES], (to) =>
-    BACKGROUND.some((part) => to.startsWith(part)),
-  ),
-  noReach('the Worker that answers requests has none of the surfaces', [REQUESTS], (to) => to === 'src/surfaces.ts'),
-  noReach('the Worker of background work answers no requests', [WORK], (to) => APPS.includes(to) || isRoutes(to) || isHono(to)),
   noArrow('routes never import a store or tables', ({ from, to }) => isRoutes(from) && isDatabase(to)),
   noArrow(
     'a store imports no contract, routes or zod at run time',
@@ -201,10 +178,10 @@ export const RULES: readonly Rule[] = [
     'add amounts up in BigInt',
   ),
   noCode(
-    'a text that only the OpenAPI document shows is marked, so that the bundle leaves it out',
-    () => /\bdescription:\s*['"`]/g,
-    [OPENAPI, WRITER, ...ANSWERED],
-    "write description: doc('…')",
+    'statements are drizzle’s, and only platform/db prepares them',
+    () => /\.prepare\(/g,
+    [/^src\/platform\/db\//],
+    'build it with the query builder, or with sql of drizzle',
   ),
   noCode(
     'rates and caps of the law are dated rules, never literals',

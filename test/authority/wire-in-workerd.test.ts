@@ -1,11 +1,13 @@
-import { X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { openEfirma } from '../../src/authority/efirma/efirma.ts'
+import { openPrivateKey } from '../../src/authority/efirma/private-key.ts'
+import type { EfirmaRefused } from '../../src/authority/efirma/refused.ts'
 import { exchange, textOf } from '../../src/authority/sat/exchange.ts'
 import { loginRequest, packageRequest } from '../../src/authority/sat/messages.ts'
 import { readPackage } from '../../src/authority/sat/package-answer.ts'
 import { signerOf } from '../../src/authority/sat/signature.ts'
-import { authorityKey, certificateOf, newKey, opensslKey, pem, subjectOf } from './support/certificates.ts'
+import { authorityKey, certificateOf, HASHES, newKey, opensslKey, pem, subjectOf } from './support/certificates.ts'
 import { packageAnswer } from './support/sat-answers.ts'
 import { verified } from './support/signatures.ts'
 
@@ -23,6 +25,7 @@ describe('in workerd', () => {
     ['as the authority encrypts it', () => authorityKey(key, PASSWORD, { iterations: 100_000 })],
     ['by AES', () => opensslKey(key, 'aes-256-cbc', PASSWORD)],
     ['by AES with 192 bits', () => opensslKey(key, 'aes-192-cbc', PASSWORD)],
+    ...HASHES.map((hash) => [`with ${hash}`, () => authorityKey(key, PASSWORD, { hash })] as [string, () => Buffer]),
   ])('an e.firma whose key is encrypted %s is opened and signs requests', async (_, encrypted) => {
     const files = { certificate: certificate.toBase64(), private_key: new Uint8Array(encrypted()).toBase64() }
     await expect(openEfirma({ ...files, password: 'other' }, RFC, NOW)).rejects.toMatchObject({ code: 'efirma.wrong_password' })
@@ -44,6 +47,24 @@ describe('in workerd', () => {
     const broken = other.slice()
     broken.fill(0xff, 30, 200)
     await expect(open(pem('PRIVATE KEY', broken))).rejects.toMatchObject({ code: 'efirma.key_unreadable' })
+  })
+
+  it('a damaged key, a wrong password and a key of another kind are three answers', async () => {
+    const code = (bytes: Uint8Array, password = PASSWORD) => {
+      try {
+        openPrivateKey(bytes, password)
+      } catch (error) {
+        return (error as EfirmaRefused).code
+      }
+    }
+    const file = authorityKey(key, PASSWORD, { iterations: 1 })
+    expect(code(file)).toBeUndefined()
+    for (const at of [0, 3, 9, 40, file.length - 1]) expect(code(file.subarray(0, at))).toBe('efirma.key_unreadable')
+    for (let n = 0; n < 600; n++) expect(code(file, `other ${n}`)).toBe('efirma.wrong_password')
+    // What is encrypted here is padded rightly, or not at all.
+    for (const length of [0, 7, 8, 100]) expect(code(authorityKey(new Uint8Array(length), PASSWORD))).toBe('efirma.wrong_password')
+    const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+    expect(code(authorityKey(curve, PASSWORD))).toBe('efirma.key_unsupported')
   })
 
   it('an answer that stops coming is aborted when it took longer than its size is worth', async () => {

@@ -31,7 +31,7 @@ async function fill(rig: Rig): Promise<void> {
   }
   await rig.query(
     'ledger',
-    `insert into outbox (fact_id, kind, entity, organizations, body, created_at)
+    `insert into outbox (outbox_event_id, kind, entity, organizations, body, created_at)
      select printf('cfdi.cancelled:bench:%06d', i), 'cfdi.cancelled', ?1, null, json_set(?2, '$.cfdi_uuid', printf('6A6D0A9E-3C1E-4F0B-9E55-%012d', i)),
        1780000000000 + i
      from (with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < ?3) select i from numbers)`,

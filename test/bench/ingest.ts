@@ -13,7 +13,7 @@ const TIMED = 200
 const statementsOf = ({ calls }: Recording): Ran[] => calls.flatMap(({ statements }) => statements)
 const writtenIn = (recording: Recording): number => statementsOf(recording).reduce((sum, { rows_written }) => sum + rows_written, 0)
 /** Statements that put documents, their lines and what they pay into their tables. */
-const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into cfdi(_lines|_chunks|_payments)?\s*\(/.test(sql)
+const isOfDocuments = ({ sql }: Ran): boolean => /^\s*insert into "?cfdi(_lines|_chunks|_payments)?"?\s*\(/.test(sql)
 
 /** The package as a download of a month: the job is asked for, claimed, worked on in one slice, settled. */
 async function download(rig: Rig, entity: number) {
@@ -28,7 +28,7 @@ async function download(rig: Rig, entity: number) {
 /** Rows of lines and of what payments and credit notes refer to. */
 const detailsIn = (recording: Recording): number =>
   statementsOf(recording)
-    .filter(({ sql }) => /^\s*insert into cfdi_(lines|payments)\b/.test(sql))
+    .filter(({ sql }) => /^\s*insert into "?cfdi_(lines|payments)\b/.test(sql))
     .reduce((sum, { rows_written }) => sum + rows_written, 0)
 
 async function counts(rig: Rig) {

@@ -47,7 +47,7 @@ function breakOnce(stripe: Stripe, step: Step, how: Break): () => boolean {
 }
 
 /** How many invoices Stripe is still to be told of. */
-const untold = async () => env.DB.prepare('select count(*) as n from invoices where tell_at is not null').first<number>('n')
+const untold = async () => env.DB.prepare('select count(*) as n from invoices where send_at is not null').first<number>('n')
 
 const WRITES = { invoices: 'update', billing_customers: 'insert' }
 
@@ -206,7 +206,7 @@ describe('open invoices', () => {
     const stripe = stripeStandIn()
     await minute()
     const { results } = await env.DB.prepare('select invoice_id, provider_ref from invoices order by invoice_id').all()
-    await env.DB.prepare('update invoices set provider_ref = null, tell_at = issued_at').run()
+    await env.DB.prepare('update invoices set provider_ref = null, send_at = issued_at').run()
     stripe.forgets()
     await minute()
     expect((await env.DB.prepare('select invoice_id, provider_ref from invoices order by invoice_id').all()).results).toEqual(results)
@@ -248,7 +248,7 @@ describe('open invoices', () => {
     const later = Date.parse('2027-03-10T18:10:00Z')
     stripe.answers(async (call) => {
       if (isAt(call, 'finalizing it'))
-        await env.DB.prepare('update invoices set tell_at = ? where organization_id = ?').bind(later, of.id).run()
+        await env.DB.prepare('update invoices set send_at = ? where organization_id = ?').bind(later, of.id).run()
     })
     await minute()
     expectTold(stripe, other)
@@ -260,7 +260,7 @@ describe('open invoices', () => {
     const stripe = stripeStandIn()
     breakOnce(stripe, 'finalizing it', 'before')
     stripe.answers(async (call) => {
-      if (isAt(call, 'finalizing it')) await env.DB.prepare('update invoices set tell_at = null').run()
+      if (isAt(call, 'finalizing it')) await env.DB.prepare('update invoices set send_at = null').run()
     })
     await expect(minute()).rejects.toThrow()
     expect(await untold()).toBe(0)
@@ -290,14 +290,14 @@ describe('open invoices', () => {
     const proto = Object.getPrototypeOf(env.DB) as D1Database
     const prepare = proto.prepare
     vi.spyOn(proto, 'prepare').mockImplementation(function (this: D1Database, sql: string) {
-      if (/order by "invoices"."tell_at"/.test(sql)) plans.push(sql)
+      if (/order by "invoices"."send_at"/.test(sql)) plans.push(sql)
       return prepare.call(this, sql)
     })
     stripeStandIn()
     await minute()
     expect(plans).toEqual([expect.any(String)])
     const { results } = await env.DB.prepare(`explain query plan ${plans[0]}`).bind(0, 20).all<{ detail: string }>()
-    expect(results.map(({ detail }) => detail)).toEqual([expect.stringMatching(/USING INDEX invoices_untold \(tell_at<\?\)/)])
+    expect(results.map(({ detail }) => detail)).toEqual([expect.stringMatching(/USING INDEX invoices_untold \(send_at<\?\)/)])
   })
 
   it('are not paid by an operator’s word: Stripe would go on asking for the money', async () => {
@@ -305,13 +305,13 @@ describe('open invoices', () => {
     const { invoice_id } = await of.invoice()
     stripeStandIn()
     await env.DB.prepare(
-      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, ?2, 0)",
+      "insert into operator_orders (command_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, ?2, 0)",
     )
       .bind(of.id, invoice_id)
       .run()
     await minute()
     expect((await of.invoices())[0]!.status).toBe('open')
-    const refused = await env.DB.prepare("select refused from operator_orders where order_id = 'o1'").first<string>('refused')
+    const refused = await env.DB.prepare("select refused from operator_orders where command_id = 'o1'").first<string>('refused')
     expect(refused).toMatch(/^The payment provider collects/)
   })
 

@@ -104,7 +104,7 @@ describe('a suspension', () => {
     const of = await connected('starter')
     const { invoice_id } = await of.invoice()
     await env.DB.prepare(
-      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values (?1, 'pay', ?2, ?3, 0)",
+      "insert into operator_orders (command_id, kind, organization_id, invoice_id, created_at) values (?1, 'pay', ?2, ?3, 0)",
     )
       .bind(crypto.randomUUID(), of.id, invoice_id)
       .run()

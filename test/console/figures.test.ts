@@ -15,7 +15,6 @@ const OTHERS: Record<string, string> = {
   'pages/automation/extractor/draft.ts': 'what a form sends',
   'pages/insight/figures/months.ts': 'the month after a month',
   'pages/work/connect/check-digit.ts': 'the check digit of an RFC',
-  'pages/work/invoice/qr-code.ts': 'the modules of a code',
   'pages/work/invoice/timbre.ts': 'the characters that an XML names by number',
   'pages/work/rfc/coverage.tsx': 'the last day of a month',
   'pages/work/rfc/mailbox.tsx': 'the seconds that an answer says to wait',

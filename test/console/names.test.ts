@@ -45,7 +45,9 @@ describe('in the console, in Spanish', () => {
   })
 
   it('every reason why a delivery has no answer is told', () => {
-    const post = ['post', 'answer-status'].map((name) => readFileSync(`src/webhooks/deliveries/${name}.ts`, 'utf8')).join('')
+    const post = ['webhooks/deliveries/post', 'platform/egress/answer-status']
+      .map((name) => readFileSync(`src/${name}.ts`, 'utf8'))
+      .join('')
     const delivery = readFileSync('src/webhooks/deliveries/delivery.ts', 'utf8')
     const said = [
       ...[...post.matchAll(/'([A-Z][^']+\.)'/g)].map(([, text]) => text!),

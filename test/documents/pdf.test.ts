@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { TaxStatus } from '../../src/authority/port/fields-contract.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
@@ -6,7 +5,7 @@ import { Layout } from '../../src/authority/sandbox/documents/layout.ts'
 import { addressAt, isNegative, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { answer } from '../../src/documents/pdf/answer.ts'
-import type { Line } from '../../src/documents/pdf/page-lines.ts'
+import type { PdfLine } from '../../src/documents/pdf/page-lines.ts'
 import { regimeCode } from '../../src/documents/pdf/regimes.ts'
 import { dateIn } from '../../src/documents/pdf/spanish.ts'
 import { rowsOf } from '../../src/documents/pdf/tables.ts'
@@ -183,9 +182,9 @@ describe('dates and regimes', () => {
 })
 
 describe('tables', () => {
-  const line = (y: number, ...cells: [number, string][]): Line => ({ y, cells: cells.map(([x, text]) => ({ x, text })) })
+  const line = (y: number, ...cells: [number, string][]): PdfLine => ({ y, cells: cells.map(([x, text]) => ({ x, text })) })
   const head = line(0, [0, 'Régimen'], [200, 'Fecha Inicio'], [300, 'Fecha Fin'])
-  const rows = (...lines: Line[]) => rowsOf([head, ...lines], ['Régimen', 'Fecha Inicio', 'Fecha Fin'])
+  const rows = (...lines: PdfLine[]) => rowsOf([head, ...lines], ['Régimen', 'Fecha Inicio', 'Fecha Fin'])
 
   it('have rows with the date first, last, in the middle, and without gaps between rows', () => {
     const expected = [
@@ -208,10 +207,4 @@ describe('tables', () => {
   it('go on on the next page', () => {
     expect(rows(line(20, [0, 'uno'], [200, '01/01/2020']), line(100, [0, 'dos'], [200, '02/02/2021']))).toHaveLength(2)
   })
-})
-
-it('the Worker for PDFs has an environment for each of the service', () => {
-  const names = [...readFileSync('pdf/wrangler.toml', 'utf8').matchAll(/^name = "(.+)"$/gm)].map(([, name]) => name)
-  const service = readFileSync('wrangler.toml', 'utf8')
-  expect(names).toEqual([...service.matchAll(/\{ binding = "PDF", service = "(.+)" \}/g)].map(([, name]) => name))
 })

@@ -95,9 +95,9 @@ const membersOf = (before: Book, after: Book, entity: number) =>
         ...{ emisor_rfc: row.emisor_rfc, receptor_rfc: row.receptor_rfc },
         ...{ issued_at: row.issued_at, utc_offset: row.utc_offset, fecha: row.fecha },
       }
-      return { fact_id: `cfdi.cancelled:${entity}:${uuid}`, kind: 'cfdi.cancelled', entity, organizations: null, body }
+      return { outbox_event_id: `cfdi.cancelled:${entity}:${uuid}`, kind: 'cfdi.cancelled', entity, organizations: null, body }
     })
-    .sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
+    .sort((a, b) => (a.outbox_event_id < b.outbox_event_id ? -1 : 1))
 
 /** What these facts tell whoever sees everything. */
 const toldBy = (facts: readonly Kept[]): string[] =>
@@ -225,7 +225,7 @@ describe('cfdi.cancelled', () => {
     await again()
     after = await book()
     expect(severityOf(inApril)).toEqual(['critical', 'critical'])
-    const fresh = after.facts.filter(({ fact_id }) => !before.facts.some((old) => old.fact_id === fact_id))
+    const fresh = after.facts.filter(({ outbox_event_id }) => !before.facts.some((old) => old.outbox_event_id === outbox_event_id))
     expectTold(fresh, before, after, entity, '2026-04')
   })
 
@@ -249,7 +249,7 @@ describe('cfdi.cancelled', () => {
     const { payment, deferredThisMonth } = choose(before)
     await cancel([payment!.uuid, deferredThisMonth!.uuid])
     // The first commit of a cancellation fails; each of its jobs alone is put back.
-    beforeBatch('update cfdi set', 'spoil')
+    beforeBatch('update "cfdi" set', 'spoil')
     await again()
     const failed = (await jobsOf(entity)).filter(({ error_class }) => error_class === 'internal_error')
     expect(failed).toHaveLength(1)

@@ -6,7 +6,7 @@ import { delivering, packed, readyStep } from '../authority/support/packages.ts'
 import { created } from '../extractors/support/extractors.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
-import { breakingAt, callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from './support/downloads.ts'
+import { breakingAt, callOf, cfdiOf, later, ledgerOf, losingMessages, sqlOf, subscriber, work } from './support/downloads.ts'
 
 beforeEach(() => {
   later(0)
@@ -216,7 +216,7 @@ describe('what is kept of an RFC', () => {
     const { batch } = proto
     let count = 0
     vi.spyOn(proto, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
-      count += statements.filter((one) => like.test((one as unknown as { statement: string }).statement)).length
+      count += statements.filter((one) => like.test(sqlOf(one))).length
       return batch.call(this, statements) as never
     })
     return () => count

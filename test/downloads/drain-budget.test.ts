@@ -20,6 +20,7 @@ import {
   jobsOf,
   later,
   losingMessages,
+  sqlOf,
   subscriber,
   work,
 } from './support/downloads.ts'
@@ -42,7 +43,7 @@ function endingWith(): () => number {
   let stored = 0
   let ended = 0
   vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
-    const has = (like: RegExp) => statements.some((one) => like.test((one as unknown as { statement: string }).statement))
+    const has = (like: RegExp) => statements.some((one) => like.test(sqlOf(one)))
     if (has(/insert into cfdi_commits/)) stored++
     // The next job has stored nothing yet.
     if (has(/update sync_jobs set (is_claimed|error_class)/)) stored = 0

@@ -340,7 +340,9 @@ describe('jobs in which nothing changed', () => {
       .run()
     const watermark = async () => (await watermarkStatement(env.LEDGER_0, 'org_a', [[42, SOURCE]]).first<{ instant: number }>())!.instant
     expect(await watermark()).toBe(2)
-    await env.LEDGER_0.prepare("insert into outbox (entity, fact_id, kind, body, created_at) values (42, 'jobs', 'jobs', '[]', 0)").run()
+    await env.LEDGER_0.prepare(
+      "insert into outbox (entity, outbox_event_id, kind, body, created_at) values (42, 'jobs', 'jobs', '[]', 0)",
+    ).run()
     await pruneJobs(systemOf(env, new Date(NOW), 'prune'))
     expect(await held()).toHaveLength(4)
     await env.LEDGER_0.prepare('delete from outbox').run()

@@ -9,7 +9,7 @@ import { metadataOf } from '../imports/support/imports.ts'
 import { randomOf } from '../support/random.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
-import { bookOf, callOf, cfdiOf, deliver, later, losingMessages, subscriber, work } from './support/downloads.ts'
+import { bookOf, callOf, cfdiOf, deliver, later, losingMessages, sqlOf, subscriber, work } from './support/downloads.ts'
 
 /** A download says of each file, and of each row of metadata, that it did not keep which one it is and why (issue 13, part 8). */
 
@@ -174,7 +174,7 @@ describe('what a download did not keep', () => {
     const { batch } = prototype
     let ends = 0
     const dying = vi.spyOn(prototype, 'batch').mockImplementation(function (this: D1Database, statements: D1PreparedStatement[]) {
-      const isEnd = statements.some((one) => /finished_after = \?6/.test((one as unknown as { statement: string }).statement))
+      const isEnd = statements.some((one) => /finished_after = \?/.test(sqlOf(one)))
       return isEnd && ++ends === 2 ? Promise.reject(new Error('The isolate was evicted here.')) : (batch.call(this, statements) as never)
     })
     await work(rfc)

@@ -1,6 +1,7 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cancellationInProcess, satNotFound } from '../../src/insight/risk/flags.ts'
+import { inlined } from '../../src/platform/db/statement.ts'
 import { all, newBook, reported } from '../cfdi/support/book.ts'
 import { type Plain, plainOf, RFC, xmlOf } from '../cfdi/support/documents.ts'
 import { ingestZip } from '../cfdi/support/ingest-zip.ts'
@@ -131,7 +132,7 @@ describe('risk by hand', () => {
       [null, '2025-01-01T00:00:00'],
     ]
     const { results } = await env.DB.prepare(
-      `select coalesce(${cancellationInProcess('fe_one')}, 0) as asked, coalesce(${satNotFound('fe_one', 72)}, 0) as missing
+      `select coalesce(${inlined(cancellationInProcess('fe_one'))}, 0) as asked, coalesce(${inlined(satNotFound('fe_one', 72))}, 0) as missing
        from (select value->>1 as certified_at, value->>0 as status_checks from json_each(?)) own`,
     )
       .bind(JSON.stringify(checks))

@@ -16,7 +16,7 @@ let queue: ReturnType<typeof losingMessages>
 beforeEach(async () => {
   later(0)
   queue = losingMessages()
-  await env.DB.prepare('delete from mailbox_requests').run()
+  await env.DB.prepare('delete from "mailbox_requests"').run()
 })
 afterEach(() => {
   vi.restoreAllMocks()
@@ -210,7 +210,7 @@ describe('a pending notification', () => {
     const acme = await pending()
     await acme.document(acme.id, { ack: true })
     watchMailbox((call) => {
-      if (call === 'list') void env.DB.prepare('delete from mailbox_requests').run()
+      if (call === 'list') void env.DB.prepare('delete from "mailbox_requests"').run()
     })
     await acme.open()
     expect(await openedAtAuthority(acme.rfc)).toEqual([])
@@ -334,8 +334,8 @@ describe('a crash', () => {
     const calls = watchMailbox((call) => {
       if (where === 'document' && call === 'document' && calls.length === 3) throw new Unavailable('sat_unavailable', 'The test.')
     })
-    const spoil = { recording: 'update mailbox_notifications', 'crossing off': 'delete from mailbox_requests' }[where]
-    const undo = spoil === undefined ? () => {} : spoilRun(spoil, 'update mailbox_requests')
+    const spoil = { recording: 'update "mailbox_notifications"', 'crossing off': 'delete from "mailbox_requests"' }[where]
+    const undo = spoil === undefined ? () => {} : spoilRun(spoil, 'update "mailbox_requests"')
     if (where !== 'message') await acme.open()
     undo()
     later(90)
@@ -353,7 +353,7 @@ describe('a crash', () => {
 
   it('of the commit of the request leaves no request, no audit row, and nothing opened', async () => {
     const acme = await pending()
-    beforeBatch('insert into mailbox_requests', 'spoil')
+    beforeBatch('insert into "mailbox_requests"', 'spoil')
     expect((await acme.document(acme.id, { ack: true })).status).toBe(500)
     await acme.open()
     expect([await openedAtAuthority(acme.rfc), await audited(acme, 'notification.opening_requested')]).toEqual([[], []])

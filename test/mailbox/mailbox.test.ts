@@ -481,7 +481,7 @@ describe('what an organization is told', () => {
     const acme = await reader()
     await acme.send({ ...LETTER, sent_at: '2026-05-19T16:00:00Z' })
     await acme.receive()
-    beforeBatch('delete from outbox', 'spoil')
+    beforeBatch('delete from "outbox"', 'spoil')
     const told = await acme.told()
     expect(told.length).toBe(1)
     const left = "select count(*) as n from outbox where kind = 'mailbox.notification_received'"

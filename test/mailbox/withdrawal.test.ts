@@ -135,7 +135,7 @@ describe('an opening that waits', () => {
 
   it('is not asked for over a connection that is paused while the request is carried out: 409, and nothing is audited', async () => {
     const acme = await pending()
-    beforeBatch('insert into mailbox_requests', () => seat(acme, false))
+    beforeBatch('insert into "mailbox_requests"', () => seat(acme, false))
     expect(await acme.acknowledge(acme.owner)).toMatchObject({ status: 409, body: { code: 'fiscal_entity.not_active' } })
     expect([await waiting(acme), await audited(acme, 'notification.opening_requested')]).toEqual([0, []])
   })
@@ -143,7 +143,7 @@ describe('an opening that waits', () => {
   it('survives a crash in the commit of the pause together with the connection', async () => {
     const acme = await pending()
     await acme.acknowledge(acme.owner)
-    beforeBatch('delete from mailbox_requests', 'spoil')
+    beforeBatch('delete from "mailbox_requests"', 'spoil')
     expect((await seat(acme, false)).status).toBe(500)
     expect([await waiting(acme), (await acme.entity()).status]).toEqual([1, 'active'])
     await acme.open()
@@ -240,7 +240,7 @@ describe('an opening that waits', () => {
   it('is not asked for by a credential that is revoked while its request is carried out: 409, and nothing is audited', async () => {
     const acme = await pending()
     const person = await joined(acme.owner, 'admin')
-    beforeBatch('insert into mailbox_requests', () => revoke(acme, person, person))
+    beforeBatch('insert into "mailbox_requests"', () => revoke(acme, person, person))
     expect(await acme.acknowledge(person)).toMatchObject({ status: 409, body: { code: 'credential.changed' } })
     expect([await waiting(acme), await audited(acme, 'notification.opening_requested')]).toEqual([0, []])
   })
@@ -249,7 +249,7 @@ describe('an opening that waits', () => {
     const acme = await pending()
     const person = await joined(acme.owner, 'admin')
     await acme.acknowledge(person)
-    beforeBatch('delete from mailbox_requests', 'spoil')
+    beforeBatch('delete from "mailbox_requests"', 'spoil')
     expect((await revoke(acme, person, person)).status).toBe(500)
     expect([await waiting(acme), await audited(acme, 'notification.opening_withdrawn')]).toEqual([1, []])
     expect((await api(person, 'GET', '/v1/organization')).status).toBe(200)

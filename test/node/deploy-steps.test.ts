@@ -2,7 +2,6 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { unstable_readConfig } from 'wrangler'
 import { type Configuration, configurationOf, missingVariables } from '../../scripts/deploy/configuration.ts'
 import { platformOf } from '../../scripts/deploy/platform.ts'
 import { follow, stepsOf } from '../../scripts/deploy/steps.ts'
@@ -29,8 +28,7 @@ afterEach(async () => {
 const configuration = (): Promise<Configuration> => configurationOf(folder, 'live')
 function reset(): void {
   writeFileSync(join(folder, 'wrangler.toml'), unconfigured(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')))
-  for (const name of ['background', 'migrations', 'surfaces'])
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter: isKept })
+  cpSync(join(ROOT, 'migrations'), join(folder, 'migrations'), { recursive: true, filter: isKept })
 }
 const file = (): string => readFileSync(join(folder, 'wrangler.toml'), 'utf8')
 
@@ -104,47 +102,19 @@ describe('databases, buckets and queues', () => {
   })
 })
 
-describe('a deployment of an earlier version, whose Worker that answers requests consumed the queues and had the crons', () => {
-  const OLD = 'fiscal-data-service-live'
-  const consumersNow = () => [...platform.queues.values()].map(({ consumers }) => consumers.map(({ script }) => script))
-  /** Carries out all steps. Returns what was done from the Workers on: the deletions, and the deployments with what consumed the queues then. */
-  async function deployOver(): Promise<string[]> {
-    const done: string[] = []
-    const noted = platform.calls.length
-    const wrangler: Wrangler = async (_, command, ...args) => {
-      if (command === 'deploy') done.push(`${args.at(1)?.replace(`${ROOT}/`, '')}: ${[...new Set(consumersNow().flat())].join()}`)
-      return ''
-    }
-    await follow(await steps(TOKEN, ACCOUNT, wrangler), false, () => {})
-    const deleted = platform.calls.slice(noted).filter((call) => call.startsWith('DELETE ')).length
-    return [...done, `${deleted} taken`]
+it('the Worker is deployed once, after everything that it needs and before its health is asked for', async () => {
+  platform.health = { status: 200, body: { status: 'ok', environment: 'live' } }
+  const commands: string[] = []
+  const wrangler: Wrangler = async (_, ...args) => {
+    commands.push(args.slice(0, 2).join(' '))
+    return ''
   }
-
-  it('loses them before it is replaced, while messages wait, and only once', async () => {
-    platform.health = { status: 200, body: { status: 'ok', environment: 'live' } }
-    await makeResources()
-    for (const queue of platform.queues.values()) queue.consumers.push({ script: OLD, consumer_id: `of ${queue.name}` })
-    const other = 'another-service'
-    platform.queues.set('id', { name: other, consumers: [{ script: OLD, consumer_id: 'foreign' }] })
-    expect(await deployOver()).toEqual([
-      `pdf/wrangler.toml: ${OLD}`,
-      `destinations/wrangler.toml: ${OLD}`,
-      // The queue of another service is left alone.
-      `wrangler.first.json: ${OLD}`,
-      `surfaces/wrangler.json: ${OLD}`,
-      `live: ${OLD}`,
-      `background/wrangler.json: ${OLD}`,
-      '11 taken',
-    ])
-    expect(consumersNow()).toEqual([...Array.from({ length: 11 }, () => []), [OLD]])
-    for (const queue of platform.queues.values())
-      if (queue.name !== other) queue.consumers.push({ script: 'fiscal-live-background', consumer_id: 'new' })
-    expect((await deployOver()).at(-1)).toBe('0 taken')
-  })
-
-  it('loses its crons', async () => {
-    expect(unstable_readConfig({ config: join(ROOT, 'wrangler.toml'), env: 'live' })).toMatchObject({ triggers: { crons: [] } })
-  })
+  const printed: string[] = []
+  await follow(await steps(TOKEN, ACCOUNT, wrangler), false, (line) => printed.push(line))
+  expect(commands.filter((one) => one.startsWith('deploy'))).toHaveLength(1)
+  expect(printed.filter((line) => !line.startsWith(' ')).map((line) => line.split(':')[0])).toEqual([
+    ...['Databases', 'Buckets', 'Queues', 'Secrets', 'Migrations', 'Worker', 'Health'],
+  ])
 })
 
 /** Carries out the step of this title; wrangler fails with `output`, or succeeds where that is null. */
@@ -268,12 +238,12 @@ describe('a deployment stops with a sentence that says what to do', () => {
     expect(sentences[1]).toContain(sentence)
   })
 
-  it('about SAT_STAND_IN, which is for a laptop', async () => {
+  it.each(['SAT_STAND_IN', 'WEBHOOK_SINK', 'STORAGE_SINK'])('about %s, which is for a laptop', async (name) => {
     const before = missingVariables(await configuration())
-    writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll('SAT_STAND_IN = ""', 'SAT_STAND_IN = "http://127.0.0.1:9000"'))
+    writeFileSync(join(folder, 'wrangler.toml'), file().replaceAll(`${name} = ""`, `${name} = "http://127.0.0.1:9000"`))
     const sentences = missingVariables(await configuration())
     expect(sentences.filter((one) => !before.includes(one))).toEqual([
-      'SAT_STAND_IN in [env.live.vars] of wrangler.toml is for a laptop only: leave it empty, or the service does not start there.',
+      `${name} in [env.live.vars] of wrangler.toml is for a laptop only: leave it empty, or the service does not start there.`,
     ])
   })
 })
@@ -296,8 +266,6 @@ describe('on a fresh clone without an account', () => {
       'create fiscal-%-tasks',
       'generate API_SECRET_KEYS',
       'deploy fiscal-data-service-%',
-      'deploy fiscal-%-surfaces',
-      'deploy fiscal-%-background',
     ])
       expect(run.said).toMatch(new RegExp(task.replace('fiscal-% and', `fiscal-${environment}-control and`).replace('%', environment)))
     expect(run.said).toMatch(/apply \d+ migrations? to fiscal-(live|test)-ledger-0\n.*to fiscal-(live|test)-events-0\n[\s\S]*wait until /)

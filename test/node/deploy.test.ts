@@ -26,8 +26,6 @@ const deploy = (...more: string[]): Run =>
   })
 
 const WORKER = 'fiscal-data-service-live'
-const BACKGROUND = 'fiscal-live-background'
-const SURFACES = 'fiscal-live-surfaces'
 const QUEUES = [
   'dead-letters',
   'dispatch',
@@ -65,18 +63,10 @@ function expectWhole(): void {
       ['fiscal-live-files', [{ id: 'Default Multipart Abort Rule' }, { id: 'abandoned-uploads', conditions: { prefix: 'imports/' } }]],
     ],
     queues: QUEUES,
-    consumers: QUEUES.map((name) => `${name} → ${BACKGROUND}`),
-    scripts: [
-      { name: WORKER, secrets: SECRETS, crons: [] },
-      { name: 'fiscal-live-pdf', secrets: [], bindings: [], crons: [] },
-      { name: 'fiscal-live-destinations', secrets: [], bindings: [], crons: [] },
-      // They have no secret of their own, which would be one more to rotate.
-      { name: SURFACES, secrets: [], crons: [] },
-      { name: BACKGROUND, secrets: [], crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] },
-    ],
+    consumers: QUEUES.map((name) => `${name} → ${WORKER}`),
+    scripts: [{ name: WORKER, secrets: SECRETS, crons: ['* * * * *', '*/15 * * * *', '0 10 * * *'] }],
   })
-  const ofRequests = state.scripts.find(({ name }) => name === WORKER)!.bindings
-  expect(ofRequests).toEqual(
+  expect(state.scripts[0]!.bindings).toEqual(
     expect.arrayContaining([
       'd1 DB',
       'd1 LEDGER_0',
@@ -85,19 +75,11 @@ function expectWhole(): void {
       'queue REPORTS',
       'queue REPSE',
       'r2_bucket FILES',
-      'service DESTINATIONS',
       'service EGRESS',
       'service PDF',
-      'service SANDBOX_DOCUMENTS',
-      'service SURFACES',
+      'service STORAGE_EGRESS',
     ]),
   )
-  const bindingsOf = (name: string, alone: RegExp) => {
-    const expected = [...ofRequests.filter((one) => !alone.test(one)), 'service SECRETS'].sort()
-    expect(state.scripts.find((one) => one.name === name)!.bindings).toEqual(expected)
-  }
-  bindingsOf(BACKGROUND, /^(inherit|ratelimit|service SURFACES)/)
-  bindingsOf(SURFACES, /^(inherit|service SURFACES)/)
   expect(ids()).toEqual([...platform.databases.keys()])
 }
 

@@ -222,7 +222,11 @@ describe('there is no answer', () => {
     expect((await deliver('/token-of-theirs', {}, nowhere)).error).toMatch(/no WEBHOOK_SINK/)
     const [line, ...others] = nowhere.getLogs().map(({ message }) => JSON.parse(message) as unknown)
     expect(others).toEqual([])
-    expect(line).toEqual({ level: 'error', message: expect.stringContaining(`Not delivered to ${HOST}: no WEBHOOK_SINK`) })
+    expect(line).toEqual({
+      level: 'error',
+      request_id: 'egress',
+      message: expect.stringContaining(`Not delivered to ${HOST}: no WEBHOOK_SINK`),
+    })
     expect(JSON.stringify(line)).not.toContain('token-of-theirs')
   })
 })

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { scheduledPath } from '../../scripts/crons.ts'
 import { Customer } from '../../scripts/customer.ts'
 import { WRANGLER } from '../../scripts/wrangler.ts'
 import { Clone } from './support/clone.ts'
@@ -23,25 +24,35 @@ const wrangler = (...args: string[]) =>
   })
 
 describe('on a fresh clone', () => {
-  it('wrangler dev serves the service, with secrets and migrated databases', async () => {
+  it('wrangler dev alone is the service, on whatever state it serves', { timeout: 180_000 }, async () => {
     const port = await freePort()
-    const run = wrangler(
-      'dev',
-      '--ip',
-      '127.0.0.1',
-      '--port',
-      String(port),
-      '--inspector-port',
-      '0',
-      '--show-interactive-dev-session=false',
+    const url = `http://127.0.0.1:${port}`
+    const own = ['--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0', '--show-interactive-dev-session=false']
+    const run = wrangler('dev', ...own, '--persist-to', join(clone.folder, 'another-state'))
+    await until(
+      () => `the service answers: ${run.said.slice(-2_000)}`,
+      90_000,
+      () => isUp(url),
     )
-    await until('the service answers', 60_000, () => isUp(`http://127.0.0.1:${port}`))
-    const customer = await Customer.signUp(`http://127.0.0.1:${port}`, 'Despacho Uno')
-    expect(await customer.connect('STA050101AB7')).toMatch(/^fe_/)
     expect(readFileSync(join(clone.folder, '.dev.vars'), 'utf8')).toMatch(/^(\w+_KEYS=1:.{44}\n){5}$/)
-    expect(run.said).toContain(
-      'Requests alone are answered here. `npm start` keeps its own state in .state and also does the background work.',
-    )
+    expect(run.said).toContain('`npm start` also fires the crons, which the local runtime does not do by itself.')
+
+    const customer = await Customer.signUp(url, 'Despacho Uno')
+    const id = await customer.connect('EKU9003173C9')
+    const isDownloaded = async () => {
+      const { status, jobs } = await customer.sync(id)
+      return status === 'idle' && jobs.total > 0 && jobs.succeeded === jobs.total
+    }
+    await until('everything is downloaded', 120_000, isDownloaded, 500)
+    const found = await customer.ask<{ data: unknown[] }>('GET', `/v1/cfdi?fiscal_entity_id=${id}&limit=5`)
+    expect(found.data).toHaveLength(5)
+    for (const path of [
+      ...['analytics/vat-position', 'analytics/financing', 'analytics/fx-exposure', 'cfdi/risk', 'cfdi/deductions', 'cfdi/withholdings'],
+    ])
+      expect([path, await customer.ask('GET', `/v1/${path}?fiscal_entity_id=${id}`)]).toEqual([path, expect.any(Object)])
+    expect(await customer.ask('GET', `/v1/fiscal-entities/${id}/tax-profile`)).toMatchObject({ rfc: 'EKU9003173C9' })
+    const cron = await fetch(`${url}${scheduledPath('*/15 * * * *', Date.now())}`)
+    expect([cron.status, await cron.text()]).toEqual([200, 'ok'])
     run.kill()
     await run.ended
   })
@@ -67,12 +78,12 @@ describe('on a fresh clone', () => {
     expect(platform.calls).toEqual([])
   })
 
-  it('wrangler deploy --dry-run bundles all the same, without the texts of the OpenAPI document', async () => {
+  it('wrangler deploy --dry-run bundles all the same, with the PDF library as a module of its own', async () => {
     const run = wrangler('deploy', '--dry-run', '--env', 'live', '--outdir', 'dist')
     expect(await run.ended).toBe(0)
     const bundle = readFileSync(join(clone.folder, 'dist/index.js'), 'utf8')
     expect(bundle).toContain('There is nothing at this path.')
-    // A text of the OpenAPI document (Problem).
-    expect(bundle).not.toContain('What went wrong and what to do about it.')
+    expect(bundle).toContain('import("./pdfjs.mjs")')
+    expect(existsSync(join(clone.folder, 'dist/pdfjs.mjs'))).toBe(true)
   })
 })

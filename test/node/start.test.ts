@@ -156,22 +156,22 @@ describe('npm start', () => {
   it('after a SIGKILL of the runner, ends what it left and serves on the same port', async () => {
     const before = service.children()
     await end([service.runner])
-    expect(before.wrangler.every((one) => isAlive(one))).toBe(true)
+    expect(before.runtime.every((one) => isAlive(one))).toBe(true)
     service = await (await start(stateDir, service.port)).ready()
-    expect([...before.wrangler, ...before.workerd].filter((one) => isAlive(one))).toEqual([])
+    expect([...before.runtime, ...before.workerd].filter((one) => isAlive(one))).toEqual([])
     expect(await isUp(service.url)).toBe(true)
   })
 
   it('leaves alone what has a pid of its own from before', () => {
-    const [wrangler] = service.children().wrangler
-    expect(childrenLeft('/nowhere', wrangler!)).not.toEqual([])
-    expect(childrenLeft('/nowhere', { ...wrangler!, started: 'another time' })).toEqual([])
+    const [runtime] = service.children().runtime
+    expect(childrenLeft('/nowhere', runtime!)).not.toEqual([])
+    expect(childrenLeft('/nowhere', { ...runtime!, started: 'another time' })).toEqual([])
   })
 
   it('ends with all of its children on SIGTERM', async () => {
-    const { wrangler, workerd } = service.children()
+    const { runtime, workerd } = service.children()
     expect(await service.stop()).toBe(0)
-    expect([...wrangler, ...workerd].filter((one) => isAlive(one))).toEqual([])
+    expect([...runtime, ...workerd].filter((one) => isAlive(one))).toEqual([])
     expect(await isUp(service.url)).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemOf } from '../../src/platform/context.ts'
-import { connect } from '../../src/platform/db/commit.ts'
+import { commit, connect } from '../../src/platform/db/commit.ts'
 import { alertOf } from '../../src/repse/expiry.ts'
 import { advanceRound, findRound, openRound } from '../../src/repse/round-store.ts'
 import { refreshRepse, sweepRounds } from '../../src/repse/rounds.ts'
@@ -28,12 +28,12 @@ afterEach(() => {
 it('a round that is opened again while it is open keeps its place; one that is done starts anew', async () => {
   const db = connect(env.DB)
   const [first, second] = [new Date('2026-11-18T10:00:00Z'), new Date('2026-11-18T10:20:00Z')]
-  await env.DB.batch(openRound(db, '2026-11-18', first, first))
-  await advanceRound(db, (await findRound(db, '2026-11-18'))!, 7, false, first).run()
-  await env.DB.batch(openRound(db, '2026-11-18', second, second))
+  await commit(env.DB, openRound(db, '2026-11-18', first, first))
+  await commit(env.DB, [advanceRound(db, (await findRound(db, '2026-11-18'))!, 7, false, first)])
+  await commit(env.DB, openRound(db, '2026-11-18', second, second))
   expect(await findRound(db, '2026-11-18')).toMatchObject({ after: 7, instant: first, is_done: false })
-  await advanceRound(db, (await findRound(db, '2026-11-18'))!, 9, true, first).run()
-  await env.DB.batch(openRound(db, '2026-11-18', second, second))
+  await commit(env.DB, [advanceRound(db, (await findRound(db, '2026-11-18'))!, 9, true, first)])
+  await commit(env.DB, openRound(db, '2026-11-18', second, second))
   expect(await findRound(db, '2026-11-18')).toMatchObject({ after: 0, instant: second, is_done: false })
 })
 

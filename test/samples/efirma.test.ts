@@ -1,21 +1,26 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, inject, it } from 'vitest'
 import { readCertificate } from '../../src/authority/efirma/certificate.ts'
 import { openEfirma } from '../../src/authority/efirma/efirma.ts'
 import { readFile } from '../../src/authority/efirma/file.ts'
 import { EfirmaRefused } from '../../src/authority/efirma/refused.ts'
 
-const root = process.env['SAMPLES_DIR']
-const here = root !== undefined
-const text = (path: string): string => readFileSync(join(root ?? '', path), 'utf8')
-const base64 = (path: string): string => readFileSync(join(root ?? '', path)).toString('base64')
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The sample e.firmas in base64, by their paths. */
+    efirmas: Record<string, string>
+  }
+}
 
-describe.skipIf(!here)('certificates of the authority', () => {
+/** These run in Node and in workerd. */
+const files = inject('efirmas')
+const base64 = (path: string): string => files[path]!
+const text = (path: string): string => new TextDecoder().decode(Uint8Array.fromBase64(base64(path)))
+
+describe.skipIf(Object.keys(files).length === 0)('certificates of the authority', () => {
   const NOW = new Date('2026-11-22')
   const PASSWORD = '12345678a'
   const open = (certificate: string, key: string, rfc: string, now = NOW, password = PASSWORD): Promise<unknown> =>
-    openEfirma({ certificate: base64(`efirma/${certificate}`), private_key: base64(`efirma/${key}`), password }, rfc, now).then(
+    openEfirma({ certificate: base64(certificate), private_key: base64(key), password }, rfc, now).then(
       ({ certificate }) => certificate.number,
       (error: unknown) => (error instanceof EfirmaRefused ? error.code : error),
     )
@@ -41,7 +46,7 @@ describe.skipIf(!here)('certificates of the authority', () => {
     for (const certificate of ['certificate.cer', 'certificate.cer.pem'])
       for (const key of ['private_key.key', 'private_key.key.pem'])
         expect(await open(aaa(certificate), aaa(key), 'AAA010101AAA', then)).toBe('30001000000300023685')
-    const input = { certificate: text(`efirma/${aaa('certificate_plain.pem')}`), private_key: base64(`efirma/${aaa('private_key.key')}`) }
+    const input = { certificate: text(aaa('certificate_plain.pem')), private_key: base64(aaa('private_key.key')) }
     expect((await openEfirma({ ...input, password: PASSWORD }, 'AAA010101AAA', then)).certificate.number).toBe('30001000000300023685')
     expect(await open(aaa('certificate.cer'), aaa('private_key_protected.key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
     expect(await open(aaa('certificate.cer'), aaa('public_key.pem'), 'AAA010101AAA', then)).toBe('efirma.key_unreadable')
@@ -62,7 +67,7 @@ describe.skipIf(!here)('certificates of the authority', () => {
     ['30001000000500003456', 'SPR190613I52', 'SAT PRUEBAS'],
     ['CSD09_AAA010101AAA', 'AAA010101AAA', 'ACCEM SERVICIOS EMPRESARIALES SC'],
   ])('misc/%s.cer is read', (file, rfc, name) => {
-    const bytes = readFile(base64(`efirma/misc/${file}.cer`), 'CERTIFICATE')!
+    const bytes = readFile(base64(`misc/${file}.cer`), 'CERTIFICATE')!
     const number = file.startsWith('CSD') ? '30001000000300023705' : file
     expect(readCertificate(bytes)).toMatchObject({ number, rfc, name, isCsd: true })
   })

@@ -111,7 +111,7 @@ describe('a refused CIEC', () => {
 
   it('leaves no job waiting when a new one is accepted just before the jobs are put to wait', async () => {
     const { one, entity, renew } = await refused()
-    beforeBatch('not_before = ?2, attempts = 0', () => renew(one, 'nueva123'))
+    beforeBatch('"attempts" = 0, "started_at" = null', () => renew(one, 'nueva123'))
     await drainNow(entity)
     await drainNow(entity)
     expect(await jobsFor(one, entity)).toMatchObject(Array(4).fill({ status: 'succeeded' }))
@@ -120,7 +120,7 @@ describe('a refused CIEC', () => {
   it('whose successor was accepted, with a crash before anything was resumed, has the next run resume it', async () => {
     const { one, entity, renew } = await refused()
     await drainNow(entity)
-    beforeBatch("status = 'queued' and error_class = 'invalid_credentials'", () => Promise.reject(new Error('killed')))
+    beforeBatch(`"status" = 'queued' and "sync_jobs"."error_class" = 'invalid_credentials'`, () => Promise.reject(new Error('killed')))
     await renew(one, 'nueva123')
     await drainNow(entity)
     expect(await jobsOf(entity)).toMatchObject(Array(4).fill({ status: 'queued', error_class: 'invalid_credentials' }))

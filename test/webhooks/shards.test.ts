@@ -228,7 +228,7 @@ describe('a page of the relay with organizations in several shards', () => {
     const fact = { kind: 'connection.ciec_invalid' as const, entity, organizations: ids, body: { rejected_at: NOW } }
     await tell(env.LEDGER_0, [{ ...fact, outbox_event_id: `connection.ciec_invalid:${entity}:late` }])
     const dying = watchedEnv((name, when, batch) => {
-      if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from outbox/.test(statement)))
+      if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from "outbox"/.test(statement)))
         throw new Error('Died.')
     })
     await expect(relayOutbox(systemIn(dying.env), outbox)).rejects.toThrow('Died.')

@@ -36,7 +36,7 @@ export async function openEfirma({ certificate: file, private_key, password }: E
   if (now > certificate.valid_to) throw new EfirmaRefused('efirma.expired')
   const keyFile = readFile(private_key, 'PRIVATE KEY')
   if (keyFile === null) throw new EfirmaRefused('efirma.key_unreadable')
-  const pkcs8 = await openPrivateKey(keyFile, password)
+  const pkcs8 = openPrivateKey(keyFile, password)
   if (!(await belongTogether(certificate, pkcs8))) throw new EfirmaRefused('efirma.key_mismatch')
   return { rfc, certificate, pkcs8 }
 }

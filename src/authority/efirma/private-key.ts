@@ -1,24 +1,25 @@
+import { Buffer } from 'node:buffer'
+import { createDecipheriv, pbkdf2Sync } from 'node:crypto'
 import { DerReader, integerOf, NotDer, oidOf, TAG } from './der.ts'
-import { decryptTripleDes } from './des.ts'
 import { type EfirmaReason, EfirmaRefused } from './refused.ts'
 
 const PBES2 = '1.2.840.113549.1.5.13'
 const PBKDF2 = '1.2.840.113549.1.5.12'
 const RSA = '1.2.840.113549.1.1.1'
-const TRIPLE_DES_CBC = '1.2.840.113549.3.7'
-/** AES-CBC, by the bytes of its key. */
-const AES_CBC: Readonly<Record<string, number>> = {
-  '2.16.840.1.101.3.4.1.2': 16,
-  '2.16.840.1.101.3.4.1.22': 24,
-  '2.16.840.1.101.3.4.1.42': 32,
+/** The ciphers, with the bytes of their keys and initialization vectors. The authority encrypts by 3DES. */
+const CIPHERS: Readonly<Record<string, { cipher: string; keyBytes: number; ivBytes: number }>> = {
+  '1.2.840.113549.3.7': { cipher: 'des-ede3-cbc', keyBytes: 24, ivBytes: 8 },
+  '2.16.840.1.101.3.4.1.2': { cipher: 'aes-128-cbc', keyBytes: 16, ivBytes: 16 },
+  '2.16.840.1.101.3.4.1.22': { cipher: 'aes-192-cbc', keyBytes: 24, ivBytes: 16 },
+  '2.16.840.1.101.3.4.1.42': { cipher: 'aes-256-cbc', keyBytes: 32, ivBytes: 16 },
 }
 const HMACS: Readonly<Record<string, string>> = {
-  '1.2.840.113549.2.7': 'SHA-1',
-  '1.2.840.113549.2.9': 'SHA-256',
-  '1.2.840.113549.2.10': 'SHA-384',
-  '1.2.840.113549.2.11': 'SHA-512',
+  '1.2.840.113549.2.7': 'sha1',
+  '1.2.840.113549.2.9': 'sha256',
+  '1.2.840.113549.2.10': 'sha384',
+  '1.2.840.113549.2.11': 'sha512',
 }
-/** Web Crypto of Cloudflare refuses more. The authority's keys have 2,048. */
+/** Cloudflare refuses more. The authority's keys have 2,048. */
 const MAX_ITERATIONS = 100_000n
 
 /** 4,096 bits and a leading zero. A signature with a key of more takes seconds of the processor. The authority's keys have 2,048. */
@@ -28,10 +29,10 @@ const MAX_MODULUS_BYTES = 513
  * Opens a private key in PKCS #8 and returns it as PrivateKeyInfo in DER. One that is not encrypted needs no password. Throws EfirmaRefused
  * efirma.key_unreadable, efirma.key_unsupported or efirma.wrong_password.
  */
-export async function openPrivateKey(bytes: Uint8Array, password: string): Promise<Uint8Array> {
+export function openPrivateKey(bytes: Uint8Array, password: string): Uint8Array {
   const key = orRefuse('efirma.key_unreadable', () => keyOf(bytes))
   if ('algorithm' in key) {
-    const plain = await decrypted(key, password)
+    const plain = decrypted(key, password)
     return orRefuse('efirma.wrong_password', () => plainKey(plain))
   }
   return key.plain
@@ -99,31 +100,25 @@ function parametersOf(algorithm: DerReader): Parameters {
   const iterations = integerOf(pbkdf2.take(TAG.integer))
   if (iterations < 1n || iterations > MAX_ITERATIONS) throw unsupported()
   if (pbkdf2.tag === TAG.integer) pbkdf2.take(TAG.integer)
-  const hash = pbkdf2.tag === null ? 'SHA-1' : HMACS[oidOf(pbkdf2.enter(TAG.sequence).take(TAG.oid))]
+  const hash = pbkdf2.tag === null ? 'sha1' : HMACS[oidOf(pbkdf2.enter(TAG.sequence).take(TAG.oid))]
   const encryption = pbes2.enter(TAG.sequence)
-  const cipher = oidOf(encryption.take(TAG.oid))
-  const keyBytes = cipher === TRIPLE_DES_CBC ? 24 : AES_CBC[cipher]
-  if (hash === undefined || keyBytes === undefined) throw unsupported()
+  const known = CIPHERS[oidOf(encryption.take(TAG.oid))]
+  if (hash === undefined || known === undefined) throw unsupported()
   const iv = encryption.take(TAG.octetString)
-  if (iv.length !== (cipher === TRIPLE_DES_CBC ? 8 : 16)) throw unsupported()
-  return { salt, iterations: Number(iterations), hash, cipher, keyBytes, iv }
+  if (iv.length !== known.ivBytes) throw unsupported()
+  return { ...known, salt, iterations: Number(iterations), hash, iv }
 }
 
-/** Throws EfirmaRefused. */
-async function decrypted({ algorithm, encrypted }: EncryptedKey, password: string): Promise<Uint8Array> {
+/**
+ * Throws EfirmaRefused. `createPrivateKey` would not do: in Workers it opens no key whose password was hashed by SHA-384 or SHA-512, and it
+ * calls that a wrong password.
+ */
+function decrypted({ algorithm, encrypted }: EncryptedKey, password: string): Uint8Array {
   const { salt, iterations, hash, cipher, keyBytes, iv } = orRefuse('efirma.key_unreadable', () => parametersOf(algorithm))
-  const secret = await crypto.subtle.importKey('raw', new TextEncoder().encode(password), 'PBKDF2', false, ['deriveBits'])
-  const key = new Uint8Array(await crypto.subtle.deriveBits({ name: 'PBKDF2', salt, iterations, hash }, secret, 8 * keyBytes))
-  const plain = cipher === TRIPLE_DES_CBC ? decryptTripleDes(key, iv, encrypted) : await decryptAes(key, iv, encrypted)
-  if (plain === null) throw new EfirmaRefused('efirma.wrong_password')
-  return plain
-}
-
-async function decryptAes(key: Uint8Array, iv: Uint8Array, encrypted: Uint8Array): Promise<Uint8Array | null> {
-  const aes = await crypto.subtle.importKey('raw', key, 'AES-CBC', false, ['decrypt'])
+  const decipher = createDecipheriv(cipher, pbkdf2Sync(password, salt, iterations, keyBytes, hash), iv)
   try {
-    return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-CBC', iv }, aes, encrypted))
+    return Buffer.concat([decipher.update(encrypted), decipher.final()])
   } catch {
-    return null
+    throw new EfirmaRefused('efirma.wrong_password')
   }
 }

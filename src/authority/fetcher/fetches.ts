@@ -1,4 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { connect } from '../../platform/db/commit.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { FetchedFile, FetchRow } from './states.ts'
+import { fetches } from './tables.ts'
 
 export interface FetchKey {
   entity: number
@@ -6,85 +11,97 @@ export interface FetchKey {
   month: string
 }
 
+const f = alias(fetches, 'f')
+const o = alias(fetches, 'o')
+const [STATE, DUE_AT, TOKEN, FILES] = [bare(fetches.state), bare(fetches.due_at), bare(fetches.token), bare(fetches.files)]
+const [ASKED_AT, IS_WHOLE, ERROR_CLASS] = [bare(fetches.asked_at), bare(fetches.is_whole), bare(fetches.error_class)]
+const OFFERED = [fetches.entity, fetches.source, fetches.month, fetches.asked_at, fetches.state, fetches.due_at].map(bare)
+
 export const readFetch = (ledger: D1Database, { entity, source, month }: FetchKey) =>
-  ledger.prepare('select * from fetches where entity = ?1 and source = ?2 and month = ?3').bind(entity, source, month).first<FetchRow>()
+  prepared(
+    ledger,
+    sql`select * from ${fetches} where ${fetches.entity} = ${entity} and ${fetches.source} = ${source} and ${fetches.month} = ${month}`,
+  ).first<FetchRow>()
 
 /** Offers what a job needs, anew when what is there is of an earlier job. */
 export const offer = (ledger: D1Database, { entity, source, month }: FetchKey, asked_at: number) =>
-  ledger
-    .prepare(
-      `insert into fetches (entity, source, month, asked_at, state, due_at) values (?1, ?2, ?3, ?4, 'offered', ?4)
-       on conflict do update set asked_at = excluded.asked_at, due_at = excluded.due_at, state = 'offered', token = null, error_class = null
-       where state <> 'leased' or due_at <= ?5`,
-    )
-    .bind(entity, source, month, asked_at, Date.now())
+  prepared(
+    ledger,
+    sql`insert into ${fetches} ${OFFERED} values (${entity}, ${source}, ${month}, ${asked_at}, 'offered', ${asked_at})
+      on conflict do update set ${ASKED_AT} = excluded.${ASKED_AT}, ${DUE_AT} = excluded.${DUE_AT}, ${STATE} = 'offered', ${TOKEN} = null,
+        ${ERROR_CLASS} = null
+      where ${fetches.state} <> 'leased' or ${fetches.due_at} <= ${Date.now()}`,
+  )
 
-export const deleteFetch = (ledger: D1Database, fetch: number) => ledger.prepare('delete from fetches where fetch = ?').bind(fetch)
+export const deleteFetch = (ledger: D1Database, fetch: number) =>
+  prepared(ledger, sql`delete from ${fetches} where ${fetches.fetch} = ${fetch}`)
+
+/** The condition that nothing of an RFC is leased. */
+const isFree = (entity: SQL, now: number): SQL =>
+  sql`not exists (select 1 from ${fetches} ${o} where ${o.entity} = ${entity} and ${o.state} = 'leased' and ${o.due_at} > ${now})`
 
 /** Fetches that can be leased. Of an RFC nothing is leased while something else of it is. */
 export const dueFetches = async (ledger: D1Database, now: number, limit: number): Promise<FetchRow[]> =>
   (
-    await ledger
-      .prepare(
-        `select f.* from fetches f indexed by fetches_due where f.due_at <= ?1
-         and not exists (select 1 from fetches o where o.entity = f.entity and o.state = 'leased' and o.due_at > ?1) order by f.due_at limit ?2`,
-      )
-      .bind(now, limit)
-      .all<FetchRow>()
+    await prepared(
+      ledger,
+      sql`select ${f}.* from ${fetches} ${f} indexed by fetches_due where ${f.due_at} <= ${now} and ${isFree(sql`${f.entity}`, now)}
+        order by ${f.due_at} limit ${limit}`,
+    ).all<FetchRow>()
   ).results
 
 /** Takes the lease on a due fetch, unless somebody else has it now. What was brought under an earlier lease does not count. */
 export const takeFetch = async (
   ledger: D1Database,
   { fetch, entity, due_at }: FetchRow,
-  lease: { token: string; now: number; until: number; version: number; login: string },
-): Promise<boolean> =>
-  (
-    await ledger
-      .prepare(
-        `update fetches set state = 'leased', token = ?3, leased_at = ?4, due_at = ?5, version = ?6, login = ?7, files = '{}', error_class = null
-         where fetch = ?1 and due_at = ?2
-           and not exists (select 1 from fetches o where o.entity = ?8 and o.state = 'leased' and o.due_at > ?4)`,
-      )
-      .bind(fetch, due_at, lease.token, lease.now, lease.until, lease.version, lease.login, entity)
-      .run()
-  ).meta.changes > 0
+  { token, now, until, version, login }: { token: string; now: number; until: number; version: number; login: string },
+): Promise<boolean> => {
+  const { meta } = await connect(ledger)
+    .update(fetches)
+    .set({ state: 'leased', token, leased_at: now, due_at: until, version, login, files: '{}', error_class: null })
+    .where(sql`${fetches.fetch} = ${fetch} and ${fetches.due_at} = ${due_at} and ${isFree(sql`${entity}`, now)}`)
+  return meta.changes > 0
+}
 
-const HELD = 'fetch = ?1 and token = ?2'
+const isHeld = (fetch: number, token: string | null): SQL => sql`${fetches.fetch} = ${fetch} and ${fetches.token} = ${token}`
+const isLeased = (fetch: number, token: string | null): SQL => sql`${isHeld(fetch, token)} and ${fetches.state} = 'leased'`
 
 /** The fetch of a lease; null when somebody else has it, or it is needed no longer. */
 export const readHeld = (ledger: D1Database, fetch: number, token: string) =>
-  ledger.prepare(`select * from fetches where ${HELD}`).bind(fetch, token).first<FetchRow>()
+  prepared(ledger, sql`select * from ${fetches} where ${isHeld(fetch, token)}`).first<FetchRow>()
 
 export const extendFetch = (ledger: D1Database, fetch: number, token: string, until: number) =>
-  ledger.prepare(`update fetches set due_at = ?3 where ${HELD} and state = 'leased'`).bind(fetch, token, until)
+  prepared(ledger, sql`update ${fetches} set ${DUE_AT} = ${until} where ${isLeased(fetch, token)}`)
 
 /** Notes an upload. The first result has the one before of the same name. */
 export const noteFile = (ledger: D1Database, fetch: number, token: string, name: string, file: FetchedFile): D1PreparedStatement[] => [
-  ledger.prepare(`select files ->> ('$."' || ?3 || '".key') as key from fetches where ${HELD}`).bind(fetch, token, name),
-  ledger
-    .prepare(`update fetches set files = json_set(files, '$."' || ?3 || '"', json(?4)) where ${HELD} and state = 'leased'`)
-    .bind(fetch, token, name, JSON.stringify(file)),
+  prepared(ledger, sql`select ${fetches.files} ->> ${`$."${name}".key`} as key from ${fetches} where ${isHeld(fetch, token)}`),
+  prepared(
+    ledger,
+    sql`update ${fetches} set ${FILES} = json_set(${fetches.files}, ${`$."${name}"`}, json(${JSON.stringify(file)})) where ${isLeased(fetch, token)}`,
+  ),
 ]
 
 export const completeFetch = (ledger: D1Database, fetch: number, token: string, is_whole: boolean) =>
-  ledger
-    .prepare(`update fetches set state = 'complete', due_at = null, is_whole = ?3 where ${HELD} and state = 'leased'`)
-    .bind(fetch, token, Number(is_whole))
+  prepared(
+    ledger,
+    sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = ${Number(is_whole)} where ${isLeased(fetch, token)}`,
+  )
 
 /** Completes a fetch with these uploads, unless others were noted since. */
 export const completeWith = (ledger: D1Database, { fetch, token, files }: FetchRow, completed: string) =>
-  ledger
-    .prepare(
-      `update fetches set state = 'complete', due_at = null, is_whole = 1, files = ?3 where ${HELD} and state = 'leased' and files = ?4`,
-    )
-    .bind(fetch, token, completed, files)
+  prepared(
+    ledger,
+    sql`update ${fetches} set ${STATE} = 'complete', ${DUE_AT} = null, ${IS_WHOLE} = 1, ${FILES} = ${completed}
+      where ${isLeased(fetch, token)} and ${fetches.files} = ${files}`,
+  )
 
 export const failFetch = (ledger: D1Database, fetch: number, token: string, error_class: string) =>
-  ledger
-    .prepare(`update fetches set state = 'failed', due_at = null, error_class = ?3 where ${HELD} and state = 'leased'`)
-    .bind(fetch, token, error_class)
+  prepared(
+    ledger,
+    sql`update ${fetches} set ${STATE} = 'failed', ${DUE_AT} = null, ${ERROR_CLASS} = ${error_class} where ${isLeased(fetch, token)}`,
+  )
 
 /** Forgets what was leased, unless somebody else has the lease. */
 export const dropFetch = (ledger: D1Database, fetch: number, token: string) =>
-  ledger.prepare(`delete from fetches where ${HELD}`).bind(fetch, token)
+  prepared(ledger, sql`delete from ${fetches} where ${isHeld(fetch, token)}`)

@@ -5,7 +5,7 @@ import type { Pace } from './session.ts'
 
 /**
  * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the
- * header Host (scripts/egress).
+ * header Host (platform/egress).
  */
 export const sendOf =
   ({ env }: Pick<System, 'env'>): Send =>

@@ -8,7 +8,7 @@ export const listUnsentInvoices = (db: Database, now: Date, limit: number) =>
   db
     .select()
     .from(invoices)
-    .where(and(sql`status = 'open'`, lte(invoices.send_at, now)))
+    .where(and(sql`${invoices.status} = 'open'`, lte(invoices.send_at, now)))
     .orderBy(invoices.send_at)
     .limit(limit)
 

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
@@ -7,14 +7,13 @@ import type { Suspension } from '../../platform/tenant.ts'
 /** The time zones of all organizations. Seeks once for each zone, however many organizations there are. */
 export const organizationZones = async (db: Database): Promise<string[]> =>
   (
-    await db.$client
-      .prepare(
-        `with recursive zone (timezone) as (
+    await prepared(
+      db.$client,
+      sql`with recursive zone (timezone) as (
            select min(timezone) from organizations
            union all select (select min(timezone) from organizations where timezone > zone.timezone) from zone where timezone is not null)
          select timezone from zone where timezone is not null`,
-      )
-      .raw<[string]>()
+    ).raw<[string]>()
   ).flat()
 
 /** An organization whose current month is still to be invoiced. */
@@ -26,17 +25,17 @@ export interface UnbilledOrganization {
   active_rfcs: number
 }
 
-const UNBILLED = `select id, plan, suspension, billed_month,
+const unbilled = (timezone: string): SQL => sql`select id, plan, suspension, billed_month,
     (select count(*) from connections where organization_id = organizations.id and state = 'active') as active_rfcs
-  from organizations indexed by organizations_billed where timezone = ?1 and`
+  from organizations indexed by organizations_billed where timezone = ${timezone} and`
 
 /** A page of the unbilled organizations of a time zone, with the number of their active RFCs. */
 export const findUnbilled = async (db: Database, timezone: string, month: string, limit: number): Promise<UnbilledOrganization[]> =>
   (
-    await db.$client
-      .prepare(`${UNBILLED} billed_month is null union all ${UNBILLED} billed_month < ?2 limit ?3`)
-      .bind(timezone, month, limit)
-      .all<UnbilledOrganization>()
+    await prepared(
+      db.$client,
+      sql`${unbilled(timezone)} billed_month is null union all ${unbilled(timezone)} billed_month < ${month} limit ${limit}`,
+    ).all<UnbilledOrganization>()
   ).results
 
 /** Refuses its batch when the organization was billed meanwhile, or when its plan or suspension changed. */

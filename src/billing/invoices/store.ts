@@ -1,6 +1,7 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { invoices } from './tables.ts'
 
 export type InvoiceRow = typeof invoices.$inferSelect
@@ -28,34 +29,33 @@ export const listOpenInvoices = (db: Database, organization_id: string) =>
     .where(and(eq(invoices.organization_id, organization_id), eq(invoices.status, 'open')))
     .orderBy(invoices.due_on)
 
+const COLUMNS = [
+  ...[invoices.invoice_id, invoices.organization_id, invoices.sequence, invoices.period],
+  ...[invoices.subtotal, invoices.tax, invoices.total, invoices.currency, invoices.status],
+  ...[invoices.issued_at, invoices.due_on, invoices.rule_ref, invoices.review_at, invoices.send_at],
+].map(bare)
+
 /** Adds an open invoice under the organization's next number; does nothing when the month has an invoice from a price list already. */
 export const insertInvoice = (
   db: Database,
   row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'send_at' | 'pdf_url'>,
 ): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `insert into invoices (
-         invoice_id, organization_id, sequence, period, subtotal, tax, total, currency, status, issued_at, due_on, rule_ref, review_at, tell_at)
-       select ?1, ?2, (select coalesce(max(sequence), 0) + 1 from invoices where organization_id = ?2), ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?10, ?11, ?8
-       where true on conflict do nothing`,
-    )
-    .bind(
-      row.invoice_id,
-      row.organization_id,
-      row.period,
-      ...[row.subtotal, row.tax, row.total, row.currency],
-      row.issued_at.getTime(),
-      row.due_on,
-      row.rule_ref,
-      row.review_at?.getTime() ?? null,
-    )
+  prepared(
+    db.$client,
+    sql`insert into ${invoices} ${COLUMNS}
+      select ${row.invoice_id}, ${row.organization_id},
+        (select coalesce(max(${invoices.sequence}), 0) + 1 from ${invoices} where ${invoices.organization_id} = ${row.organization_id}),
+        ${row.period}, ${row.subtotal}, ${row.tax}, ${row.total}, ${row.currency}, 'open', ${row.issued_at.getTime()}, ${row.due_on},
+        ${row.rule_ref}, ${row.review_at?.getTime() ?? null}, ${row.issued_at.getTime()}
+      where true on conflict do nothing`,
+  )
 
 /** Refuses its batch unless the invoice is open. */
 export const assertInvoiceOpen = (db: Database, { organization_id, invoice_id }: InvoiceRow): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from invoices where invoice_id = ${invoice_id} and organization_id = ${organization_id} and status = 'open')`,
+    sql`exists (select 1 from ${invoices} where ${invoices.invoice_id} = ${invoice_id} and ${invoices.organization_id} = ${organization_id}
+      and ${invoices.status} = 'open')`,
     'invoice.open',
   )
 

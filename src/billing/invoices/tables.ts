@@ -31,7 +31,7 @@ export const invoices = sqliteTable(
     /** End of the grace period, at which the organization is reviewed; null after the review. */
     review_at: instant(),
     /** Time of the next attempt to send the invoice to the payment provider; null after it was sent. */
-    send_at: instant('tell_at'),
+    send_at: instant(),
     /** URL of the PDF at the payment provider. */
     pdf_url: text(),
   },
@@ -47,7 +47,7 @@ export const invoices = sqliteTable(
     // The daily review of everything that is due.
     index('invoices_due').on(table.due_on).where(sql`status = 'open'`),
     // Invoices to send to the payment provider.
-    index('invoices_untold').on(table.send_at).where(sql`status = 'open' and tell_at is not null`),
+    index('invoices_untold').on(table.send_at).where(sql`status = 'open' and send_at is not null`),
     // Payments that the payment provider reports.
     index('invoices_provider').on(table.provider_ref).where(sql`provider_ref is not null`),
   ],

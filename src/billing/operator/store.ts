@@ -17,7 +17,12 @@ export const isOpen = async (db: Database, { command_id }: OperatorCommandRow): 
 
 /** Refuses its batch when the command was carried out. */
 export const assertCommandOpen = (db: Database, { command_id }: OperatorCommandRow): D1PreparedStatement =>
-  assertThat(db.$client, sql`exists (select 1 from operator_orders where order_id = ${command_id} and done_at is null)`, APPLIED_ONCE)
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from ${operatorCommands} where ${operatorCommands.command_id} = ${command_id}
+      and ${operatorCommands.done_at} is null)`,
+    APPLIED_ONCE,
+  )
 
 /** Marks the command as done, or as refused for this reason; one that is done stays as it is. */
 export const finishCommand = (db: Database, { command_id }: OperatorCommandRow, done_at: Date, refused: string | null = null) =>

@@ -6,7 +6,7 @@ import { instant } from '../../platform/db/columns.ts'
 export const operatorCommands = sqliteTable(
   'operator_orders',
   {
-    command_id: text('order_id').primaryKey(),
+    command_id: text().primaryKey(),
     /**
      * `pay` and `settle` pay an invoice; only `settle` is accepted where the payment provider collects, after the invoice was voided
      * there.

@@ -22,7 +22,8 @@ export const isPaymentRecorded = async (db: Database, subject: string): Promise<
 export const assertPaymentUnrecorded = (db: Database, { event_id, subject }: ProviderEventRow): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`not exists (select 1 from provider_events where event_id = ${event_id}) and not exists (select 1 from provider_events where subject = ${subject})`,
+    sql`not exists (select 1 from ${providerEvents} where ${providerEvents.event_id} = ${event_id}) and not exists (select 1
+      from ${providerEvents} where ${providerEvents.subject} = ${subject})`,
     APPLIED_ONCE,
   )
 

@@ -1,4 +1,6 @@
+import { sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 
 /** Where the next page of expired organizations begins: behind this grace period and its invoice, and this trial and its organization. */
 export type ExpiryCursor = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
@@ -10,21 +12,20 @@ export async function findExpired(
   after: ExpiryCursor,
   limit: number,
 ): Promise<{ ids: string[]; next: ExpiryCursor | null }> {
-  const prepare = (sql: string, at: number, id: string) => db.$client.prepare(sql).bind(now.getTime(), at, id, limit)
   const [invoices, trials] = await db.$client.batch<{ at: number; key: string; id: string }>([
-    prepare(
-      `select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
-       where status = 'open' and review_at is not null and review_at <= ?1 and (review_at, invoice_id) > (?2, ?3)
-       order by review_at, invoice_id limit ?4`,
-      after[0],
-      after[1],
+    prepared(
+      db.$client,
+      sql`select review_at as at, invoice_id as key, organization_id as id from invoices indexed by invoices_review
+        where status = 'open' and review_at is not null and review_at <= ${now.getTime()}
+          and (review_at, invoice_id) > (${after[0]}, ${after[1]})
+        order by review_at, invoice_id limit ${limit}`,
     ),
-    prepare(
-      `select trial_ends_at as at, id as key, id from organizations indexed by organizations_trial
-       where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1 and (trial_ends_at, id) > (?2, ?3)
-       order by trial_ends_at, id limit ?4`,
-      after[2],
-      after[3],
+    prepared(
+      db.$client,
+      sql`select trial_ends_at as at, id as key, id from organizations indexed by organizations_trial
+        where plan = 'diagnostic' and suspension is null and trial_ends_at <= ${now.getTime()}
+          and (trial_ends_at, id) > (${after[2]}, ${after[3]})
+        order by trial_ends_at, id limit ${limit}`,
     ),
   ])
   const pages = [invoices!.results, trials!.results]
@@ -38,12 +39,12 @@ export async function findExpired(
 
 /** Marks the ended grace periods of these organizations as acted upon. */
 export const clearReviews = (db: Database, organization_ids: readonly string[], now: Date): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `update invoices set review_at = null
-       where organization_id in (select value from json_each(?1)) and status = 'open' and review_at <= ?2`,
-    )
-    .bind(JSON.stringify(organization_ids), now.getTime())
+  prepared(
+    db.$client,
+    sql`update invoices set review_at = null
+       where organization_id in (select value from json_each(${JSON.stringify(organization_ids)})) and status = 'open'
+         and review_at <= ${now.getTime()}`,
+  )
 
 /** Organizations whose stored suspension may differ from what their subscription implies, in the order of their ids, behind `after`. */
 export const findStaleSuspensions = async (
@@ -51,19 +52,18 @@ export const findStaleSuspensions = async (
   { now, due, after, limit }: { now: Date; due: string; after: string; limit: number },
 ): Promise<string[]> =>
   (
-    await db.$client
-      .prepare(
-        `select id from (
+    await prepared(
+      db.$client,
+      sql`select id from (
            select o.id from invoices i indexed by invoices_due cross join organizations o on o.id = i.organization_id
-             where i.status = 'open' and i.due_on <= ?2 and o.suspension is not 'payment'
+             where i.status = 'open' and i.due_on <= ${due} and o.suspension is not 'payment'
            union select id from organizations indexed by organizations_trial
-             where plan = 'diagnostic' and suspension is null and trial_ends_at <= ?1
+             where plan = 'diagnostic' and suspension is null and trial_ends_at <= ${now.getTime()}
            union select id from organizations indexed by organizations_suspended where suspension is not null and suspension = 'trial'
-             and (plan <> 'diagnostic' or trial_ends_at is null or trial_ends_at > ?1)
-           union select o.id from organizations o indexed by organizations_suspended where o.suspension is not null and o.suspension = 'payment'
-             and not exists (select 1 from invoices i where i.organization_id = o.id and i.status = 'open' and i.due_on <= ?2)
-         ) where +id > ?3 order by id limit ?4`,
-      )
-      .bind(now.getTime(), due, after, limit)
-      .raw<[string]>()
+             and (plan <> 'diagnostic' or trial_ends_at is null or trial_ends_at > ${now.getTime()})
+           union select o.id from organizations o indexed by organizations_suspended where o.suspension is not null
+             and o.suspension = 'payment'
+             and not exists (select 1 from invoices i where i.organization_id = o.id and i.status = 'open' and i.due_on <= ${due})
+         ) where +id > ${after} order by id limit ${limit}`,
+    ).raw<[string]>()
   ).flat()

@@ -1,9 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Suspension } from '../../platform/tenant.ts'
 import type { Subscription } from './status.ts'
+import { trials } from './tables.ts'
 
 /** An organization's subscription as it is stored, with the connections that count against it. */
 export interface StoredSubscription extends Subscription {
@@ -17,15 +18,14 @@ export interface StoredSubscription extends Subscription {
 /** A subscription among several, with the id of its organization. */
 export type ListedSubscription = Subscription & { id: string; suspension: Suspension | null }
 
-const TAKES_SEAT = sql.raw(`state in ('active', 'invalid_ciec')`)
-const EVER_CONNECTED = sql.raw(
-  `first_active_at is not null or state in ('active', 'invalid_ciec') or (state = 'paused' and paused_from is not 'draft')`,
-)
-const OLDEST_DUE = sql.raw(`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`)
-const IS_TRIAL_USED = sql.raw(
-  `exists (select 1 from trials where trials.email = organizations.trial_email and trials.organization_id <> organizations.id)`,
-)
-const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, ${IS_TRIAL_USED} as is_trial_used, timezone, suspension, ${OLDEST_DUE} as oldest_due`
+const TAKES_SEAT = sql`state in ('active', 'invalid_ciec')`
+const EVER_CONNECTED = sql`first_active_at is not null or state in ('active', 'invalid_ciec')
+  or (state = 'paused' and paused_from is not 'draft')`
+const OLDEST_DUE = sql`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`
+const IS_TRIAL_USED = sql`exists (
+  select 1 from ${trials} where ${trials.email} = organizations.trial_email and ${trials.organization_id} <> organizations.id)`
+const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, ${IS_TRIAL_USED} as is_trial_used, timezone, suspension,
+  ${OLDEST_DUE} as oldest_due`
 
 const countConnections = (condition: SQL, exceptRfc: string | null): SQL =>
   sql`(select count(*) from connections where organization_id = organizations.id and rfc is not ${exceptRfc} and (${condition}))`
@@ -48,7 +48,8 @@ export async function findSubscription(
 ): Promise<StoredSubscription | undefined> {
   const row = await prepared(
     db.$client,
-    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used, ${countConnections(EVER_CONNECTED, exceptRfc)} as ever_connected
+    sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used,
+      ${countConnections(EVER_CONNECTED, exceptRfc)} as ever_connected
       from organizations where id = ${organization_id}`,
   ).first<Raw<StoredSubscription>>()
   return row ? parsed(row) : undefined
@@ -112,7 +113,7 @@ export const assertSeat = (
   assertThat(
     db.$client,
     sql`exists (select 1 from organizations where id = ${organization_id} and suspension is null and plan = ${plan}
-      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : sql.raw('')}
+      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : undefined}
       and (${allowance} is null or ${countConnections(isTrial ? EVER_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
     'subscription.free_seat',
   )
@@ -121,6 +122,7 @@ export const assertSeat = (
 export const recordTrial = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`insert into trials (email, organization_id, started_at) select trial_email, id, ${now.getTime()} from organizations
-      where id = ${organization_id} and trial_email is not null on conflict do nothing`,
+    sql`insert into ${trials} ${[trials.email, trials.organization_id, trials.started_at].map(bare)}
+      select trial_email, id, ${now.getTime()} from organizations where id = ${organization_id} and trial_email is not null
+        on conflict do nothing`,
   )

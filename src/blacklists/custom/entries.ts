@@ -1,6 +1,6 @@
 import { type Fault, invalid } from '../../failures.ts'
+import { recordsOf, textsOf } from '../../platform/csv.ts'
 import { isRfc, normalRfc } from '../../taxpayers/rfc.ts'
-import { recordsOf } from '../loading/csv.ts'
 import type { ListEntry } from '../loading/entries.ts'
 import { EntryName, MOST_CHARACTERS } from './contract.ts'
 
@@ -18,16 +18,8 @@ interface UploadedRow {
 
 const unreadable = (message: string) => invalid('blacklist.unreadable', [{ path: 'body', message }])
 
-const textOf = (bytes: Uint8Array): string => {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
-  } catch {
-    return new TextDecoder('windows-1252').decode(bytes)
-  }
-}
-
-function* rowsOfCsv(text: string): Generator<UploadedRow> {
-  const records = recordsOf([text])
+function* rowsOfCsv(bytes: Uint8Array): Generator<UploadedRow> {
+  const records = recordsOf(textsOf(bytes))
   const first = records.next()
   const header = (first.done ? [] : first.value).map((cell) => cell.trim().toLowerCase())
   if (new Set(header).size < header.length) throw unreadable('The first line must name each column once.')
@@ -46,10 +38,10 @@ function* rowsOfCsv(text: string): Generator<UploadedRow> {
   }
 }
 
-function* rowsOfJson(text: string): Generator<UploadedRow> {
+function* rowsOfJson(bytes: Uint8Array): Generator<UploadedRow> {
   let entries: unknown
   try {
-    entries = (JSON.parse(text) as { entries?: unknown } | null)?.entries
+    entries = (JSON.parse([...textsOf(bytes)].join('')) as { entries?: unknown } | null)?.entries
   } catch {
     throw unreadable('The body is not valid JSON.')
   }
@@ -71,8 +63,7 @@ function* rowsOfJson(text: string): Generator<UploadedRow> {
 export function readCustomList(bytes: Uint8Array, isJson: boolean): ListEntry[] {
   const found = new Map<string, ListEntry>()
   const faults: Fault[] = []
-  const text = textOf(bytes)
-  for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(text) : rowsOfCsv(text)) {
+  for (const { at, rfc, name, isCut } of isJson ? rowsOfJson(bytes) : rowsOfCsv(bytes)) {
     const read = EntryName.safeParse(name)
     const normal = typeof rfc === 'string' ? normalRfc(rfc) : ''
     if (isCut) faults.push({ path: at, message: 'A quote is not closed.' })

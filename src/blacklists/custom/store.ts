@@ -1,11 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { prepared } from '../../platform/db/statement.ts'
-import type { ListState } from '../tables.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { blacklistChanges, blacklistEntries, type ListState, blacklistLists as lists } from '../tables.ts'
 
 /** The organization's own lists, by source. */
 export const findCustomLists = async (d1: D1Database, organization_id: string): Promise<ListState[]> =>
-  (await prepared(d1, sql`select * from blacklist_lists where organization_id = ${organization_id} order by source`).all<ListState>())
-    .results
+  (
+    await prepared(
+      d1,
+      sql`select * from ${lists} where ${lists.organization_id} = ${organization_id} order by ${lists.source}`,
+    ).all<ListState>()
+  ).results
 
 /** Creates an empty list, of which there is nothing to tell. Refuses its batch with a unique violation when it exists. */
 export const insertCustomList = (
@@ -17,20 +21,24 @@ export const insertCustomList = (
 ): D1PreparedStatement =>
   prepared(
     d1,
-    sql`insert into blacklist_lists (organization_id, source, version, told_version, label, fetched_at, row_count)
+    sql`insert into ${lists} ${[
+      ...[lists.organization_id, lists.source, lists.version, lists.told_version],
+      ...[lists.label, lists.fetched_at, lists.row_count],
+    ].map(bare)}
       values (${organization_id}, ${source}, 1, 1, ${label}, ${now}, 0)`,
   )
 
 /** Deletes a list with its entries and changes. */
 export const deleteCustomList = (d1: D1Database, organization_id: string, source: string): D1PreparedStatement[] =>
-  ['blacklist_entries', 'blacklist_changes', 'blacklist_lists'].map((table) =>
-    d1.prepare(`delete from ${table} where organization_id = ?1 and source = ?2`).bind(organization_id, source),
+  [blacklistEntries, blacklistChanges, lists].map((table) =>
+    prepared(d1, sql`delete from ${table} where ${table.organization_id} = ${organization_id} and ${table.source} = ${source}`),
   )
 
 /** Selects the number of the organization's own lists. */
 export const listsUsed = (organization_id: string): SQL =>
-  sql`select count(*) from blacklist_lists where organization_id = ${organization_id}`
+  sql`select count(*) from ${lists} where ${lists.organization_id} = ${organization_id}`
 
 /** Selects the number of RFCs on the organization's own lists, except for one. */
 export const entriesUsed = (organization_id: string, except = ''): SQL =>
-  sql`select coalesce(sum(row_count), 0) from blacklist_lists where organization_id = ${organization_id} and source <> ${except}`
+  sql`select coalesce(sum(${lists.row_count}), 0) from ${lists}
+    where ${lists.organization_id} = ${organization_id} and ${lists.source} <> ${except}`

@@ -1,8 +1,12 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { PUBLIC } from '../catalog.ts'
+import { blacklistEntries, blacklistLists } from '../tables.ts'
 import type { ListedAs } from './listed.ts'
+
+const [e, l] = [alias(blacklistEntries, 'e'), alias(blacklistLists, 'l')]
 
 /** A connection whose listed counterparties are kept. */
 export interface Watched {
@@ -18,7 +22,7 @@ export interface Watched {
   imported_at: number | null
 }
 
-const COLUMNS = sql.raw('connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at')
+const COLUMNS = sql`connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at`
 
 /** The connections to an RFC. */
 export const connectionsTo = async (d1: D1Database, entity: number): Promise<Watched[]> =>
@@ -27,7 +31,7 @@ export const connectionsTo = async (d1: D1Database, entity: number): Promise<Wat
 
 /** A page of connections after a number: those of an organization, or all. */
 export const connectionsAfter = async (d1: D1Database, organization_id: string, after: number, limit: number): Promise<Watched[]> => {
-  const own = organization_id === PUBLIC ? sql.raw('') : sql`organization_id = ${organization_id} and`
+  const own = organization_id === PUBLIC ? undefined : sql`organization_id = ${organization_id} and`
   const query = sql`select ${COLUMNS} from connections where ${own} connection > ${after} order by connection limit ${limit}`
   return (await prepared(d1, query).all<Watched>()).results
 }
@@ -38,17 +42,16 @@ export const connectionsAfter = async (d1: D1Database, organization_id: string, 
  */
 export const counterpartiesIn = async (ledger: D1Database, partitions: readonly number[]): Promise<{ entity: number; rfc: string }[]> =>
   (
-    await ledger
-      .prepare(
-        `with recursive found (entity, rfc) as (
-           select p.value, (select min(counterparty_rfc) from cfdi indexed by cfdi_cpd where entity = p.value) from json_each(?1) p
+    await prepared(
+      ledger,
+      sql`with recursive found (entity, rfc) as (
+           select p.value, (select min(counterparty_rfc) from cfdi indexed by cfdi_cpd where entity = p.value)
+             from json_each(${JSON.stringify(partitions)}) p
            union all
            select entity, (select min(own.counterparty_rfc) from cfdi own indexed by cfdi_cpd
              where own.entity = found.entity and own.counterparty_rfc > found.rfc) from found where rfc is not null)
          select entity, rfc from found where rfc is not null`,
-      )
-      .bind(JSON.stringify(partitions))
-      .all<{ entity: number; rfc: string }>()
+    ).all<{ entity: number; rfc: string }>()
   ).results
 
 /** Which of some RFCs are counterparties in some partitions of a ledger: one seek for each pair. */
@@ -58,13 +61,12 @@ export const counterpartiesAmong = async (
   rfcs: readonly string[],
 ): Promise<{ entity: number; rfc: string }[]> =>
   (
-    await ledger
-      .prepare(
-        `select p.value as entity, j.value as rfc from json_each(?1) p cross join json_each(?2) j
+    await prepared(
+      ledger,
+      sql`select p.value as entity, j.value as rfc from json_each(${JSON.stringify(partitions)}) p
+        cross join json_each(${JSON.stringify(rfcs)}) j
          where exists (select 1 from cfdi indexed by cfdi_cpd where entity = p.value and counterparty_rfc = j.value)`,
-      )
-      .bind(JSON.stringify(partitions), JSON.stringify(rfcs))
-      .all<{ entity: number; rfc: string }>()
+    ).all<{ entity: number; rfc: string }>()
   ).results
 
 /** An entry as counterparties are marked with it. */
@@ -77,14 +79,14 @@ export async function findListed(d1: D1Database, organizations: readonly string[
   const owners = JSON.stringify([PUBLIC, ...new Set(organizations)])
   const results = await d1.batch<FoundListing>(
     chunks.map((json) =>
-      d1
-        .prepare(
-          `select e.organization_id, e.source, e.rfc, e.situacion
-           from blacklist_lists l cross join json_each(?2) j
-           cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
-           where l.organization_id in (select value from json_each(?1)) and l.version > 0`,
-        )
-        .bind(owners, json),
+      prepared(
+        d1,
+        sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.situacion}
+           from ${blacklistLists} ${l} cross join json_each(${json}) j
+           cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source}
+             and ${e.rfc} = j.value
+           where ${l.organization_id} in (select value from json_each(${owners})) and ${l.version} > 0`,
+      ),
     ),
   )
   return results.flatMap((result) => result.results)
@@ -92,13 +94,13 @@ export async function findListed(d1: D1Database, organizations: readonly string[
 
 /** Keeps what was found out about connections that are as they were read; `kept` of its result names these. */
 export const keepListed = (d1: D1Database, rows: readonly (Watched & { found: string })[]): D1PreparedStatement =>
-  d1
-    .prepare(
-      `update connections set listed = j.value->>2, listed_version = listed_version + 1 from json_each(?1) j
+  prepared(
+    d1,
+    sql`update connections set listed = j.value->>2, listed_version = listed_version + 1
+      from json_each(${JSON.stringify(rows.map(({ connection, listed_version, found }) => [connection, listed_version, found]))}) j
        where connections.connection = j.value->>0 and listed_version = j.value->>1 returning connection as kept`,
-    )
-    .bind(JSON.stringify(rows.map(({ connection, listed_version, found }) => [connection, listed_version, found])))
+  )
 
 /** Forgets the listed counterparties of an organization's connections, because its own lists have changed. */
 export const forgetListed = (d1: D1Database, organization_id: string): D1PreparedStatement =>
-  d1.prepare('update connections set listed = null, listed_version = listed_version + 1 where organization_id = ?1').bind(organization_id)
+  prepared(d1, sql`update connections set listed = null, listed_version = listed_version + 1 where organization_id = ${organization_id}`)

@@ -1,6 +1,11 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { PUBLIC } from '../catalog.ts'
-import type { blacklistEntries, ListState } from '../tables.ts'
+import { blacklistEntries, blacklistLists, type ListState } from '../tables.ts'
+
+const [e, l] = [alias(blacklistEntries, 'e'), alias(blacklistLists, 'l')]
 
 export type FoundRow = Pick<typeof blacklistEntries.$inferSelect, 'organization_id' | 'source' | 'rfc' | 'name' | 'history' | 'seen_on'>
 
@@ -15,20 +20,21 @@ export async function findEntries(
   sources: readonly string[] | null,
   more: readonly D1PreparedStatement[] = [],
 ): Promise<{ lists: ListState[]; found: FoundRow[]; rest: unknown[][] }> {
-  const isVisible = `l.organization_id in (?1, ?2) and l.version > 0 and (?3 is null or l.source in (select value from json_each(?3)))`
-  const bound = [PUBLIC, organization_id, sources && JSON.stringify(sources)]
+  const filter = sources && JSON.stringify(sources)
+  const isVisible = sql`${l.organization_id} in (${PUBLIC}, ${organization_id}) and ${l.version} > 0
+    and (${filter} is null or ${l.source} in (select value from json_each(${filter})))`
   const chunks = jsonChunks(rfcs)
   const [lists, ...results] = await d1.batch([
-    d1.prepare(`select * from blacklist_lists l where ${isVisible} order by l.organization_id, l.source`).bind(...bound),
+    prepared(d1, sql`select * from ${blacklistLists} ${l} where ${isVisible} order by ${l.organization_id}, ${l.source}`),
     ...chunks.map((json) =>
-      d1
-        .prepare(
-          `select e.organization_id, e.source, e.rfc, e.name, e.history, e.seen_on
-           from blacklist_lists l cross join json_each(?4) j
-           cross join blacklist_entries e on e.organization_id = l.organization_id and e.source = l.source and e.rfc = j.value
-           where ${isVisible}`,
-        )
-        .bind(...bound, json),
+      prepared(
+        d1,
+        sql`select ${e.organization_id}, ${e.source}, ${e.rfc}, ${e.name}, ${e.history}, ${e.seen_on}
+          from ${blacklistLists} ${l} cross join json_each(${json}) j
+          cross join ${blacklistEntries} ${e} on ${e.organization_id} = ${l.organization_id} and ${e.source} = ${l.source}
+            and ${e.rfc} = j.value
+          where ${isVisible}`,
+      ),
     ),
     ...more,
   ])

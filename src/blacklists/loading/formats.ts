@@ -6,8 +6,6 @@ export interface ListFormat {
   valid_from: string
   /** The most lines before the header. */
   preamble: number
-  /** Of a file that is not valid UTF-8. */
-  encoding: 'windows-1252'
   /** Where the day up to which the list is current stands: before the header, or nowhere; then it is the day of the file. */
   dated: 'preamble' | 'file'
   rfc: RegExp
@@ -26,7 +24,7 @@ export interface ListFormat {
   reference: string
 }
 
-const COMMON = { valid_from: '2014-01-01', encoding: 'windows-1252', rfc: /^rfc$/, least_share: 0.9 } as const
+const COMMON = { valid_from: '2014-01-01', rfc: /^rfc$/, least_share: 0.9 } as const
 const PROCEDURE = { ...COMMON, preamble: 50, dated: 'preamble', name: /^nombre/, situacion: /^situacion/ } as const
 const PLAIN = {
   ...COMMON,

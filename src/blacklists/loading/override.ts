@@ -1,9 +1,12 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { PUBLIC, type PublicSource, type Situacion } from '../catalog.ts'
-import type { ListState } from '../tables.ts'
+import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
 import { findList } from './store.ts'
+
+const held = alias(entries, 'held')
 
 /** A place on a public list, as a test helper sets it. */
 export interface Override {
@@ -28,48 +31,63 @@ export async function overrideListing(d1: D1Database, override: Override, now: n
 
 function statementsOf(d1: D1Database, { version }: ListState, override: Override, now: number): D1PreparedStatement[] {
   const { source, rfc, name, situacion, is_listed, day } = override
-  const row = sql`organization_id = ${PUBLIC} and source = ${source} and rfc = ${rfc}`
+  const row = sql`${entries.organization_id} = ${PUBLIC} and ${entries.source} = ${source}
+    and ${entries.rfc} = ${rfc}`
   const next = version + 1
-  const list = sql`organization_id = ${PUBLIC} and source = ${source}`
+  const list = sql`${lists.organization_id} = ${PUBLIC} and ${lists.source} = ${source}`
   const guard = assertThat(
     d1,
-    sql`exists (select 1 from blacklist_lists where ${list} and version = ${version} and loading is null)`,
+    sql`exists (select 1 from ${lists} where ${list} and ${lists.version} = ${version}
+      and ${lists.loading} is null)`,
     'list.version',
   )
-  const change = sql`insert into blacklist_changes
-    (organization_id, source, rfc, version, name, change, situacion_before, situacion, changed_at)`
+  const change = sql`insert into ${changes} ${[
+    ...[changes.organization_id, changes.source, changes.rfc, changes.version, changes.name],
+    ...[changes.change, changes.situacion_before, changes.situacion, changes.changed_at],
+  ].map(bare)}`
   if (!is_listed)
     return [
       guard,
       prepared(
         d1,
-        sql`${change} select organization_id, source, rfc, ${next}, name, 'removed', situacion, null, ${now} from blacklist_entries where ${row}`,
+        sql`${change} select ${entries.organization_id}, ${entries.source}, ${entries.rfc}, ${next},
+          ${entries.name}, 'removed', ${entries.situacion}, null, ${now} from ${entries} where ${row}`,
       ),
       prepared(
         d1,
-        sql`update blacklist_lists set version = ${next}, row_count = row_count - exists (select 1 from blacklist_entries where ${row}) where ${list}`,
+        sql`update ${lists} set ${bare(lists.version)} = ${next},
+          ${bare(lists.row_count)} = ${lists.row_count} - exists (select 1 from ${entries} where ${row})
+          where ${list}`,
       ),
-      prepared(d1, sql`delete from blacklist_entries where ${row}`),
+      prepared(d1, sql`delete from ${entries} where ${row}`),
     ]
   const history = JSON.stringify([[situacion, day, situacion === null ? null : day, null]])
   return [
     guard,
     prepared(
       d1,
-      sql`${change} select ${PUBLIC}, ${source}, ${rfc}, ${next}, ${name}, iif(h.rfc is null, 'listed', 'situacion_changed'), h.situacion, ${situacion}, ${now}
-        from (select 1) left join (select rfc, situacion from blacklist_entries where ${row}) h
+      sql`${change} select ${PUBLIC}, ${source}, ${rfc}, ${next}, ${name}, iif(h.rfc is null, 'listed', 'situacion_changed'), h.situacion,
+        ${situacion}, ${now}
+        from (select 1) left join (select ${entries.rfc}, ${entries.situacion} from ${entries} where ${row}) h
         where h.rfc is null or h.situacion is not ${situacion}`,
     ),
     prepared(
       d1,
-      sql`update blacklist_lists set version = ${next}, row_count = row_count + not exists (select 1 from blacklist_entries where ${row}) where ${list}`,
+      sql`update ${lists} set ${bare(lists.version)} = ${next},
+        ${bare(lists.row_count)} = ${lists.row_count} + not exists (select 1 from ${entries} where ${row})
+        where ${list}`,
     ),
     prepared(
       d1,
-      sql`insert into blacklist_entries as held (organization_id, source, rfc, name, situacion, history, seen_on)
+      sql`insert into ${entries} as ${held} ${[
+        ...[entries.organization_id, entries.source, entries.rfc, entries.name],
+        ...[entries.situacion, entries.history, entries.seen_on],
+      ].map(bare)}
         values (${PUBLIC}, ${source}, ${rfc}, ${name}, ${situacion}, ${history}, null)
-        on conflict do update set name = excluded.name, situacion = excluded.situacion,
-          history = iif(held.situacion is excluded.situacion, held.history, json_insert(held.history, '$[#]', json(excluded.history->'$[0]')))`,
+        on conflict do update set ${bare(entries.name)} = excluded.${bare(held.name)},
+          ${bare(entries.situacion)} = excluded.${bare(held.situacion)},
+          ${bare(entries.history)} = iif(${held.situacion} is excluded.${bare(held.situacion)}, ${held.history},
+            json_insert(${held.history}, '$[#]', json(excluded.${bare(held.history)}->'$[0]')))`,
     ),
   ]
 }

@@ -1,5 +1,5 @@
+import { recordsOf, textsOf } from '../../platform/csv.ts'
 import type { Situacion } from '../catalog.ts'
-import { recordsOf } from './csv.ts'
 import { datesIn } from './dates.ts'
 import type { ListFormat } from './formats.ts'
 import { ListRefused } from './refusal.ts'
@@ -84,24 +84,6 @@ function rowReader(header: readonly string[], format: ListFormat): (record: read
   })
 }
 
-/** A text of so many bytes is in memory at a time: that of the largest list takes 50 MB, and the engine is slow to collect large texts. */
-const PIECE_BYTES = 32 * 1024
-
-function* decoded(bytes: Uint8Array, decoder: TextDecoder): Generator<string> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield decoder.decode(bytes.subarray(at, at + PIECE_BYTES), { stream: true })
-  yield decoder.decode()
-}
-
-/** Decodes valid UTF-8, and anything else as the format says; windows-1252 accepts every byte. */
-function textsOf(bytes: Uint8Array, encoding: ListFormat['encoding']): Iterable<string> {
-  try {
-    for (const _ of decoded(bytes, new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })));
-    return decoded(bytes, new TextDecoder('utf-8'))
-  } catch {
-    return decoded(bytes, new TextDecoder(encoding))
-  }
-}
-
 /** The date in a line such as `Información actualizada al 31 de julio de 2026`, or null. */
 const listDateIn = (legends: readonly string[]): string | null =>
   legends.map((legend) => /actualizad[ao]\s+al?(.*)/is.exec(legend)?.[1] ?? '').flatMap(datesIn)[0] ?? null
@@ -111,7 +93,7 @@ const listDateIn = (legends: readonly string[]): string | null =>
  * are many. Throws ListRefused when the file is not this list.
  */
 export function readList(bytes: Uint8Array, format: ListFormat, day: string): ListContent {
-  const records = recordsOf(textsOf(bytes, format.encoding))
+  const records = recordsOf(textsOf(bytes))
   const isHeader = (cells: readonly string[]): boolean => {
     const others = [format.situacion, format.published].filter((one) => one !== undefined)
     return [format.rfc, ...others].every((one) => cells.some((cell) => one.test(cell)))

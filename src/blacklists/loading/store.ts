@@ -1,15 +1,20 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { eachJsonChunk } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { PUBLIC } from '../catalog.ts'
 import type { ListingStep } from '../listing-status.ts'
-import type { ListState } from '../tables.ts'
+import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
 import type { ListEntry } from './entries.ts'
 import type { RefusalCode } from './refusal.ts'
 
 /** The state of a list; null before its first load or refusal. `organization_id` is PUBLIC for a public list. */
 export const findList = (d1: D1Database, organization_id: string, source: string) =>
-  d1.prepare('select * from blacklist_lists where organization_id = ?1 and source = ?2').bind(organization_id, source).first<ListState>()
+  prepared(d1, sql`select * from ${lists} where ${isList({ organization_id, source })}`).first<ListState>()
+
+const isList = ({ organization_id, source }: Pick<ListLoad, 'organization_id' | 'source'>): SQL =>
+  sql`${lists.organization_id} = ${organization_id} and ${lists.source} = ${source}`
 
 export interface ListLoad {
   organization_id: string
@@ -29,8 +34,16 @@ const KEPT_MS = 90 * 86_400_000
 /** After every RFC. */
 const AFTER_LAST = '\u{10ffff}'
 /** The held entries of the range for which a chunk stands that the chunk does not have. */
-const REMOVED = `from blacklist_entries where organization_id = ?1 and source = ?2 and rfc >= ?4 and rfc < ?5
-  and rfc not in (select value from json_each(?3))`
+const removed = ({ organization_id, source }: ListLoad, { rfcs, from, before }: ListChunk): SQL =>
+  sql`from ${entries} where ${entries.organization_id} = ${organization_id} and ${entries.source} = ${source}
+    and ${entries.rfc} >= ${from} and ${entries.rfc} < ${before} and ${entries.rfc} not in (select value from json_each(${rfcs}))`
+
+/** What sets these columns to the values that a conflicting insert has. */
+const excluded = (columns: readonly SQLiteColumn[]): SQL =>
+  sql.join(
+    columns.map((column) => sql`${bare(column)} = excluded.${bare(column)}`),
+    sql`, `,
+  )
 
 const stepsOf = (history: readonly ListingStep[]) =>
   history.map(({ situacion, sat_at, dof_at, oficio }) => [situacion, sat_at, dof_at, oficio])
@@ -68,39 +81,46 @@ export const loadStatements = (d1: D1Database, load: ListLoad, entries: Iterable
   ...[...chunksInOrder(entries, load.list_date)].flatMap((chunk) => chunkStatements(d1, load, chunk)),
 ]
 
-const isOurs = (d1: D1Database, { organization_id, source, version, digest }: ListLoad): D1PreparedStatement =>
+const isOurs = (d1: D1Database, load: ListLoad): D1PreparedStatement =>
   assertThat(
     d1,
-    sql`(select version = ${version} and loading = ${digest} from blacklist_lists
-      where organization_id = ${organization_id} and source = ${source})`,
+    sql`(select ${lists.version} = ${load.version} and ${lists.loading} = ${load.digest} from ${lists} where ${isList(load)})`,
     'list.version',
   )
 
 const beginStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => [
-  d1
-    .prepare('insert into blacklist_lists (organization_id, source, version, row_count) values (?1, ?2, 0, 0) on conflict do nothing')
-    .bind(load.organization_id, load.source),
-  d1
-    .prepare(`update blacklist_lists set loading = ?4 where organization_id = ?1 and source = ?2 and version = ?3 and loading is null`)
-    .bind(load.organization_id, load.source, load.version, load.digest),
+  prepared(
+    d1,
+    sql`insert into ${lists} ${[lists.organization_id, lists.source, lists.version, lists.row_count].map(bare)}
+      values (${load.organization_id}, ${load.source}, 0, 0) on conflict do nothing`,
+  ),
+  prepared(
+    d1,
+    sql`update ${lists} set ${bare(lists.loading)} = ${load.digest}
+      where ${isList(load)} and ${lists.version} = ${load.version} and ${lists.loading} is null`,
+  ),
   isOurs(d1, load),
 ]
 
 const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] => {
   const { organization_id, source, version, label, digest, list_date, fetched_at, row_count } = load
+  const loaded = [lists.version, lists.label, lists.digest, lists.list_date, lists.fetched_at, lists.row_count]
+  const cleared = [lists.loading, lists.refused_digest, lists.refused_code, lists.refused_detail, lists.refused_at]
   return [
-    d1
-      .prepare(
-        `insert into blacklist_lists (organization_id, source, version, label, digest, list_date, fetched_at, row_count)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-         on conflict do update set version = excluded.version, label = excluded.label, digest = excluded.digest,
-           list_date = excluded.list_date, fetched_at = excluded.fetched_at, row_count = excluded.row_count, loading = null,
-           refused_digest = null, refused_code = null, refused_detail = null, refused_at = null`,
-      )
-      .bind(organization_id, source, version + 1, label, digest, list_date, fetched_at, row_count),
-    d1
-      .prepare('delete from blacklist_changes where organization_id = ?1 and source = ?2 and changed_at < ?3')
-      .bind(organization_id, source, fetched_at - KEPT_MS),
+    prepared(
+      d1,
+      sql`insert into ${lists} ${[lists.organization_id, lists.source, ...loaded].map(bare)}
+        values (${organization_id}, ${source}, ${version + 1}, ${label}, ${digest}, ${list_date}, ${fetched_at}, ${row_count})
+        on conflict do update set ${excluded(loaded)}, ${sql.join(
+          cleared.map((column) => sql`${bare(column)} = null`),
+          sql`, `,
+        )}`,
+    ),
+    prepared(
+      d1,
+      sql`delete from ${changes} where ${changes.organization_id} = ${organization_id} and ${changes.source} = ${source}
+        and ${changes.changed_at} < ${fetched_at - KEPT_MS}`,
+    ),
   ]
 }
 
@@ -108,13 +128,13 @@ const endStatements = (d1: D1Database, load: ListLoad): D1PreparedStatement[] =>
  * Gives up a load that did not come to its end, because another file is to be loaded. What it has changed is a version of its own, so that it
  * is told, and no file is that list.
  */
-export const abandonStatement = (d1: D1Database, { organization_id, source, version, loading }: ListState): D1PreparedStatement =>
-  d1
-    .prepare(
-      `update blacklist_lists set ${version === 0 ? '' : 'version = version + 1, '}digest = null, loading = null
-       where organization_id = ?1 and source = ?2 and version = ?3 and loading = ?4`,
-    )
-    .bind(organization_id, source, version, loading)
+export const abandonStatement = (d1: D1Database, list: ListState): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update ${lists} set ${list.version === 0 ? undefined : sql`${bare(lists.version)} = ${lists.version} + 1,`}
+        ${bare(lists.digest)} = null, ${bare(lists.loading)} = null
+      where ${isList(list)} and ${lists.version} = ${list.version} and ${lists.loading} = ${list.loading}`,
+  )
 
 interface ListChunk {
   json: string
@@ -127,34 +147,45 @@ interface ListChunk {
   before: string
 }
 
-function chunkStatements(d1: D1Database, load: ListLoad, { json, rfcs, from, before }: ListChunk): D1PreparedStatement[] {
+const CHANGE = [
+  ...[changes.organization_id, changes.source, changes.rfc, changes.version, changes.name],
+  ...[changes.change, changes.situacion_before, changes.situacion, changes.changed_at],
+].map(bare)
+const UPSERTED = [entries.name, entries.situacion, entries.history]
+const [h, held] = [alias(entries, 'h'), alias(entries, 'held')]
+
+function chunkStatements(d1: D1Database, load: ListLoad, chunk: ListChunk): D1PreparedStatement[] {
   const { organization_id, source, version, fetched_at } = load
-  const key = [organization_id, source]
-  const changes = `insert into blacklist_changes
-    (organization_id, source, rfc, version, name, change, situacion_before, situacion, changed_at)`
-  const upsert = d1
-    .prepare(
-      `insert into blacklist_entries as held (organization_id, source, rfc, name, situacion, history, seen_on)
-       select ?1, ?2, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?3) where true
-       on conflict do update set name = excluded.name, situacion = excluded.situacion, history = excluded.history,
-         seen_on = iif(excluded.seen_on is null, null, coalesce(held.seen_on, excluded.seen_on))
-       where held.name <> excluded.name or held.situacion is not excluded.situacion or held.history <> excluded.history`,
-    )
-    .bind(...key, json)
-  const remove = d1.prepare(`delete ${REMOVED}`).bind(...key, rfcs, from, before)
+  const { json } = chunk
+  const seenOn = bare(entries.seen_on)
+  const upsert = prepared(
+    d1,
+    sql`insert into ${entries} as ${held} ${[entries.organization_id, entries.source, entries.rfc, ...UPSERTED, entries.seen_on].map(bare)}
+      select ${organization_id}, ${source}, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(${json}) where true
+      on conflict do update set ${excluded(UPSERTED)},
+        ${seenOn} = iif(excluded.${seenOn} is null, null, coalesce(${held.seen_on}, excluded.${seenOn}))
+      where ${held.name} <> excluded.${bare(entries.name)} or ${held.situacion} is not excluded.${bare(entries.situacion)}
+        or ${held.history} <> excluded.${bare(entries.history)}`,
+  )
+  const remove = prepared(d1, sql`delete ${removed(load, chunk)}`)
   if (version === 0) return [upsert, remove]
   return [
-    d1
-      .prepare(
-        `${changes} select ?1, ?2, n.value->>0, ?4, n.value->>1, iif(h.rfc is null, 'listed', 'situacion_changed'), h.situacion,
-           n.value->>2, ?5
-         from json_each(?3) n left join blacklist_entries h on h.organization_id = ?1 and h.source = ?2 and h.rfc = n.value->>0
-         where h.rfc is null or h.situacion is not n.value->>2`,
-      )
-      .bind(...key, json, version + 1, fetched_at),
-    d1
-      .prepare(`${changes} select ?1, ?2, rfc, ?6, name, 'removed', situacion, null, ?7 ${REMOVED}`)
-      .bind(...key, rfcs, from, before, version + 1, fetched_at),
+    prepared(
+      d1,
+      sql`insert into ${changes} ${CHANGE}
+        select ${organization_id}, ${source}, n.value->>0, ${version + 1}, n.value->>1,
+          iif(${h.rfc} is null, 'listed', 'situacion_changed'), ${h.situacion}, n.value->>2, ${fetched_at}
+        from json_each(${json}) n left join ${entries} ${h}
+          on ${h.organization_id} = ${organization_id} and ${h.source} = ${source} and ${h.rfc} = n.value->>0
+        where ${h.rfc} is null or ${h.situacion} is not n.value->>2`,
+    ),
+    prepared(
+      d1,
+      sql`insert into ${changes} ${CHANGE}
+        select ${organization_id}, ${source}, ${entries.rfc}, ${version + 1}, ${entries.name}, 'removed', ${entries.situacion}, null,
+          ${fetched_at}
+        ${removed(load, chunk)}`,
+    ),
     upsert,
     remove,
   ]
@@ -181,17 +212,19 @@ function* chunksInOrder(entries: Iterable<ListEntry>, list_date: string): Genera
   yield { ...chunk, before: AFTER_LAST }
 }
 
+const REFUSAL = [lists.refused_digest, lists.refused_code, lists.refused_detail, lists.refused_at]
+
 /** Records why a file was refused, once. */
 export const recordRefusal = (
   d1: D1Database,
   { source, digest, code, detail, at }: { source: string; digest: string; code: RefusalCode; detail: string; at: number },
 ) =>
-  d1
-    .prepare(
-      `insert into blacklist_lists (organization_id, source, version, row_count, refused_digest, refused_code, refused_detail, refused_at)
-       values (?1, ?2, 0, 0, ?3, ?4, ?5, ?6)
-       on conflict do update set refused_digest = excluded.refused_digest, refused_code = excluded.refused_code,
-         refused_detail = excluded.refused_detail, refused_at = excluded.refused_at
-       where refused_digest is not excluded.refused_digest or refused_code <> excluded.refused_code or refused_detail <> excluded.refused_detail`,
-    )
-    .bind(PUBLIC, source, digest, code, detail, at)
+  prepared(
+    d1,
+    sql`insert into ${lists} ${[lists.organization_id, lists.source, lists.version, lists.row_count, ...REFUSAL].map(bare)}
+      values (${PUBLIC}, ${source}, 0, 0, ${digest}, ${code}, ${detail}, ${at})
+      on conflict do update set ${excluded(REFUSAL)}
+      where ${lists.refused_digest} is not excluded.${bare(lists.refused_digest)}
+        or ${lists.refused_code} <> excluded.${bare(lists.refused_code)}
+          or ${lists.refused_detail} <> excluded.${bare(lists.refused_detail)}`,
+  )

@@ -1,18 +1,27 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
+import { cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { inPesos } from '../money.ts'
 import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
 import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
+
+const own = cfdiAs('own')
+const i = cfdiAs('i')
+const p = alias(cfdiPayments, 'p')
+const source = cfdiAs('source')
 
 /** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
 export const USUAL_DAYS = 45
+const DAYS = sql.raw(String(USUAL_DAYS))
 /** As the index has it. */
-export const IS_LATE = `(own.first_paid_on < date(substr(own.fecha, 1, 10), '-${USUAL_DAYS} days') or own.last_paid_on > date(substr(own.fecha, 1, 10), '+${USUAL_DAYS} days'))`
+export const IS_LATE = sql`(${own.first_paid_on} < date(substr(${own.fecha}, 1, 10), '-${DAYS} days') or ${own.last_paid_on} > date(substr(${own.fecha}, 1, 10), '+${DAYS} days'))`
 
 export const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
@@ -26,18 +35,15 @@ export const isLarge = (alias: string): string =>
     or coalesce(instr(${alias}.taxes, '"'), 0) > 0)`
 
 /** The condition that a complement which the window shows, and which counts, refers to an invoice: then it was not paid at once. */
-const hasComplement = (partition: Partition, alias: 'own' | 'i' = 'own'): SQL => sql`exists (
-  select 1 from cfdi_payments p cross join cfdi source
-  where p.entity = ${partition.number} and p.invoice = ${sql.raw(alias)}.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0
-    and ${sql.raw(`source.emisor_rfc = ${alias}.emisor_rfc and source.receptor_rfc <> ${alias}.emisor_rfc
-    and coalesce(p.currency, ${alias}.currency, 'MXN') = coalesce(${alias}.currency, 'MXN')`)}
+const hasComplement = (partition: Partition, of = own): SQL => sql`exists (
+  select 1 from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
+  where ${p.entity} = ${partition.number} and ${p.invoice} = ${of.uuid} and ${p.kind} = 'P' and ${source.uuid} = ${p.source} and ${source.cancelled} = 0
+    and ${source.emisor_rfc} = ${of.emisor_rfc} and ${source.receptor_rfc} <> ${of.emisor_rfc}
+    and coalesce(${p.currency}, ${of.currency}, 'MXN') = coalesce(${of.currency}, 'MXN')
     and not ${isSubstituted(partition, 'source')} and ${all([isCounted(partition, 'source'), ...partition.conditions('source')])})`
 
-const columns = (values: Record<string, SQL>): SQL =>
-  sql.join(
-    Object.entries(values).map(([name, value]) => sql`${value} as ${sql.raw(name)}`),
-    sql.raw(', '),
-  )
+const columns = (values: Record<string, SQLWrapper>): SQL =>
+  listOf(Object.entries(values).map(([name, value]) => sql`${value} as ${sql.identifier(name)}`))
 
 /** Named expressions on the alias of a document. */
 export type Named = (alias: string) => Readonly<Record<string, string>>
@@ -53,7 +59,7 @@ const of = (alias: string, more: Named): Record<string, SQL> =>
 
 /** The condition that the invoice or credit note `own` is paid at once. */
 const isPaidAtOnce = (partition: Partition): SQL =>
-  sql`(own.metodo_pago is 'PUE' and (own.tipo_comprobante = 'E' or not ${hasComplement(partition)}))`
+  sql`(${own.metodo_pago} is 'PUE' and (${own.tipo_comprobante} = 'E' or not ${hasComplement(partition)}))`
 
 /** What is paid at once: invoices and credit notes with metodo_pago PUE. */
 const paidAtOnce = (
@@ -61,7 +67,7 @@ const paidAtOnce = (
   direction: DirectionNumber,
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named,
-): SQL | null => whole(partition, direction, days, more, [sql.raw("own.metodo_pago = 'PUE'"), isPaidAtOnce(partition)])
+): SQL | null => whole(partition, direction, days, more, [sql`${own.metodo_pago} = 'PUE'`, isPaidAtOnce(partition)])
 
 /**
  * Selects the invoices and credit notes of a direction and some days of `fecha`, whatever is paid of them, with the columns of `cashEvents`.
@@ -72,6 +78,10 @@ export const accruedEvents = (partition: Partition, direction: DirectionNumber, 
 export const wholeEvents = (partition: Partition, direction: DirectionNumber, days: Days, more: Named): SQL | null =>
   whole(partition, direction, days, more, [], sql`when not ${isPaidAtOnce(partition)} then 'paid_later'`)
 
+const paidOf = ({ currency, tipo_cambio, total_micros, subtotal, descuento, taxes, iva_trasladado }: typeof own) => [
+  ...[currency, tipo_cambio, total_micros, subtotal, descuento, taxes, iva_trasladado],
+]
+
 /** Whole documents. The amounts of a credit note are negative. */
 function whole(
   partition: Partition,
@@ -79,32 +89,31 @@ function whole(
   days: Pick<Population, 'first' | 'last' | 'counterparty'>,
   more: Named = NOTHING,
   conditions: readonly SQL[] = [],
-  reasons: SQL = sql.raw(''),
+  reasons: SQL = sql``,
 ): SQL | null {
-  const known = [sql.raw('own.version is not null'), ...conditions]
+  const known = [sql`${own.version} is not null`, ...conditions]
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
   if (population === null) return null
   const signed = (amount: string) => sql.raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
   const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
   const selected = columns({
-    uuid: sql.raw('own.uuid'),
-    applies_to: sql.raw('null'),
-    n: sql.raw('0'),
-    issued_at: sql.raw('own.issued_at'),
-    day: sql.raw('substr(own.fecha, 1, 10)'),
-    counterparty: sql.raw('own.counterparty_rfc'),
-    tipo: sql.raw('own.tipo_comprobante'),
-    forma: sql.raw('own.forma_pago'),
-    invoice: sql.raw('own.uuid'),
+    uuid: own.uuid,
+    applies_to: sql`null`,
+    n: sql`0`,
+    issued_at: own.issued_at,
+    day: sql`substr(${own.fecha}, 1, 10)`,
+    counterparty: own.counterparty_rfc,
+    tipo: own.tipo_comprobante,
+    forma: own.forma_pago,
+    invoice: own.uuid,
     reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
     is_odd: sql.raw(isOdd),
-    amount: sql.raw('own.total_micros'),
+    amount: own.total_micros,
     paid: signed('own.total_mxn'),
     net: signed('own.net_mxn'),
     ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
-    source: sql.raw(
-      `case when ${isOdd} or ${NOT_COUNTED('own')} then json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado) end`,
-    ),
+    source: sql`case when ${sql.raw(isOdd)} or ${sql.raw(NOT_COUNTED('own'))} then
+      json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
   return sql`select ${selected} ${population}`
@@ -121,21 +130,21 @@ export function complements(
   { past = null, acting = false }: Pick<Population, 'past' | 'acting'> = {},
 ): SQL[] {
   const bounds = boundsOf(partition, direction)
-  const paid = sql`own.first_paid_on <= ${last} and own.last_paid_on >= ${first}`
+  const paid = sql`${own.first_paid_on} <= ${last} and ${own.last_paid_on} >= ${first}`
   const usual = populationOf(partition, {
     ...{ direction, first: dayFrom(first, -USUAL_DAYS), last: dayFrom(last, USUAL_DAYS), types: ['P'], past, acting },
-    conditions: [paid, sql.raw(`not coalesce(${IS_LATE}, 0)`)],
+    conditions: [paid, sql`not coalesce(${IS_LATE}, 0)`],
   })
   if (usual === null || !bounds) return []
   const late = all([
-    sql`own.entity = ${partition.number} and own.direction = ${sql.raw(String(direction))} and ${sql.raw(IS_LATE)} and ${paid}`,
-    sql.raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.emisor_rfc <> own.receptor_rfc"),
-    ...(bounds.until === null ? [] : [sql`own.issued_at <= ${bounds.until}`]),
-    past === null ? sql`own.cancelled = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
+    sql`${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(direction))} and ${IS_LATE} and ${paid}`,
+    sql`${own.kind} = 'cfdi' and ${own.tipo_comprobante} = 'P' and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
+    ...(bounds.until === null ? [] : [sql`${own.issued_at} <= ${bounds.until}`]),
+    past === null ? sql`${own.cancelled} = 0 and not ${isSubstituted(partition, 'own')}` : countedOn(partition, 'own', past),
     ...(acting ? [] : partition.conditions('own')),
   ])
-  const names = sql.raw('own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related')
-  return [sql`select ${names} ${usual}`, sql`select ${names} from cfdi own indexed by cfdi_late where ${late}`]
+  const names = listOf([own.uuid, own.issued_at, own.fecha, own.direction, own.emisor_rfc, own.counterparty_rfc, own.related])
+  return [sql`select ${names} ${usual}`, sql`select ${names} from ${cfdi} ${own} indexed by cfdi_late where ${late}`]
 }
 
 /**
@@ -152,39 +161,40 @@ export function paidByComplement(
   const [usual, late] = complements(partition, direction, days, { acting })
   if (!usual || !late) return null
   return sql`${partsOf(partition, more, acting ? { is_hidden: sql`not (${all(partition.conditions('own'))})` } : {})}
-    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
-    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
-    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and ${isPaidOn(days)}`
+    from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
+    left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${isPaidOn(days)}`
 }
 
-const isPaidOn = ({ first, last }: Days): SQL => sql`p.kind = 'P' and p.fecha_pago >= ${first} and p.fecha_pago < ${afterDay(last)}`
+const isPaidOn = ({ first, last }: Days): SQL =>
+  sql`${p.kind} = 'P' and ${p.fecha_pago} >= ${first} and ${p.fecha_pago} < ${afterDay(last)}`
 
 /** The columns of the paid part `p` of an invoice `i`, by a complement `own` that counts. */
-function partsOf(partition: Partition, more: Named, others: Record<string, SQL> = {}): SQL {
+function partsOf(partition: Partition, more: Named, others: Record<string, SQLWrapper> = {}): SQL {
   const reason = sql`case
-    when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
-    when i.cancelled = 1 then 'cancelled'
+    when ${i.uuid} is null or ${i.version} is null or ${i.tipo_comprobante} is not 'I' or ${i.emisor_rfc} = ${i.receptor_rfc} then 'unknown'
+    when ${i.cancelled} = 1 then 'cancelled'
     when ${isSubstituted(partition, 'i')} then 'substituted'
-    when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
-    when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
+    when ${i.emisor_rfc} <> ${own.emisor_rfc} then 'other_parties'
+    when coalesce(${p.currency}, ${i.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN') then 'currency_mismatch'
     when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
   const isPesos = inPesos('p.currency', 'i.currency')
   const isWhole = 'p.amount = i.total_micros'
   const isOdd = `(length(p.amount) > ${LARGE} or (not ${isPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
     or (p.taxes is null and not (${isPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
   const selected = columns({
-    uuid: sql.raw('own.uuid'),
-    applies_to: sql.raw('p.invoice'),
-    n: sql.raw('p.n'),
-    issued_at: sql.raw('own.issued_at'),
-    day: sql.raw('substr(p.fecha_pago, 1, 10)'),
-    counterparty: sql.raw('coalesce(i.counterparty_rfc, own.counterparty_rfc)'),
-    tipo: sql.raw("'P'"),
-    forma: sql.raw('p.forma_pago'),
-    invoice: sql.raw('i.uuid'),
+    uuid: own.uuid,
+    applies_to: p.invoice,
+    n: p.n,
+    issued_at: own.issued_at,
+    day: sql`substr(${p.fecha_pago}, 1, 10)`,
+    counterparty: sql`coalesce(${i.counterparty_rfc}, ${own.counterparty_rfc})`,
+    tipo: sql`'P'`,
+    forma: p.forma_pago,
+    invoice: i.uuid,
     reason,
     is_odd: sql.raw(isOdd),
-    amount: sql.raw('p.amount'),
+    amount: p.amount,
     paid: sql.raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
     // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
     net: sql.raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
@@ -194,9 +204,7 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQL> 
         sql.raw(`case when p.taxes is not null then coalesce(p.taxes->>${n}, 0) when ${isWhole} then ${taxOf('i', name)} else 0 end`),
       ]),
     ),
-    source: sql.raw(
-      'json_array(p.amount, p.currency, p.conversion, p.taxes, i.currency, i.tipo_cambio, i.total_micros, i.subtotal, i.descuento, i.taxes, i.iva_trasladado)',
-    ),
+    source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])})`,
     ...others,
     ...of('i', more),
   })
@@ -214,16 +222,16 @@ export function cashEventsOf(
   if (whole === null) return null
   const { first, last, counterparty } = invoices
   const isMeant = all([
-    sql`i.entity = ${partition.number} and i.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`,
-    sql`i.direction = ${sql.raw(String(direction))} and i.issued_at >= ${earliestOf(first)} and i.issued_at <= ${latestOf(last)}`,
-    sql`i.fecha >= ${first} and i.fecha < ${afterDay(last)} and ${isVisible(partition, 'i')}`,
+    sql`${i.entity} = ${partition.number} and ${i.counterparty_rfc} in (select value from json_each(${JSON.stringify(counterparty)}))`,
+    sql`${i.direction} = ${sql.raw(String(direction))} and ${i.issued_at} >= ${earliestOf(first)} and ${i.issued_at} <= ${latestOf(last)}`,
+    sql`${i.fecha} >= ${first} and ${i.fecha} < ${afterDay(last)} and ${isVisible(partition, 'i')}`,
   ])
   const isComplement = all([
-    sql.raw("own.kind = 'cfdi' and own.tipo_comprobante = 'P' and own.cancelled = 0 and own.emisor_rfc <> own.receptor_rfc"),
-    sql`own.direction = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
+    sql`${own.kind} = 'cfdi' and ${own.tipo_comprobante} = 'P' and ${own.cancelled} = 0 and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
+    sql`${own.direction} = ${sql.raw(String(direction))} and not ${isSubstituted(partition, 'own')} and ${isVisible(partition, 'own')}`,
   ])
-  return sql`${whole} union all ${partsOf(partition, NOTHING)} from cfdi i indexed by cfdi_cpd cross join cfdi_payments p cross join cfdi own
-    where ${isMeant} and p.entity = ${partition.number} and p.invoice = i.uuid and own.uuid = p.source and ${isComplement} and ${isPaidOn(days)}`
+  return sql`${whole} union all ${partsOf(partition, NOTHING)} from ${cfdi} ${i} indexed by cfdi_cpd cross join ${cfdiPayments} ${p} cross join ${cfdi} ${own}
+    where ${isMeant} and ${p.entity} = ${partition.number} and ${p.invoice} = ${i.uuid} and ${own.uuid} = ${p.source} and ${isComplement} and ${isPaidOn(days)}`
 }
 
 /**
@@ -242,13 +250,13 @@ export function cashEvents(partition: Partition, direction: DirectionNumber, day
 
 /** Selects the credit notes of a direction and some days that name a visible invoice of other parties, with the columns `uuid` … `amount`. */
 export function creditsOfOthers(partition: Partition, direction: DirectionNumber, days: Days, past: string | null = null): SQL | null {
-  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [sql.raw('own.related is not null')] })
+  const notes = populationOf(partition, { ...days, direction, past, types: ['E'], conditions: [sql`${own.related} is not null`] })
   return (
     notes &&
-    sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
-      from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
-      where i.uuid = related.value and ${isVisible(partition, 'i')}
-        and (i.emisor_rfc <> own.emisor_rfc or i.receptor_rfc <> own.receptor_rfc)`
+    sql`select ${own.uuid}, ${i.uuid} as applies_to, ${own.issued_at}, ${own.total_micros} as amount
+      from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related cross join ${cfdi} ${i}
+      where ${i.uuid} = related.value and ${isVisible(partition, 'i')}
+        and (${i.emisor_rfc} <> ${own.emisor_rfc} or ${i.receptor_rfc} <> ${own.receptor_rfc})`
   )
 }
 
@@ -257,14 +265,14 @@ export function creditsOfOthers(partition: Partition, direction: DirectionNumber
  * they credit, which is paid later: the same columns, once for each invoice.
  */
 export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
-  const atOnce = `own.metodo_pago = 'PUE' and own.version is not null and own.related is not null and not coalesce(${NOT_COUNTED('own')}, 0)`
-  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [sql.raw(atOnce)] })
+  const atOnce = sql`${own.metodo_pago} = 'PUE' and ${own.version} is not null and ${own.related} is not null and not coalesce(${sql.raw(NOT_COUNTED('own'))}, 0)`
+  const notes = populationOf(partition, { ...days, direction, types: ['E'], conditions: [atOnce] })
   return (
     notes &&
-    sql`select own.uuid, i.uuid as applies_to, own.issued_at, own.total_micros as amount
-      from (select own.* ${notes}) own cross join json_each(own.related) related cross join cfdi i
-      where i.uuid = related.value and ${isVisible(partition, 'i')} and i.emisor_rfc = own.emisor_rfc and i.receptor_rfc = own.receptor_rfc
-        and i.version is not null and i.tipo_comprobante = 'I' and i.metodo_pago = 'PPD' and i.cancelled = 0
-        and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, 'i')}`
+    sql`select ${own.uuid}, ${i.uuid} as applies_to, ${own.issued_at}, ${own.total_micros} as amount
+      from (select ${own}.* ${notes}) own cross join json_each(${own.related}) related cross join ${cfdi} ${i}
+      where ${i.uuid} = related.value and ${isVisible(partition, 'i')} and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.receptor_rfc} = ${own.receptor_rfc}
+        and ${i.version} is not null and ${i.tipo_comprobante} = 'I' and ${i.metodo_pago} = 'PPD' and ${i.cancelled} = 0
+        and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, i)}`
   )
 }

@@ -1,5 +1,14 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
+import { cfdiAs, listOf } from '../columns.ts'
+import { cfdi, cfdiCommits } from '../tables.ts'
+
+const c = cfdiAs('c')
+const d = cfdiAs('d')
+const commits = alias(cfdiCommits, 'commits')
 
 export interface StoredCommit {
   number: number
@@ -15,17 +24,16 @@ export type CommitsBefore = readonly [number: number, before: number | null]
 /** Reads so many commits of each partition, the newest first. One call. */
 export const commitsBefore = async (d1: D1Database, asked: readonly CommitsBefore[], count: number): Promise<StoredCommit[]> =>
   (
-    await d1
-      .prepare(
-        `with asked as materialized (
-           select value->>0 as number, coalesce(value->>1, 1 + (
-             select sequence from cfdi_commits where entity = value->>0 order by sequence desc limit 1)) as before from json_each(?1))
-         select a.number, c.sequence, c.committed_at, hex(c.touched) as touched from asked a cross join cfdi_commits c
-           on c.entity = a.number and c.sequence < a.before and c.sequence >= a.before - ?2
-         order by a.number, c.sequence desc`,
-      )
-      .bind(JSON.stringify(asked), count)
-      .all<StoredCommit>()
+    await prepared(
+      d1,
+      sql`with asked as materialized (
+          select value->>0 as number, coalesce(value->>1, 1 + (
+            select ${commits.sequence} from ${cfdiCommits} ${commits} where ${commits.entity} = value->>0 order by ${commits.sequence} desc limit 1)) as before
+          from json_each(${JSON.stringify(asked)}))
+        select a.number, ${commits.sequence}, ${commits.committed_at}, hex(${commits.touched}) as touched from asked a cross join ${cfdiCommits} ${commits}
+          on ${commits.entity} = a.number and ${commits.sequence} < a.before and ${commits.sequence} >= a.before - ${count}
+        order by a.number, ${commits.sequence} desc`,
+    ).all<StoredCommit>()
   ).results
 
 export type NamedRow = readonly [entity: number, uuid: string]
@@ -46,13 +54,12 @@ export async function findRows(d1: D1Database, names: readonly NamedRow[]): Prom
   if (names.length === 0) return []
   const results = await d1.batch<NamedDocument>(
     jsonChunks(names).map((json) =>
-      d1
-        .prepare(
-          `select c.entity, c.uuid, c.direction, c.fecha, c.issued_at, c.utc_offset,
-             coalesce(c.chunk >= (c.stored_by + 1) * ${firstChunkOf(1)}, 0) as has_later_xml
-           from json_each(?1) j cross join cfdi c on c.entity = j.value->>0 and c.uuid = j.value->>1`,
-        )
-        .bind(json),
+      prepared(
+        d1,
+        sql`select ${listOf([c.entity, c.uuid, c.direction, c.fecha, c.issued_at, c.utc_offset])},
+            coalesce(${c.chunk} >= (${c.stored_by} + 1) * ${sql.raw(String(firstChunkOf(1)))}, 0) as has_later_xml
+          from json_each(${json}) j cross join ${cfdi} ${c} on ${c.entity} = j.value->>0 and ${c.uuid} = j.value->>1`,
+      ),
     ),
   )
   return results.flatMap(({ results: rows }) => rows)
@@ -78,8 +85,8 @@ export interface WidenedRange extends ShownRange {
 /** The newest document of a range, vigente or cancelled, with what it calls the RFC. */
 export type NewestDocument = Pick<ShownRange, 'n' | 'direction'> & { fecha: string; issued_at: number; name: string | null }
 
-const IN_RANGE = `c.entity = j.value->>'entity' and c.direction = j.value->>'direction'
-  and c.issued_at between j.value->>'since' and j.value->>'until' and c.fecha >= j.value->>'floor'`
+const IN_RANGE = sql`${c.entity} = j.value->>'entity' and ${c.direction} = j.value->>'direction'
+  and ${c.issued_at} between j.value->>'since' and j.value->>'until' and ${c.fecha} >= j.value->>'floor'`
 
 /** Reads the newest documents of ranges, and which of the widened ones show any. One call, none without ranges. */
 export async function readReached(
@@ -88,23 +95,21 @@ export async function readReached(
   widened: readonly WidenedRange[],
 ): Promise<{ newest: NewestDocument[]; widened: { n: number; at: number }[] }> {
   if (shown.length === 0) return { newest: [], widened: [] }
-  const isAny = (cancelled: 0 | 1) => `exists (
-    select 1 from cfdi c indexed by cfdi_dirc where ${IN_RANGE} and c.cancelled = ${cancelled} and c.fecha < j.value->>'before')`
+  const isAny = (cancelled: SQL) => sql`exists (
+    select 1 from ${cfdi} ${c} indexed by cfdi_dirc where ${IN_RANGE} and ${c.cancelled} = ${cancelled} and ${c.fecha} < j.value->>'before')`
   const looked = jsonChunks(shown).map((json) =>
-    d1
-      .prepare(
-        `select j.value->>'n' as n, d.direction, d.fecha, d.issued_at, iif(d.direction = 0, d.emisor_nombre, d.receptor_nombre) as name from json_each(?1) j cross join json_each('[0, 1]') k
-         cross join cfdi d on d.entity = j.value->>'entity' and d.uuid = (
-           select c.uuid from cfdi c indexed by cfdi_dirc where ${IN_RANGE} and c.cancelled = k.value order by c.issued_at desc limit 1)`,
-      )
-      .bind(json),
+    prepared(
+      d1,
+      sql`select j.value->>'n' as n, ${d.direction}, ${d.fecha}, ${d.issued_at}, iif(${d.direction} = 0, ${d.emisor_nombre}, ${d.receptor_nombre}) as name
+        from json_each(${json}) j cross join json_each('[0, 1]') k cross join ${cfdi} ${d} on ${d.entity} = j.value->>'entity' and ${d.uuid} = (
+          select ${c.uuid} from ${cfdi} ${c} indexed by cfdi_dirc where ${IN_RANGE} and ${c.cancelled} = k.value order by ${c.issued_at} desc limit 1)`,
+    ),
   )
   const wider = jsonChunks(widened).map((json) =>
-    d1
-      .prepare(
-        `select j.value->>'n' as n, max(j.value->>'at') as at from json_each(?1) j where ${isAny(0)} or ${isAny(1)} group by j.value->>'n'`,
-      )
-      .bind(json),
+    prepared(
+      d1,
+      sql`select j.value->>'n' as n, max(j.value->>'at') as at from json_each(${json}) j where ${isAny(sql`0`)} or ${isAny(sql`1`)} group by j.value->>'n'`,
+    ),
   )
   const results = await d1.batch([...looked, ...wider])
   const rows = (from: number, to?: number) => results.slice(from, to).flatMap(({ results: list }) => list)

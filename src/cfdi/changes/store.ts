@@ -1,15 +1,22 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, preparedWithLiterals } from '../../platform/db/statement.ts'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { all, bare, preparedWithLiterals } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
+import { cfdiAs } from '../columns.ts'
 import { readTouched, type Touched } from '../commits/touched.ts'
 import type { Stretch } from '../mirrored/stretches.ts'
 import { within } from '../mirrored/within.ts'
 import { parseRow, READ_ROW_JSON, ROW_JSON, storedColumns } from '../read-row.ts'
 import { itemOf, type PageItem } from '../search/store.ts'
+import { cfdi, cfdiCommits, cfdiSubstitutions } from '../tables.ts'
 import type { NamesLeg, Range, RowsLeg } from './legs.ts'
 import type { WalkPlace } from './position.ts'
+
+const c = cfdiAs('c')
+const page = cfdiAs('page')
+const s = alias(cfdiSubstitutions, 's')
 
 /** Rows that a statement of names reads. */
 export const NAMES = 1_000
@@ -25,13 +32,13 @@ const inStretches = (stretches: readonly Stretch[], columns: SQL, isMeant: SQL, 
   const selects = stretches.flatMap((stretch) =>
     [0, 1].map(
       (cancelled) =>
-        sql`select ${columns} from cfdi c indexed by cfdi_dirc where ${all([isMeant, sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`,
+        sql`select ${columns} from ${cfdi} ${c} indexed by cfdi_dirc where ${all([isMeant, sql`${c.cancelled} = ${cancelled}`, ...within(stretch, after)])}`,
     ),
   )
-  return sql`${sql.join([...selects], sql.raw(' union all '))} order by issued_at, uuid ${limited(rows)}`
+  return sql`${sql.join([...selects], sql` union all `)} order by ${bare(c.issued_at)}, ${bare(c.uuid)} ${limited(rows)}`
 }
 
-const COLUMNS = sql`${storedColumns('c')}, c.stored_by, c.chunk`
+const COLUMNS = sql`${storedColumns('c')}, ${c.stored_by}, ${c.chunk}`
 
 /** A document that was found, and the commit that stored it first. */
 export interface FoundChange {
@@ -45,8 +52,8 @@ interface SelectedRow {
   stored_by: number | null
 }
 
-const selectRows = (partition: Partition, rows: SQL, more = sql.raw('')): SQL =>
-  sql`select ${READ_ROW_JSON} as row, ${appliedBeyondCeiling(partition, 'page')} as applied, page.stored_by ${more} from (${rows}) page`
+const selectRows = (partition: Partition, rows: SQL, more = sql``): SQL =>
+  sql`select ${READ_ROW_JSON} as row, ${appliedBeyondCeiling(partition, 'page')} as applied, ${page.stored_by} ${more} from (${rows}) page`
 
 const found = (ledger: ScopedLedger, partition: Partition, { row, applied, stored_by }: SelectedRow): FoundChange => ({
   item: itemOf(ledger, partition, parseRow(row), applied),
@@ -88,43 +95,44 @@ export interface LegName extends Partial<HiddenRow> {
   nth: number | string
 }
 
-const NAME_COLUMNS = sql`c.uuid, c.issued_at, c.issued_at as at, c.uuid as by, 0 as nth, c.direction, c.fecha, c.stored_by`
+const NAME_COLUMNS = sql`${c.uuid}, ${c.issued_at}, ${c.issued_at} as at, ${c.uuid} as by, 0 as nth, ${c.direction}, ${c.fecha}, ${c.stored_by}`
 
 function selectNames({ entity }: ScopedLedger, leg: NamesLeg, place: WalkPlace | null): SQL {
-  const isHere = sql`c.entity = ${entity}`
+  const isHere = sql`${c.entity} = ${entity}`
   if ('stretches' in leg) return inStretches(leg.stretches, NAME_COLUMNS, isHere, place, NAMES)
   const from = place && ([Number(place[0]), String(place[1])] as const)
-  const reached = (index: string, column: string, isMeant: SQL) =>
+  const reached = (index: string, column: 'issued_at' | 'substituted_from', isMeant: SQL) =>
     leg.ranges.map(
       ({
         direction,
         since,
         until,
-      }: Range) => sql`select c.${sql.raw(column)} as at, c.uuid, c.related from cfdi c indexed by ${sql.raw(index)}
-        where ${isHere} and ${isMeant} and c.direction = ${direction} and ${
-          from && from[0] >= since ? sql`(c.${sql.raw(column)}, c.uuid) >= (${from[0]}, ${from[1]})` : sql`c.${sql.raw(column)} >= ${since}`
-        }${until === null ? sql.raw('') : sql` and c.${sql.raw(column)} <= ${until}`}`,
+      }: Range) => sql`select ${c[column]} as at, ${c.uuid}, ${c.related} from ${cfdi} ${c} indexed by ${sql.raw(index)}
+        where ${isHere} and ${isMeant} and ${c.direction} = ${direction} and ${
+          from && from[0] >= since ? sql`(${c[column]}, ${c.uuid}) >= (${from[0]}, ${from[1]})` : sql`${c[column]} >= ${since}`
+        }${until === null ? sql`` : sql` and ${c[column]} <= ${until}`}`,
     )
   // One more, because the first one can have been told whole.
-  const sources = (selects: SQL[]) => sql`(${sql.join([...selects], sql.raw(' union all '))} order by 1, 2 ${limited(NAMES + 1)}) p`
-  const behind = (nth: string) =>
-    place ? sql`where (p.at, p.uuid, ${sql.raw(nth)}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : sql.raw('')
+  const sources = (selects: SQL[]) => sql`(${sql.join([...selects], sql` union all `)} order by 1, 2 ${limited(NAMES + 1)}) p`
+  const behind = (nth: SQL) => (place ? sql`where (p.at, p.uuid, ${nth}) > (${place[0]!}, ${place[1]!}, ${place[2]!})` : sql``)
   const end = sql`order by at, by, nth ${limited(NAMES)}`
   // Each source has itself as its last name, so that none is passed over.
   const related = sql.raw("json_each(json_insert(coalesce(p.related, '[]'), '$[#]', p.uuid)) r")
   const selectRelated = (selects: SQL[]) =>
-    sql`select r.value as uuid, p.at, p.uuid as by, r.key as nth from ${sources(selects)} cross join ${related} ${behind('r.key')} ${end}`
+    sql`select r.value as uuid, p.at, p.uuid as by, r.key as nth from ${sources(selects)} cross join ${related} ${behind(sql`r.key`)} ${end}`
   switch (leg.names) {
     case 'applied':
       return selectRelated(
-        ['P', 'E'].flatMap((tipo) => reached('cfdi_tipoc', 'issued_at', sql`c.tipo_comprobante = ${tipo} and c.cancelled = 0`)),
+        ['P', 'E'].flatMap((tipo) => reached('cfdi_tipoc', 'issued_at', sql`${c.tipo_comprobante} = ${tipo} and ${c.cancelled} = 0`)),
       )
     case 'substituted':
-      return selectRelated(reached('cfdi_substituted', 'substituted_from', sql.raw('c.substituted_from is not null')))
-    case 'substituting':
-      return sql`select s.source as uuid, p.at, p.uuid as by, coalesce(s.source, '') as nth
-        from ${sources(reached('cfdi_dirc', 'issued_at', sql.raw('c.cancelled = 0')))}
-        left join cfdi_substitutions s on s.entity = ${entity} and s.substituted = p.uuid ${behind("coalesce(s.source, '')")} ${end}`
+      return selectRelated(reached('cfdi_substituted', 'substituted_from', sql`${c.substituted_from} is not null`))
+    case 'substituting': {
+      const source = sql`coalesce(${s.source}, '')`
+      return sql`select ${s.source} as uuid, p.at, p.uuid as by, ${source} as nth
+        from ${sources(reached('cfdi_dirc', 'issued_at', sql`${c.cancelled} = 0`))}
+        left join ${cfdiSubstitutions} ${s} on ${s.entity} = ${entity} and ${s.substituted} = p.uuid ${behind(source)} ${end}`
+    }
   }
 }
 
@@ -134,8 +142,10 @@ export interface NamedCommit {
   touched: Touched
 }
 
+const { sequence, touched } = cfdiCommits
 const selectCommits = (number: number, after: number): SQL =>
-  sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} order by sequence ${limited(COMMITS + 1)}`
+  sql`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits} where ${cfdiCommits.entity} = ${number} and ${sequence} > ${after}
+    order by ${sequence} ${limited(COMMITS + 1)}`
 
 /** Reads what legs name, the first one from a place on, and the next commits of partitions. One call, none without either. */
 export async function readNames(
@@ -169,7 +179,7 @@ const ZONES_SECONDS = 3 * 3_600
 function hasMoved(partition: Partition): SQL | null {
   const isBeyond = isAfterCeiling(partition, 'c', 'issued_at')
   if (isBeyond === null) return null
-  return sql`(c.chunk >= (c.stored_by + 1) * ${firstChunkOf(1)} and ${isBeyond} and not ${isAfterCeiling(partition, 'c', `issued_at - ${ZONES_SECONDS}`)!})`
+  return sql`(${c.chunk} >= (${c.stored_by} + 1) * ${firstChunkOf(1)} and ${isBeyond} and not ${isAfterCeiling(partition, 'c', `issued_at - ${ZONES_SECONDS}`)!})`
 }
 
 /** A named document that was found, and what it was called; with the import that is shown in its place when it has moved out of the window. */
@@ -192,22 +202,22 @@ export async function findNamed(
 ): Promise<{ authority: FoundName[]; imports: FoundName[]; shown: Set<number> }> {
   const moved = authority && hasMoved(authority)
   const isFound =
-    authority && (moved ? sql`(${isVisible(authority, 'c')} or c.entity = ${authority.number} and ${moved})` : isVisible(authority, 'c'))
+    authority && (moved ? sql`(${isVisible(authority, 'c')} or ${c.entity} = ${authority.number} and ${moved})` : isVisible(authority, 'c'))
   const twin = imports
-    ? sql`, (select ${ROW_JSON} from cfdi where cfdi.entity = ${imports.number} and cfdi.uuid = page.uuid) as import`
-    : sql.raw(', null as import')
+    ? sql`, (select ${ROW_JSON} from ${cfdi} where ${cfdi.entity} = ${imports.number} and ${cfdi.uuid} = ${page.uuid}) as import`
+    : sql`, null as import`
   const named = (list: readonly AskedName[], columns: SQL, isMeant: SQL, end: SQL) =>
-    sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join cfdi c where c.uuid = j.value->>1 and ${isMeant} ${end}`
+    sql`select j.value->>0 as n, ${columns} from json_each(${JSON.stringify(list)}) j cross join ${cfdi} ${c} where ${c.uuid} = j.value->>1 and ${isMeant} ${end}`
   // The list is gone through in its order.
   const first = limited(rows)
   const selects = [
     authority && asked.authority.length > 0
-      ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : sql.raw(', null as import')}`)
+      ? selectRows(authority, named(asked.authority, COLUMNS, isFound!, first), sql`, page.n ${moved ? twin : sql`, null as import`}`)
       : null,
     imports && asked.imports.length > 0
-      ? selectRows(imports, named(asked.imports, COLUMNS, isVisible(imports, 'c'), first), sql.raw(', page.n, null as import'))
+      ? selectRows(imports, named(asked.imports, COLUMNS, isVisible(imports, 'c'), first), sql`, page.n, null as import`)
       : null,
-    authority && asked.shown.length > 0 ? named(asked.shown, sql.raw('1'), isVisible(authority, 'c'), sql.raw('')) : null,
+    authority && asked.shown.length > 0 ? named(asked.shown, sql`1`, isVisible(authority, 'c'), sql``) : null,
   ]
   const present = selects.filter((one) => one !== null)
   const results = present.length === 0 ? [] : await ledger.d1.batch(present.map((one) => statement(ledger, one)))

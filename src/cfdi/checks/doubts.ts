@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import type { statusDoubts } from './tables.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { statusDoubts } from './tables.ts'
 
 /** A document about whose status something is left to do. */
 export type Doubt = typeof statusDoubts.$inferSelect
@@ -12,13 +14,16 @@ export const nextDaily = (now: number): number => {
   return (Math.floor((now - begins) / (24 * HOUR_MS)) + 1) * 24 * HOUR_MS + begins
 }
 
+const { entity, uuid, due_at, doubt } = statusDoubts
+const [DUE_AT, DOUBT] = [bare(due_at), bare(doubt)]
+
 /** Adds doubts. Of two about a document the earlier time counts, and that it was found to be cancelled. */
 export const addDoubts = (ledger: D1Database, doubts: readonly Doubt[]): D1PreparedStatement[] =>
-  jsonChunks(doubts.map(({ entity, uuid, due_at, doubt }) => [entity, uuid, due_at, doubt])).map((json) =>
-    ledger
-      .prepare(
-        `insert into status_doubts (entity, uuid, due_at, doubt) select value->>0, value->>1, value->>2, value->>3 from json_each(?1) where true
-         on conflict do update set due_at = min(due_at, excluded.due_at), doubt = iif(doubt = 'found', doubt, excluded.doubt)`,
-      )
-      .bind(json),
+  jsonChunks(doubts.map((one) => [one.entity, one.uuid, one.due_at, one.doubt])).map((json) =>
+    prepared(
+      ledger,
+      sql`insert into ${statusDoubts} (${bare(entity)}, ${bare(uuid)}, ${DUE_AT}, ${DOUBT})
+        select value->>0, value->>1, value->>2, value->>3 from json_each(${json}) where true
+        on conflict do update set ${DUE_AT} = min(${due_at}, excluded.${DUE_AT}), ${DOUBT} = iif(${doubt} = 'found', ${doubt}, excluded.${DOUBT})`,
+    ),
   )

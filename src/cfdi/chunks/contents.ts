@@ -1,9 +1,15 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { cfdiAs, listOf } from '../columns.ts'
+import { cfdi, cfdiChunks } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import { type ChunkPlace, chunksOf, partsOf } from './chunks.ts'
 import { contentOf, type KnownDetail } from './content.ts'
+
+const c = cfdiAs('c')
+const k = alias(cfdiChunks, 'k')
 
 /** A document as a page of a search has it. */
 interface Item {
@@ -18,8 +24,10 @@ export type StoredPlace = { [Name in keyof ChunkPlace]: number | null } & { [Nam
   xml_crc: number | null
 }
 
-const PLACES = ['uuid', 'chunk', 'chunk_at', 'chunk_parts', 'xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size', 'xml_crc']
-const SELECT = PLACES.map((name) => `c.${name}`).join(', ')
+const PLACE = listOf([
+  ...[c.uuid, c.chunk, c.chunk_at, c.chunk_parts],
+  ...[c.xml_object, c.xml_offset, c.xml_length, c.xml_method, c.xml_size, c.xml_crc],
+])
 
 /** Reads the places of documents of a partition that are visible, by UUID. One statement. */
 export async function readStoredPlaces(
@@ -30,7 +38,7 @@ export async function readStoredPlaces(
   const uuids = JSON.stringify(items.map(({ row }) => row.uuid))
   const { results } = await prepared(
     d1,
-    sql`select ${sql.raw(SELECT)} from json_each(${uuids}) wanted cross join cfdi c where c.uuid = wanted.value and ${isVisible(partition, 'c')}`,
+    sql`select ${PLACE} from json_each(${uuids}) wanted cross join ${cfdi} ${c} where ${c.uuid} = wanted.value and ${isVisible(partition, 'c')}`,
   ).all<StoredPlace>()
   return new Map(results.map((row) => [row.uuid, row]))
 }
@@ -51,8 +59,8 @@ export async function readContents(
   if (places.length === 0) return
   const { results } = await prepared(
     ledger.d1,
-    sql`select k.chunk, hex(k.data) as data from json_each(${JSON.stringify(chunksOf(places))}) wanted cross join cfdi_chunks k
-      where k.entity = ${partition.number} and k.chunk = wanted.value`,
+    sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunksOf(places))}) wanted cross join ${cfdiChunks} ${k}
+      where ${k.entity} = ${partition.number} and ${k.chunk} = wanted.value`,
   ).all<{ chunk: number; data: string }>()
   const dataOf = new Map(results.map(({ chunk, data }) => [chunk, data]))
   for (const [chunk, some] of Map.groupBy(places, (one) => one.chunk)) {

@@ -1,6 +1,9 @@
 import { sql } from 'drizzle-orm'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { cfdiCommits } from '../tables.ts'
 import { writeTouched } from './touched.ts'
+
+const { entity, sequence, committed_at, touched } = cfdiCommits
 
 /** Returns the last commits of partitions, those up to an instant in milliseconds; 0 for a partition without one. */
 export const lastCommits = async (d1: D1Database, partitions: readonly number[], until: number): Promise<Map<number, number>> =>
@@ -9,7 +12,7 @@ export const lastCommits = async (d1: D1Database, partitions: readonly number[],
       await prepared(
         d1,
         sql`select j.value as number, coalesce((
-            select sequence from cfdi_commits where entity = j.value and committed_at <= ${until} order by sequence desc limit 1), 0) as sequence
+            select ${sequence} from ${cfdiCommits} where ${entity} = j.value and ${committed_at} <= ${until} order by ${sequence} desc limit 1), 0) as sequence
           from json_each(${JSON.stringify(partitions)}) j`,
       ).all<{ number: number; sequence: number }>()
     ).results.map(({ number, sequence }) => [number, sequence]),
@@ -18,13 +21,13 @@ export const lastCommits = async (d1: D1Database, partitions: readonly number[],
 /** Names a document about whose status the authority answered to organizations, in a commit of its own. */
 export const commitChecked = (
   ledger: D1Database,
-  { entity, uuid }: { entity: number; uuid: string },
+  { entity: number, uuid }: { entity: number; uuid: string },
   fiscal_entity_ids: readonly string[],
   now: number,
 ): D1PreparedStatement =>
   prepared(
     ledger,
-    sql`insert into cfdi_commits (entity, sequence, committed_at, touched)
-      select ${entity}, coalesce(max(sequence), 0) + 1, ${now}, unhex(${writeTouched({ checked: fiscal_entity_ids.map((id) => [uuid, id] as const) })})
-      from cfdi_commits where entity = ${entity}`,
+    sql`insert into ${cfdiCommits} (${bare(entity)}, ${bare(sequence)}, ${bare(committed_at)}, ${bare(touched)})
+      select ${number}, coalesce(max(${sequence}), 0) + 1, ${now}, unhex(${writeTouched({ checked: fiscal_entity_ids.map((id) => [uuid, id] as const) })})
+      from ${cfdiCommits} where ${entity} = ${number}`,
   )

@@ -1,12 +1,19 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf, type KnownDetail } from '../chunks/content.ts'
-import { type ReadRow, readColumns, storedColumns } from '../read-row.ts'
+import { cfdiAs, listOf } from '../columns.ts'
+import { READ_COLUMNS, type ReadRow, storedColumns } from '../read-row.ts'
+import { cfdi, cfdiChunks } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
+
+const k = alias(cfdiChunks, 'k')
+const page = cfdiAs('page')
+const PLACE = ['chunk_at', 'xml_object', 'xml_offset', 'xml_length', 'xml_method'] as const
 
 /** A visible document with the applications to it that count. */
 export interface FoundCfdi {
@@ -21,15 +28,15 @@ export interface FoundCfdi {
 type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chunk_at: number | null; applied: string; state: string | null }
 
 const selectCfdi = (partition: Partition, uuid: string, past: string | null = null) => sql`
-  select ${readColumns('page')}, page.chunk_at, page.xml_object, page.xml_offset, page.xml_length, page.xml_method, ${appliedTo(partition, 'page', past)} as applied,
-    ${past === null ? sql.raw('null') : stateOn(partition, 'page', past)} as state
-  from (select ${storedColumns('cfdi')}, cfdi.chunk_at, cfdi.xml_object, cfdi.xml_offset, cfdi.xml_length, cfdi.xml_method
-        from cfdi where cfdi.uuid = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
+  select ${READ_COLUMNS}, ${listOf(PLACE.map((name) => page[name]))}, ${appliedTo(partition, 'page', past)} as applied,
+    ${past === null ? sql`null` : stateOn(partition, 'page', past)} as state
+  from (select ${storedColumns('cfdi')}, ${listOf(PLACE.map((name) => cfdi[name]))}
+        from ${cfdi} where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 
 const selectChunks = (partition: Partition, uuid: string) => sql`
-  select hex(k.data) as data from cfdi cross join cfdi_chunks k
-  where cfdi.uuid = ${uuid} and ${isVisible(partition, 'cfdi')} and k.entity = cfdi.entity
-    and k.chunk >= cfdi.chunk and k.chunk < cfdi.chunk + cfdi.chunk_parts order by k.chunk`
+  select hex(${k.data}) as data from ${cfdi} cross join ${cfdiChunks} ${k}
+  where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')} and ${k.entity} = ${cfdi.entity}
+    and ${k.chunk} >= ${cfdi.chunk} and ${k.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${k.chunk}`
 
 /** Finds the visible document with this UUID. At most one partition shows it. */
 export async function findCfdi(ledger: ScopedLedger, uuid: string): Promise<FoundCfdi | undefined> {

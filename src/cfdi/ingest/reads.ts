@@ -1,10 +1,21 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Applied } from '../balances.ts'
 import type { Chunk } from '../chunks/chunks.ts'
-import type { CfdiRow, MicrosColumn } from '../columns.ts'
+import { type CfdiRow, cfdiAs, listOf, type MicrosColumn } from '../columns.ts'
 import type { Substitution } from '../substitution.ts'
 import type { PartKey } from '../supplier-totals.ts'
+import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
 import type { MonthKey } from '../totals.ts'
+
+const c = cfdiAs('c')
+const p = alias(cfdiPayments, 'p')
+const s = alias(cfdiSubstitutions, 's')
+const m = alias(cfdiMonths, 'm')
+const t = alias(cfdiSuppliers, 't')
+const k = alias(cfdiChunks, 'k')
 
 /** What determines whether a document that is delivered again is known already. */
 export interface KnownCfdi {
@@ -21,6 +32,21 @@ export interface KnownCfdi {
   chunk: number | null
   status_checks: string | null
 }
+
+const KNOWN = [
+  ...([
+    'uuid',
+    'cancelled',
+    'cancelled_at',
+    'xml_crc',
+    'xml_size',
+    'certified_at',
+    'updated_at',
+    'held',
+    'chunk',
+    'status_checks',
+  ] as const),
+] satisfies (keyof KnownCfdi)[]
 
 const ROW = [
   ...(['uuid', 'direction', 'cancelled', 'estatus', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'issued_at'] as const),
@@ -57,35 +83,52 @@ export interface StoredSuppliers {
   totals: string
 }
 
+/** Reads what a JSON list names in a partition. */
+type Select = (entity: number, json: string) => SQL
+
 // With CROSS JOIN the planner seeks each element; otherwise it walks the whole partition for each (ingest.md 6.2).
-const SELECT_KNOWN = `select c.uuid, c.cancelled, c.cancelled_at, c.xml_crc, c.xml_size, c.certified_at, c.updated_at, c.held, c.chunk, c.status_checks
-  from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_ROWS = `select ${[...ROW, ...ROW_MICROS].map((name) => `c.${name}`).join(', ')}
-  from json_each(?2) j cross join cfdi c where c.entity = ?1 and c.uuid = j.value`
-const SELECT_APPLICATIONS = `select p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago, c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from
-  from json_each(?2) j cross join cfdi_payments p cross join cfdi c
-  where p.entity = ?1 and p.invoice = j.value and c.entity = ?1 and c.uuid = p.source`
+const selectDocuments =
+  (columns: SQL): Select =>
+  (entity, json) =>
+    sql`select ${columns} from json_each(${json}) j cross join ${cfdi} ${c} where ${c.entity} = ${entity} and ${c.uuid} = j.value`
+const selectKnown = selectDocuments(listOf(KNOWN.map((name) => c[name])))
+const selectRows = selectDocuments(listOf([...ROW, ...ROW_MICROS].map((name) => c[name])))
+const APPLICATION = listOf([
+  ...[p.invoice, p.source, p.kind, p.amount, p.currency, p.tipo_cambio, p.fecha_pago],
+  ...[c.emisor_rfc, c.receptor_rfc, c.issued_at, c.cancelled, c.substituted_from],
+])
+const selectApplications: Select = (entity, json) =>
+  sql`select ${APPLICATION} from json_each(${json}) j cross join ${cfdiPayments} ${p} cross join ${cfdi} ${c}
+    where ${p.entity} = ${entity} and ${p.invoice} = j.value and ${c.entity} = ${entity} and ${c.uuid} = ${p.source}`
 /** How many documents relations 04 lead to, the nearest ones first. A document can name 30,000; real chains have a few. */
 const MAX_LINKED = 40_000
-const SELECT_SUBSTITUTIONS = `with recursive linked (uuid) as (
-    select j.value from json_each(?2) j
-      where exists (select 1 from cfdi_substitutions s where s.entity = ?1 and s.substituted = j.value)
-        or exists (select 1 from cfdi_substitutions s where s.entity = ?1 and s.source = j.value)
-    union select s.source from linked cross join cfdi_substitutions s where s.entity = ?1 and s.substituted = linked.uuid
-    union select s.substituted from linked cross join cfdi_substitutions s where s.entity = ?1 and s.source = linked.uuid
-    limit ${MAX_LINKED})
-  select s.substituted, s.source from linked cross join cfdi_substitutions s where s.entity = ?1 and s.substituted = linked.uuid`
-const SELECT_MONTHS = `select m.month, m.direction, m.cells, m.products
-  from json_each(?2) j cross join cfdi_months m where m.entity = ?1 and m.month = j.value->>0 and m.direction = j.value->>1`
-const SELECT_SUPPLIERS = `select s.month, s.part, s.totals
-  from json_each(?2) j cross join cfdi_suppliers s where s.entity = ?1 and s.month = j.value->>0 and s.part = j.value->>1`
+const selectSubstitutions: Select = (entity, json) => {
+  const from = sql`${cfdiSubstitutions} ${s} where ${s.entity} = ${entity}`
+  return sql`with recursive linked (uuid) as (
+      select j.value from json_each(${json}) j
+        where exists (select 1 from ${from} and ${s.substituted} = j.value) or exists (select 1 from ${from} and ${s.source} = j.value)
+      union select ${s.source} from linked cross join ${from} and ${s.substituted} = linked.uuid
+      union select ${s.substituted} from linked cross join ${from} and ${s.source} = linked.uuid
+      limit ${sql.raw(String(MAX_LINKED))})
+    select ${s.substituted}, ${s.source} from linked cross join ${from} and ${s.substituted} = linked.uuid`
+}
+const selectMonths: Select = (entity, json) =>
+  sql`select ${listOf([m.month, m.direction, m.cells, m.products])} from json_each(${json}) j cross join ${cfdiMonths} ${m}
+    where ${m.entity} = ${entity} and ${m.month} = j.value->>0 and ${m.direction} = j.value->>1`
+const selectSuppliers: Select = (entity, json) =>
+  sql`select ${listOf([t.month, t.part, t.totals])} from json_each(${json}) j cross join ${cfdiSuppliers} ${t}
+    where ${t.entity} = ${entity} and ${t.month} = j.value->>0 and ${t.part} = j.value->>1`
+const selectChunks: Select = (entity, json) =>
+  sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${json}) j cross join ${cfdiChunks} ${k}
+    where ${k.entity} = ${entity} and ${k.chunk} = j.value`
+const selectUnstored: Select = (entity, json) =>
+  sql`select j.value->>0 as n from json_each(${json}) j where not exists (select 1 from ${cfdi} ${c}
+    where ${c.entity} = ${entity} and ${c.uuid} = j.value->>1 and ${c.xml_crc} = j.value->>2 and ${c.xml_size} = j.value->>3)`
 
 /** Some chunks of a partition. One call, or none. */
 export async function readChunks(ledger: D1Database, entity: number, chunks: readonly number[]): Promise<Chunk[]> {
   if (chunks.length === 0) return []
-  const select =
-    'select k.chunk, hex(k.data) as data from json_each(?2) j cross join cfdi_chunks k where k.entity = ?1 and k.chunk = j.value'
-  return resultsOf<Chunk>(await ledger.batch(statementsOf(ledger, select, entity, chunks)))
+  return resultsOf<Chunk>(await ledger.batch(statementsOf(ledger, selectChunks, entity, chunks)))
 }
 
 /** The sequence of the partition's next commit, and which of these documents it holds. One call. */
@@ -94,9 +137,10 @@ export async function readKnown(
   entity: number,
   uuids: readonly string[],
 ): Promise<{ sequence: number; known: KnownCfdi[] }> {
+  const { sequence } = cfdiCommits
   const [commits, ...known] = await ledger.batch([
-    ledger.prepare('select sequence from cfdi_commits where entity = ?1 order by sequence desc limit 1').bind(entity),
-    ...statementsOf(ledger, SELECT_KNOWN, entity, uuids),
+    prepared(ledger, sql`select ${sequence} from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} order by ${sequence} desc limit 1`),
+    ...statementsOf(ledger, selectKnown, entity, uuids),
   ])
   const [last] = (commits?.results ?? []) as { sequence: number }[]
   return { sequence: (last?.sequence ?? 0) + 1, known: resultsOf<KnownCfdi>(known) }
@@ -105,21 +149,17 @@ export async function readKnown(
 /** Which of these documents the partition holds, by UUID. One call. */
 export async function readStored(ledger: D1Database, entity: number, uuids: readonly string[]): Promise<Map<string, KnownCfdi>> {
   if (uuids.length === 0) return new Map()
-  const results = await ledger.batch(statementsOf(ledger, SELECT_KNOWN, entity, uuids))
+  const results = await ledger.batch(statementsOf(ledger, selectKnown, entity, uuids))
   return new Map(resultsOf<KnownCfdi>(results).map((row) => [row.uuid, row]))
 }
 
 /** A document by its UUID and what its bytes are known by, with a number of the caller's. */
 export type ContentKey = readonly [n: number, uuid: string, crc: number, size: number]
 
-const SELECT_UNSTORED = `select j.value->>0 as n from json_each(?2) j where not exists
-  (select 1 from cfdi c where c.entity = ?1 and c.uuid = j.value->>1 and c.xml_crc = j.value->>2 and c.xml_size = j.value->>3)`
-
 /** The numbers of the documents that the partition does not hold with these bytes. One call: of the others, nothing is read into memory. */
 export async function readUnstored(ledger: D1Database, entity: number, keys: readonly ContentKey[]): Promise<number[]> {
   if (keys.length === 0) return []
-  const statements = jsonChunks(keys).map((chunk) => ledger.prepare(SELECT_UNSTORED).bind(entity, chunk))
-  return resultsOf<{ n: number }>(await ledger.batch(statements)).map(({ n }) => n)
+  return resultsOf<{ n: number }>(await ledger.batch(statementsOf(ledger, selectUnstored, entity, keys))).map(({ n }) => n)
 }
 
 /** The keys of the stored rows that changes affect. */
@@ -149,11 +189,11 @@ export async function readAffected(
   { rows, applied, linked, months, suppliers }: AffectedKeys,
 ): Promise<AffectedRows> {
   const parts = [
-    statementsOf(ledger, SELECT_ROWS, entity, rows),
-    statementsOf(ledger, SELECT_APPLICATIONS, entity, applied),
-    statementsOf(ledger, SELECT_SUBSTITUTIONS, entity, linked),
-    statementsOf(ledger, SELECT_MONTHS, entity, months.map(pairOf)),
-    statementsOf(ledger, SELECT_SUPPLIERS, entity, suppliers.map(pairOf)),
+    statementsOf(ledger, selectRows, entity, rows),
+    statementsOf(ledger, selectApplications, entity, applied),
+    statementsOf(ledger, selectSubstitutions, entity, linked),
+    statementsOf(ledger, selectMonths, entity, months.map(pairOf)),
+    statementsOf(ledger, selectSuppliers, entity, suppliers.map(pairOf)),
   ]
   const statements = parts.flat()
   const results = statements.length === 0 ? [] : await ledger.batch(statements)
@@ -176,8 +216,8 @@ const pairOf = (key: MonthKey | PartKey): [string, number] => {
   return [month, Number(number)]
 }
 
-const statementsOf = (ledger: D1Database, sql: string, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
-  jsonChunks(values).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
+const statementsOf = (ledger: D1Database, select: Select, entity: number, values: readonly unknown[]): D1PreparedStatement[] =>
+  jsonChunks(values).map((json) => prepared(ledger, select(entity, json)))
 
 const resultsOf = <Row>(results: readonly D1Result[]): Row[] => results.flatMap((result) => result.results as Row[])
 

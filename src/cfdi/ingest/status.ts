@@ -1,6 +1,10 @@
+import { sql } from 'drizzle-orm'
 import type { AskedCfdi } from '../../authority/port/status.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf } from '../chunks/content.ts'
+import { listOf } from '../columns.ts'
+import { cfdi, cfdiChunks } from '../tables.ts'
 import { commitSlice, type IngestTarget } from './commit-slice.ts'
 import type { SliceOutcome } from './outcome.ts'
 
@@ -11,22 +15,35 @@ export interface DoubtedCfdi extends AskedCfdi {
   has_xml: 0 | 1
 }
 
+const NAMES = [
+  'uuid',
+  'version',
+  'emisor_rfc',
+  'receptor_rfc',
+  'total',
+  'direction',
+  'fecha',
+  'cancelled',
+  'status_checks',
+  'chunk_at',
+] as const
+const ASKED = listOf(NAMES.map((name) => cfdi[name]))
+
 /** A document of a partition, as the status service is asked about it. One call. */
 export async function readDoubted(ledger: D1Database, entity: number, uuid: string): Promise<DoubtedCfdi | undefined> {
+  const isMeant = sql`${cfdi.entity} = ${entity} and ${cfdi.uuid} = ${uuid}`
   const [found, chunks] = await ledger.batch([
-    ledger
-      .prepare(
-        `select c.uuid, c.version, c.emisor_rfc, c.receptor_rfc, c.total, c.direction, c.fecha, c.cancelled, c.status_checks,
-           c.xml_object is not null as has_xml, c.chunk_at, iif(c.direction = 0, c.emisor_rfc, c.receptor_rfc) as rfc
-         from cfdi c where c.entity = ?1 and c.uuid = ?2`,
-      )
-      .bind(entity, uuid),
-    ledger
-      .prepare(
-        `select hex(k.data) as data from cfdi c cross join cfdi_chunks k where c.entity = ?1 and c.uuid = ?2
-           and k.entity = c.entity and k.chunk >= c.chunk and k.chunk < c.chunk + c.chunk_parts order by k.chunk`,
-      )
-      .bind(entity, uuid),
+    prepared(
+      ledger,
+      sql`select ${ASKED},
+          ${cfdi.xml_object} is not null as has_xml, iif(${cfdi.direction} = 0, ${cfdi.emisor_rfc}, ${cfdi.receptor_rfc}) as rfc
+        from ${cfdi} where ${isMeant}`,
+    ),
+    prepared(
+      ledger,
+      sql`select hex(${cfdiChunks.data}) as data from ${cfdi} cross join ${cfdiChunks} where ${isMeant} and ${cfdiChunks.entity} = ${cfdi.entity}
+        and ${cfdiChunks.chunk} >= ${cfdi.chunk} and ${cfdiChunks.chunk} < ${cfdi.chunk} + ${cfdi.chunk_parts} order by ${cfdiChunks.chunk}`,
+    ),
   ])
   const [row] = found!.results as (Omit<DoubtedCfdi, 'sello_ultimos_8'> & { chunk_at: number | null })[]
   if (!row) return undefined

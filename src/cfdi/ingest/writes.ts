@@ -1,12 +1,13 @@
-import { getTableName } from 'drizzle-orm'
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { getTableColumns, type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Balance } from '../balances.ts'
 import { formChunks } from '../chunks/chunks.ts'
-import { type ApplicationRow, type CfdiRow, columnsOf } from '../columns.ts'
+import { type ApplicationRow, type CfdiRow, COLUMNS, columnsOf, isIn, listOf } from '../columns.ts'
 import { type Touched, writeTouched } from '../commits/touched.ts'
 import type { Substitution, SubstitutionState } from '../substitution.ts'
-import { cfdi, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
+import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers, entities } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { StoredMonth, StoredSuppliers } from './reads.ts'
 import type { StatusColumns } from './row.ts'
@@ -50,70 +51,99 @@ export interface NextCommit {
  * The columns that the XML does not overwrite in a row known from metadata. They are set once, or only the authority changes them, or they
  * are indexed and are updated only when they differ, since each costs an index row (ingest.md 6.6).
  */
-const KEPT: ReadonlySet<string> = new Set([
-  ...['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc'],
-  ...['counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'substituted_from', 'substitutes_from'],
-  'status_checks',
-  'stored_by',
-])
+const KEPT: readonly (keyof CfdiRow)[] = [
+  ...(['uuid', 'direction', 'cancelled', 'estatus', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc'] as const),
+  ...(['receptor_rfc', 'counterparty_rfc', 'held', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion'] as const),
+  ...(['substituted_from', 'substitutes_from', 'status_checks', 'stored_by'] as const),
+]
+
+/** Writes or deletes rows of a partition, which a JSON list gives. */
+type Write = (entity: number, json: string) => SQL
+type Partitioned = SQLiteTable & { entity: SQLiteColumn }
+type Columns = readonly SQLiteColumn[]
+
+const columnsIn = (table: SQLiteTable): Columns => Object.values(getTableColumns(table))
+const names = (columns: Columns): SQL => listOf(columns.map(bare))
+const replacing = (key: Columns, others: Columns): SQL =>
+  sql`(${names(key)}) do update set ${listOf(others.map((one) => sql`${bare(one)} = excluded.${bare(one)}`))}`
+
+/** Inserts lists of the values that follow the entity. */
+const insert = (table: SQLiteTable, conflict: SQL, rowsOf = (json: string) => sql`json_each(${json})`): Write => {
+  const columns = columnsIn(table)
+  const values = sql.raw(Array.from(columns.slice(1), (_, i) => `value->>${i}`).join(', '))
+  return (entity, json) =>
+    sql`insert into ${table} (${names(columns)}) select ${entity}, ${values} from ${rowsOf(json)} where true on conflict ${conflict}`
+}
 
 /**
- * Inserts a JSON list of lists, with the entity as a parameter. The limit keeps SQLite from merging the two selects, which would write out
- * each element once for every column; with it the insert takes half the time.
+ * The rows of the tables with the most of them. The limit keeps SQLite from merging the two selects, which would write out each element once
+ * for every column; with it the insert takes half the time.
  */
-const insert = (table: SQLiteTable, conflict: string): string =>
-  `insert into ${getTableName(table)} (entity, ${columnsOf(table).join(', ')})
-   select ?1, ${columnsOf(table)
-     .map((_, i) => `value->>${i}`)
-     .join(', ')} from (select value from json_each(?2) limit -1) where true on conflict ${conflict}`
+const oneByOne = (json: string): SQL => sql`(select value from json_each(${json}) limit -1)`
+
+const deleteNamed =
+  (table: Partitioned, column: SQLiteColumn): Write =>
+  (entity, json) =>
+    sql`delete from ${table} where ${table.entity} = ${entity} and ${column} in (select value from json_each(${json}))`
+const deletePairs =
+  (table: Partitioned, ...[first, second]: readonly [SQLiteColumn, SQLiteColumn]): Write =>
+  (entity, json) =>
+    sql`delete from ${table} where (${table.entity}, ${first}, ${second}) in (select ${entity}, value->>0, value->>1 from json_each(${json}))`
+
+const setTo = (name: keyof CfdiRow): SQL => sql`${bare(cfdi[name])} = j.${bare(cfdi[name])}`
 
 /** The whole key comes out of the JSON: with the entity as a parameter, the planner would walk the whole partition (ingest.md 6.1). */
-const update = (names: readonly string[], condition = ''): string =>
-  `update cfdi set ${names.map((name) => `${name} = j.${name}`).join(', ')}
-   from (select value->>0 as e, value->>1 as u, ${names.map((name, i) => `value->>${i + 2} as ${name}`).join(', ')} from json_each(?1)) j
-   where cfdi.entity = j.e and cfdi.uuid = j.u ${condition}`
+const update =
+  (columns: readonly (keyof CfdiRow)[], condition = sql``, set = listOf(columns.map(setTo))) =>
+  (json: string): SQL =>
+    sql`update ${cfdi} set ${set} from (
+        select value->>0 as e, value->>1 as u, ${listOf(columns.map((name, i) => sql`${sql.raw(`value->>${i + 2}`)} as ${bare(cfdi[name])}`))}
+        from json_each(${json})) j
+      where ${cfdi.entity} = j.e and ${cfdi.uuid} = j.u ${condition}`
 
-const CFDI = columnsOf(cfdi)
 const APPLICATIONS = columnsOf(cfdiPayments)
-const INDEXED = ['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc']
-const SUBSTITUTED = ['substituted_from', 'substitutes_from']
-const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at']
-const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until']
-const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'held']
-const BALANCE_AND_STATUS = [...BALANCE, 'payment_status']
+const INDEXED = [
+  ...(['direction', 'issued_at', 'utc_offset', 'fecha', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'counterparty_rfc'] as const),
+]
+const SUBSTITUTED = ['substituted_from', 'substitutes_from'] as const
+const STATUS = ['estatus', 'cancelled', 'cancelled_at', 'cancellation_reason', 'folio_sustitucion', 'updated_at'] as const
+const BALANCE = ['paid', 'credited', 'last_payment_at', 'fully_paid_at', 'applied_until'] as const
+const PLACE = ['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'held'] as const
+const BALANCE_AND_STATUS = [...BALANCE, 'payment_status'] as const
 
-const UPSERT_CFDI = insert(
+const OVERWRITTEN = COLUMNS.filter((name) => !isIn(KEPT, name)).map((name) => cfdi[name])
+const upsertCfdi = insert(
   cfdi,
-  `(entity, uuid) do update set ${CFDI.filter((name) => !KEPT.has(name))
-    .map((name) => `${name} = excluded.${name}`)
-    .join(', ')} where cfdi.xml_object is null and excluded.xml_object is not null`,
+  sql`${replacing([cfdi.entity, cfdi.uuid], OVERWRITTEN)}
+    where ${cfdi.xml_object} is null and excluded.${bare(cfdi.xml_object)} is not null`,
+  oneByOne,
 )
-const INSERT_APPLICATIONS = insert(cfdiPayments, 'do nothing')
-const UPDATE_INDEXED = update(INDEXED)
-const CANCEL = update(STATUS, 'and (cfdi.cancelled = 0 or cfdi.cancelled_at is null)')
-const UPDATE_BALANCE = update(BALANCE)
-const UPDATE_BALANCE_AND_STATUS = update(BALANCE_AND_STATUS)
-const INSERT_SUBSTITUTIONS = insert(cfdiSubstitutions, 'do nothing')
-const UPDATE_SUBSTITUTED = update(SUBSTITUTED)
-const MOVE = update(PLACE)
-const HOLD = `update cfdi set held = cfdi.held || ',' || j.held from (select value->>0 as e, value->>1 as u, value->>2 as held from json_each(?1)) j
-   where cfdi.entity = j.e and cfdi.uuid = j.u`
-const DELETE_CFDI = 'delete from cfdi where entity = ?1 and uuid in (select value from json_each(?2))'
-const UPSERT_CHUNKS = `insert into cfdi_chunks (entity, chunk, data) select ?1, value->>0, unhex(value->>1) from json_each(?2) where true
-   on conflict (entity, chunk) do update set data = excluded.data`
-const DELETE_CHUNKS = 'delete from cfdi_chunks where entity = ?1 and chunk in (select value from json_each(?2))'
-const INSERT_COMMIT = 'insert into cfdi_commits (entity, sequence, committed_at, touched) values (?1, ?2, ?3, unhex(?4))'
-const DELETE_APPLICATIONS = `delete from cfdi_payments
-   where (entity, invoice, source) in (select ?1, value->>0, value->>1 from json_each(?2))`
-const DELETE_SUBSTITUTIONS = 'delete from cfdi_substitutions where entity = ?1 and source in (select value from json_each(?2))'
-const DELETE_MONTHS = 'delete from cfdi_months where (entity, month, direction) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const DELETE_SUPPLIERS = 'delete from cfdi_suppliers where (entity, month, part) in (select ?1, value->>0, value->>1 from json_each(?2))'
-const UPSERT_MONTHS = `insert into cfdi_months (entity, month, direction, sums, cells, products)
-   select ?1, value->>0, value->>1, value->>2, value->>3, value->>4 from json_each(?2) where true
-   on conflict (entity, month, direction) do update set sums = excluded.sums, cells = excluded.cells, products = excluded.products`
-const UPSERT_SUPPLIERS = `insert into cfdi_suppliers (entity, month, part, totals)
-   select ?1, value->>0, value->>1, value->>2 from json_each(?2) where true
-   on conflict (entity, month, part) do update set totals = excluded.totals`
+const insertApplications = insert(cfdiPayments, sql`do nothing`, oneByOne)
+const insertSubstitutions = insert(cfdiSubstitutions, sql`do nothing`, oneByOne)
+const updateIndexed = update(INDEXED)
+const cancel = update(STATUS, sql`and (${cfdi.cancelled} = 0 or ${cfdi.cancelled_at} is null)`)
+const updateBalance = update(BALANCE)
+const updateBalanceAndStatus = update(BALANCE_AND_STATUS)
+const updateSubstituted = update(SUBSTITUTED)
+const move = update(PLACE)
+const hold = update(['held'], sql``, sql`${bare(cfdi.held)} = ${cfdi.held} || ',' || j.${bare(cfdi.held)}`)
+const deleteCfdi = deleteNamed(cfdi, cfdi.uuid)
+const upsertChunks: Write = (entity, json) =>
+  sql`insert into ${cfdiChunks} (${names(columnsIn(cfdiChunks))}) select ${entity}, value->>0, unhex(value->>1) from json_each(${json}) where true
+    on conflict ${replacing([cfdiChunks.entity, cfdiChunks.chunk], [cfdiChunks.data])}`
+const deleteChunks = deleteNamed(cfdiChunks, cfdiChunks.chunk)
+const deleteApplications = deletePairs(cfdiPayments, cfdiPayments.invoice, cfdiPayments.source)
+const deleteSubstitutions = deleteNamed(cfdiSubstitutions, cfdiSubstitutions.source)
+const deleteMonths = deletePairs(cfdiMonths, cfdiMonths.month, cfdiMonths.direction)
+const deleteSuppliers = deletePairs(cfdiSuppliers, cfdiSuppliers.month, cfdiSuppliers.part)
+const upsertMonths = insert(
+  cfdiMonths,
+  replacing([cfdiMonths.entity, cfdiMonths.month, cfdiMonths.direction], [cfdiMonths.sums, cfdiMonths.cells, cfdiMonths.products]),
+)
+const upsertSuppliers = insert(
+  cfdiSuppliers,
+  replacing([cfdiSuppliers.entity, cfdiSuppliers.month, cfdiSuppliers.part], [cfdiSuppliers.totals]),
+)
 
 /** The statements of one slice, beginning with its commit. `now` in milliseconds. */
 export function writeStatements(
@@ -122,86 +152,89 @@ export function writeStatements(
   writes: SliceWrites,
   now: number,
 ): D1PreparedStatement[] {
-  const intoPartition = (sql: string, rows: Iterable<unknown>) => jsonChunks(rows).map((chunk) => ledger.prepare(sql).bind(entity, chunk))
-  const byKey = (sql: string, names: readonly string[], rows: readonly { uuid: string }[]) =>
-    jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(names, { updated_at: now, ...row })])).map((chunk) =>
-      ledger.prepare(sql).bind(chunk),
+  const intoPartition = (write: Write, rows: Iterable<unknown>) => jsonChunks(rows).map((json) => prepared(ledger, write(entity, json)))
+  const byKey = (write: (json: string) => SQL, columns: readonly string[], rows: readonly { uuid: string }[]) =>
+    jsonChunks(rows.map((row) => [entity, row.uuid, ...valuesOf(columns, { updated_at: now, ...row })])).map((json) =>
+      prepared(ledger, write(json)),
     )
   const { removed, moved, documents, reindexed, applications, substitutions, substituted, cancelled, balances } = writes
   const formed = formChunks(documents, sequence)
   const [kept, emptyChunks] = separate(writes.chunks, ({ data }) => data !== null)
   const gone = named(removed)
+  const stored = named(documents.map(({ row }) => row))
+  const touched = writeTouched({ ...writes.turned, stored, removed: gone, cancelled: named(cancelled) })
   for (const { row } of documents) row.stored_by = sequence
   const [months, emptyMonths] = separate(writes.months, ({ cells }) => cells !== '{}')
   const [suppliers, emptySuppliers] = separate(writes.suppliers, ({ totals }) => totals !== '{}')
   return [
     // The fence: it refuses a batch that was computed before another commit took the sequence.
-    ledger
-      .prepare(INSERT_COMMIT)
-      .bind(
-        entity,
-        sequence,
-        now,
-        writeTouched({ ...writes.turned, stored: named(documents.map(({ row }) => row)), removed: gone, cancelled: named(cancelled) }),
-      ),
+    prepared(
+      ledger,
+      sql`insert into ${cfdiCommits} (${names(columnsIn(cfdiCommits))}) values (${entity}, ${sequence}, ${now}, unhex(${touched}))`,
+    ),
     ...(sequence === 1
-      ? [ledger.prepare('insert into entities (entity, rfc) values (?1, ?2) on conflict do nothing').bind(entity, rfc)]
+      ? [
+          prepared(
+            ledger,
+            sql`insert into ${entities} (${names([entities.entity, entities.rfc])}) values (${entity}, ${rfc}) on conflict do nothing`,
+          ),
+        ]
       : []),
-    ...intoPartition(DELETE_CFDI, gone),
+    ...intoPartition(deleteCfdi, gone),
     ...intoPartition(
-      DELETE_CHUNKS,
+      deleteChunks,
       emptyChunks.map(({ chunk }) => chunk),
     ),
     ...intoPartition(
-      DELETE_APPLICATIONS,
+      deleteApplications,
       removed.flatMap(({ uuid, invoices }) => invoices.map((invoice) => [invoice, uuid])),
     ),
-    ...intoPartition(DELETE_SUBSTITUTIONS, gone),
-    ...byKey(MOVE, PLACE, moved),
+    ...intoPartition(deleteSubstitutions, gone),
+    ...byKey(move, PLACE, moved),
     ...intoPartition(
-      UPSERT_CFDI,
-      documents.values().map(({ row }) => valuesOf(CFDI, row)),
+      upsertCfdi,
+      documents.values().map(({ row }) => valuesOf(COLUMNS, row)),
     ),
-    ...byKey(UPDATE_INDEXED, INDEXED, reindexed),
+    ...byKey(updateIndexed, INDEXED, reindexed),
     ...intoPartition(
-      UPSERT_CHUNKS,
+      upsertChunks,
       [...formed, ...kept].map(({ chunk, data }) => [chunk, data]),
     ),
     ...intoPartition(
-      INSERT_APPLICATIONS,
+      insertApplications,
       applications.values().map((row) => valuesOf(APPLICATIONS, row)),
     ),
     ...intoPartition(
-      INSERT_SUBSTITUTIONS,
+      insertSubstitutions,
       substitutions.map(({ substituted, source }) => [substituted, source]),
     ),
-    ...byKey(HOLD, ['held'], writes.held),
-    ...byKey(UPDATE_SUBSTITUTED, SUBSTITUTED, substituted),
-    ...byKey(CANCEL, STATUS, cancelled),
+    ...byKey(hold, ['held'], writes.held),
+    ...byKey(updateSubstituted, SUBSTITUTED, substituted),
+    ...byKey(cancel, STATUS, cancelled),
     ...byKey(
-      UPDATE_BALANCE,
+      updateBalance,
       BALANCE,
       balances.filter(({ isStatusChanged }) => !isStatusChanged),
     ),
     ...byKey(
-      UPDATE_BALANCE_AND_STATUS,
+      updateBalanceAndStatus,
       BALANCE_AND_STATUS,
       balances.filter(({ isStatusChanged }) => isStatusChanged),
     ),
     ...intoPartition(
-      UPSERT_MONTHS,
+      upsertMonths,
       months.map(({ month, direction, sums, cells, products }) => [month, direction, sums, cells, products]),
     ),
     ...intoPartition(
-      UPSERT_SUPPLIERS,
+      upsertSuppliers,
       suppliers.map(({ month, part, totals }) => [month, part, totals]),
     ),
     ...intoPartition(
-      DELETE_MONTHS,
+      deleteMonths,
       emptyMonths.map(({ month, direction }) => [month, direction]),
     ),
     ...intoPartition(
-      DELETE_SUPPLIERS,
+      deleteSuppliers,
       emptySuppliers.map(({ month, part }) => [month, part]),
     ),
   ]
@@ -214,10 +247,11 @@ const named = (rows: readonly { uuid: string }[]): string[] => rows.map(({ uuid 
  * yet reads all of it.
  */
 export const deleteCommits = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  ledger
-    .prepare(`delete from cfdi_commits where entity = ?1 and committed_at < ?2
-     and sequence < (select max(sequence) from cfdi_commits where entity = ?1)`)
-    .bind(entity, before)
+  prepared(
+    ledger,
+    sql`delete from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} and ${cfdiCommits.committed_at} < ${before}
+      and ${cfdiCommits.sequence} < (select max(${cfdiCommits.sequence}) from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity})`,
+  )
 
 const separate = <T>(list: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] => [
   list.filter(isFirst),

@@ -1,16 +1,20 @@
 import { sql } from 'drizzle-orm'
-import { all, prepared } from '../../platform/db/statement.ts'
+import { all, bare, prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { CfdiRow } from '../columns.ts'
+import { cfdiAs, listOf } from '../columns.ts'
+import { cfdi, cfdiCommits } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 import type { Stretch } from './stretches.ts'
 import { type StretchPosition, within } from './within.ts'
+
+const c = cfdiAs('c')
 
 const COLUMNS = [
   ...(['uuid', 'direction', 'issued_at', 'fecha', 'kind', 'tipo_comprobante', 'emisor_rfc', 'receptor_rfc', 'chunk'] as const),
   ...(['xml_object', 'xml_offset', 'xml_length', 'xml_method', 'xml_size'] as const),
 ]
-const SELECT = COLUMNS.map((name) => `c.${name}`).join(', ')
+const SELECT = listOf(COLUMNS.map((name) => c[name]))
 
 /** A visible document, as those see it who mirror the partition. Without its XML, the last six are null. */
 export type MirroredRow = Pick<CfdiRow, Exclude<(typeof COLUMNS)[number], keyof XmlPlace>> & {
@@ -28,10 +32,14 @@ export async function readStretch(
   after: StretchPosition | null,
 ): Promise<MirroredRow[]> {
   const of = (cancelled: 0 | 1) =>
-    sql`select ${sql.raw(SELECT)} from cfdi c indexed by cfdi_dirc
-      where ${all([isVisible(partition, 'c'), sql`c.cancelled = ${cancelled}`, ...within(stretch, after)])}`
-  return (await prepared(d1, sql`${of(0)} union all ${of(1)} order by issued_at, uuid limit ${sql.raw(String(ROWS))}`).all<MirroredRow>())
-    .results
+    sql`select ${SELECT} from ${cfdi} ${c} indexed by cfdi_dirc
+      where ${all([isVisible(partition, 'c'), sql`${c.cancelled} = ${cancelled}`, ...within(stretch, after)])}`
+  return (
+    await prepared(
+      d1,
+      sql`${of(0)} union all ${of(1)} order by ${bare(c.issued_at)}, ${bare(c.uuid)} limit ${sql.raw(String(ROWS))}`,
+    ).all<MirroredRow>()
+  ).results
 }
 
 /** Counts the visible documents with an XML in stretches, by the chunks in which they are: from the first, and before the last. */
@@ -45,11 +53,11 @@ export async function countStretches(
     stretches.map((stretch) =>
       prepared(
         d1,
-        sql`select count(*) as n from cfdi c indexed by cfdi_dirc where ${all([
+        sql`select count(*) as n from ${cfdi} ${c} indexed by cfdi_dirc where ${all([
           isVisible(partition, 'c'),
-          sql.raw('c.cancelled in (0, 1)'),
+          sql`${c.cancelled} in (0, 1)`,
           ...within(stretch, null),
-          sql`c.chunk >= ${from} and c.chunk < ${before}`,
+          sql`${c.chunk} >= ${from} and ${c.chunk} < ${before}`,
         ])}`,
       ),
     ),
@@ -62,7 +70,7 @@ export const findVisible = async ({ d1 }: ScopedLedger, partition: Partition, uu
   (
     await prepared(
       d1,
-      sql`select ${sql.raw(SELECT)} from json_each(${JSON.stringify(uuids)}) j cross join cfdi c where c.uuid = j.value and ${isVisible(partition, 'c')}`,
+      sql`select ${SELECT} from json_each(${JSON.stringify(uuids)}) j cross join ${cfdi} ${c} where ${c.uuid} = j.value and ${isVisible(partition, 'c')}`,
     ).all<MirroredRow>()
   ).results
 
@@ -72,12 +80,14 @@ export interface CommitRow {
   touched: string
 }
 
+const { entity, sequence, touched } = cfdiCommits
+
 /** Reads the first commits of a partition after one, up to another. Of a partition without visible documents there is none to read. */
 export const readCommits = async ({ d1 }: ScopedLedger, { number }: Partition, after: number, until: number): Promise<CommitRow[]> =>
   (
     await prepared(
       d1,
-      sql`select sequence, hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} and sequence <= ${until}
-        order by sequence limit 10`,
+      sql`select ${sequence}, hex(${touched}) as touched from ${cfdiCommits}
+        where ${entity} = ${number} and ${sequence} > ${after} and ${sequence} <= ${until} order by ${sequence} limit 10`,
     ).all<CommitRow>()
   ).results

@@ -1,10 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { creditOf } from '../balances.ts'
+import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import type { Micros } from '../money.ts'
 import { isSubstituted } from '../population/population.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
+
+const own = cfdiAs('own')
+const p = alias(cfdiPayments, 'p')
+const source = cfdiAs('source')
 
 /**
  * What counts of the applications to the PPD invoice `own` (balances.ts), as `from cfdi_payments p cross join cfdi source where …`: now, or
@@ -14,17 +21,17 @@ import { isSubstituted } from '../population/population.ts'
 export function countedApplications(partition: Partition, past: string | null = null, owner?: string): SQL {
   const counts =
     past === null
-      ? sql`source.cancelled = 0 and not ${isSubstituted(partition, 'source')}`
-      : sql`p.fecha_pago < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
-  return sql`from ${sql.raw(owner === undefined ? '' : `${owner} own cross join `)}cfdi_payments p cross join cfdi source
-    where p.entity = ${partition.number} and p.invoice = own.uuid and source.uuid = p.source and ${isCounted(partition, 'source')}
-      and source.emisor_rfc = own.emisor_rfc and (p.kind = 'P' or source.receptor_rfc = own.receptor_rfc)
-      and (p.kind = 'E' or coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')) and ${counts}`
+      ? sql`${source.cancelled} = 0 and not ${isSubstituted(partition, 'source')}`
+      : sql`${p.fecha_pago} < ${afterDay(past)} and ${isValidOn('source', past)} and not ${isSubstitutedOn(partition, 'source', past)}`
+  return sql`from ${owner === undefined ? sql`` : sql`${sql.raw(owner)} ${own} cross join `}${cfdiPayments} ${p} cross join ${cfdi} ${source}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${source.uuid} = ${p.source} and ${isCounted(partition, 'source')}
+      and ${source.emisor_rfc} = ${own.emisor_rfc} and (${p.kind} = 'P' or ${source.receptor_rfc} = ${own.receptor_rfc})
+      and (${p.kind} = 'E' or coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')) and ${counts}`
 }
 
 /** These as a JSON list, for `sumOfApplications`. */
 export const listOfApplications = (partition: Partition, past: string | null = null): SQL =>
-  sql`(select json_group_array(json_array(substr(p.fecha_pago, 1, 10), p.amount, p.kind, p.currency, p.tipo_cambio)) || ''
+  sql`(select json_group_array(json_array(substr(${p.fecha_pago}, 1, 10), ${p.amount}, ${p.kind}, ${p.currency}, ${p.tipo_cambio})) || ''
     ${countedApplications(partition, past)})`
 
 type Application = [day: string, amount: string | number, kind: 'P' | 'E', currency: string | null, tipo_cambio: string | null]

@@ -4,11 +4,16 @@ import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '
 import { earliestOf } from '../../visibility/window.ts'
 import { complements } from '../cash/events.ts'
 import { checkSql } from '../checks/checks.ts'
+import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { isCounterparty, isSubstituted, populationOf } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
+import { cfdi } from '../tables.ts'
 import { countedApplications, LEAST_OPEN, listOfApplications } from './applications.ts'
 import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
+
+const own = cfdiAs('own')
+const later = cfdiAs('later')
 
 /** As of when invoices are open. */
 export interface OpenAt {
@@ -39,12 +44,17 @@ export const storedOf = (alias: string): string =>
   `iif(length(${alias}.paid) > ${DIGITS} or length(${alias}.credited) > ${DIGITS}, null, ${alias}.paid + ${alias}.credited)`
 const STORED = sql.raw(storedOf('own'))
 
-const IS_DEFERRED = (alias: string): string => `${alias}.metodo_pago = 'PPD' and ${alias}.version is not null and not ${NOT_COUNTED(alias)}`
+const isDeferred = (alias: string): SQL => {
+  const { metodo_pago, version } = cfdiAs(alias)
+  return sql`${metodo_pago} = 'PPD' and ${version} is not null and not ${sql.raw(NOT_COUNTED(alias))}`
+}
 
 /** The condition that a document is a PPD invoice that counts. */
-export const isOwed = (partition: Partition, alias: string): SQL =>
-  sql`${sql.raw(`${alias}.tipo_comprobante = 'I' and ${alias}.kind = 'cfdi' and ${alias}.cancelled = 0 and ${alias}.emisor_rfc <> ${alias}.receptor_rfc`)}
-    and not ${isSubstituted(partition, alias)} and ${sql.raw(IS_DEFERRED(alias))}`
+export const isOwed = (partition: Partition, alias: string): SQL => {
+  const { tipo_comprobante, kind, cancelled, emisor_rfc, receptor_rfc } = cfdiAs(alias)
+  return sql`${tipo_comprobante} = 'I' and ${kind} = 'cfdi' and ${cancelled} = 0 and ${emisor_rfc} <> ${receptor_rfc}
+    and not ${isSubstituted(partition, alias)} and ${isDeferred(alias)}`
+}
 
 /** UUIDs that the complements and credit notes of a direction name with which something was settled on a day or later. */
 function namedSince(partition: Partition, direction: DirectionNumber, since: string): SQL {
@@ -54,12 +64,12 @@ function namedSince(partition: Partition, direction: DirectionNumber, since: str
     ...days,
     types: ['E'],
     acting: true,
-    conditions: [sql.raw('own.related is not null')],
+    conditions: [sql`${own.related} is not null`],
   })
-  const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select own.related ${notes}`] : [])]
+  const settling = [...complements(partition, direction, days, { acting: true }), ...(notes ? [sql`select ${own.related} ${notes}`] : [])]
   return sql.join(
-    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(own.related) named`)],
-    sql.raw(' union '),
+    [...settling.map((select) => sql`select named.value as uuid from (${select}) own cross join json_each(${own.related}) named`)],
+    sql` union `,
   )
 }
 
@@ -71,46 +81,46 @@ export function candidates(
   partition: Partition,
   direction: DirectionNumber,
   { day, past, first, since, counterparty }: Omit<OpenAt, 'terms'> & { since?: string },
-  columns: readonly string[],
+  columns: readonly (keyof CfdiRow)[],
   more: readonly SQL[] = [],
 ): SQL[] {
   const bounds = boundsOf(partition, direction)
   if (!bounds) return []
-  const names = sql.raw(columns.map((name) => `own.${name}`).join(', '))
+  const names = listOf(columns.map((name) => own[name]))
   if (past !== null) {
     const days = { first: first ?? EARLIEST, last: day }
-    const conditions = [sql.raw(IS_DEFERRED('own')), ...more]
+    const conditions = [isDeferred('own'), ...more]
     const population = populationOf(partition, { direction, ...days, types: ['I'], past, counterparty, conditions })
     return population ? [sql`select ${names}, 1 as is_recomputed, ${settled(partition, past)} as settled ${population}`] : []
   }
   const isBeyond = isAfterCeiling(partition, 'own', 'applied_until')
-  const select = (statuses: string, from: SQL, ...own: SQL[]) =>
-    sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : sql.raw('0')} as is_recomputed,
+  const select = (statuses: SQL, from: SQL, ...others: SQL[]) =>
+    sql`select ${names}, ${isBeyond ? sql`coalesce(${isBeyond}, 0)` : sql`0`} as is_recomputed,
       ${isBeyond ? sql`case when ${isBeyond} then ${settled(partition, null)} else ${STORED} end` : STORED} as settled
       from ${from} where ${all([
-        sql`own.entity = ${partition.number} and own.payment_status in (${sql.raw(statuses)}) and own.direction = ${sql.raw(String(direction))}`,
-        sql`own.issued_at >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and own.issued_at <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and own.fecha < ${afterDay(day)}`,
+        sql`${own.entity} = ${partition.number} and ${own.payment_status} in (${statuses}) and ${own.direction} = ${sql.raw(String(direction))}`,
+        sql`${own.issued_at} >= ${Math.max(bounds.since ?? 0, first === undefined ? 0 : earliestOf(first))} and ${own.issued_at} <= ${bounds.until ?? Number.MAX_SAFE_INTEGER} and ${own.fecha} < ${afterDay(day)}`,
         isOwed(partition, 'own'),
         ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
         ...partition.conditions('own'),
         ...more,
-        ...own,
+        ...others,
       ])}`
-  const byIndex = sql.raw(`cfdi own indexed by ${counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd'}`)
-  const open = [select("'unpaid', 'partially_paid'", byIndex)]
+  const byIndex = sql`${cfdi} ${own} indexed by ${sql.raw(counterparty === undefined ? 'cfdi_pay' : 'cfdi_cpd')}`
+  const open = [select(sql`'unpaid', 'partially_paid'`, byIndex)]
   const isWithin = isBeyond ? [sql`not coalesce(${isBeyond}, 0)`] : []
   if (since !== undefined) {
-    const named = sql`(${namedSince(partition, direction, since)}) named cross join cfdi own not indexed`
-    open.push(select("'paid'", named, sql.raw('own.uuid = named.uuid'), ...isWithin))
+    const named = sql`(${namedSince(partition, direction, since)}) named cross join ${cfdi} ${own} not indexed`
+    open.push(select(sql`'paid'`, named, sql`${own.uuid} = named.uuid`, ...isWithin))
   }
   if (isBeyond === null) return open
   // What was issued after the ceiling may have settled an invoice that the window shows open. Usually nothing was.
-  const later = (index: string, condition: string) =>
-    sql`exists (select 1 from cfdi later indexed by ${sql.raw(index)} where later.entity = ${partition.number} and later.direction = ${sql.raw(String(direction))}
-      and ${sql.raw(condition)} > ${bounds.until})`
-  const hidden = sql`(select 1 where ${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E') and later.issued_at")}
-    or ${later('cfdi_substituted', 'later.substituted_from')}) hidden cross join ${byIndex}`
-  return [...open, select("'paid'", hidden, isBeyond)]
+  const isAny = (index: string, condition: SQL) =>
+    sql`exists (select 1 from ${cfdi} ${later} indexed by ${sql.raw(index)} where ${later.entity} = ${partition.number} and ${later.direction} = ${sql.raw(String(direction))}
+      and ${condition} > ${bounds.until})`
+  const hidden = sql`(select 1 where ${isAny('cfdi_tipoc', sql`${later.cancelled} = 0 and ${later.tipo_comprobante} in ('P', 'E') and ${later.issued_at}`)}
+    or ${isAny('cfdi_substituted', sql`${later.substituted_from}`)}) hidden cross join ${byIndex}`
+  return [...open, select(sql`'paid'`, hidden, isBeyond)]
 }
 
 const OWN = [
@@ -134,12 +144,12 @@ export function openInvoices(partition: Partition, direction: DirectionNumber, a
   const isInProcess =
     at.checker === undefined || at.past !== null ? '0' : `coalesce(${checkSql(at.checker, 'estatus_cancelacion')} = 'en_proceso', 0)`
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, odd
-    from (select own.uuid, own.issued_at, substr(own.fecha, 1, 10) as day, own.counterparty_rfc as rfc, own.currency,
-        ${sql.raw(direction === 0 ? 'own.receptor_nombre' : 'own.emisor_nombre')} as name,
-        own.terms_days is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(own.terms_days, ${sql.raw(at.terms('own.fecha'))}) as terms,
+    from (select ${own.uuid}, ${own.issued_at}, substr(${own.fecha}, 1, 10) as day, ${own.counterparty_rfc} as rfc, ${own.currency},
+        ${direction === 0 ? own.receptor_nombre : own.emisor_nombre} as name,
+        ${own.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${own.terms_days}, ${sql.raw(at.terms('own.fecha'))}) as terms,
         ${sql.raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
-        case when ${sql.raw(isOdd)} then json_array(own.uuid, substr(own.fecha, 1, 10), own.currency, own.tipo_cambio, own.total_micros, own.paid,
-          own.credited, ${applied}) end as odd
-      from (${sql.join([...found], sql.raw(' union all '))} limit -1) own)
+        case when ${sql.raw(isOdd)} then json_array(${own.uuid}, substr(${own.fecha}, 1, 10), ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.paid},
+          ${own.credited}, ${applied}) end as odd
+      from (${sql.join([...found], sql` union all `)} limit -1) own)
     where odd is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`
 }

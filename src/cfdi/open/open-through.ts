@@ -1,11 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import type { Named } from '../cash/events.ts'
+import { cfdiAs } from '../columns.ts'
 import { populationOf } from '../population/population.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
 import { LEAST_OPEN, listOfApplications } from './applications.ts'
 import { DIGITS, isOddAmount } from './in-pesos.ts'
 import { candidates, isOwed, LATEST, storedOf } from './open-invoices.ts'
+
+const own = cfdiAs('own')
+const p = alias(cfdiPayments, 'p')
+const i = cfdiAs('i')
+const source = cfdiAs('source')
 
 /** The days at whose ends invoices are looked at: from `first` to `last`, which is not after today. */
 export interface Through {
@@ -15,8 +23,8 @@ export interface Through {
 
 /** What `measureOpenOn` needs of the invoice `own`, as JSON. */
 const invoiceJson = (partition: Partition): SQL =>
-  sql`json_array(substr(own.fecha, 1, 10), ${listOfApplications(partition)}, own.currency, own.tipo_cambio, own.total_micros, own.subtotal,
-    own.descuento, own.taxes, own.iva_trasladado)`
+  sql`json_array(substr(${own.fecha}, 1, 10), ${listOfApplications(partition)}, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
+    ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
 
 /** Columns of an invoice that `invoiceJson` and expressions of callers need. */
 const COLUMNS = [
@@ -32,7 +40,7 @@ export function openThrough(partition: Partition, direction: DirectionNumber, { 
   const found = candidates(partition, direction, { day: last, past: null, since: first }, COLUMNS)
   return found.length === 0
     ? null
-    : sql`select own.uuid, own.issued_at, ${invoiceJson(partition)} as invoice from (${sql.join([...found], sql.raw(' union all '))}) own`
+    : sql`select ${own.uuid}, ${own.issued_at}, ${invoiceJson(partition)} as invoice from (${sql.join([...found], sql` union all `)}) own`
 }
 
 /** What `openByMonth` needs of an invoice that something is applied to. */
@@ -60,17 +68,17 @@ const listed = (columns: Readonly<Record<string, string>>): SQL =>
 export function creditedSince(partition: Partition, direction: DirectionNumber, first: string, columns: Named): SQL | null {
   const notes = populationOf(partition, {
     ...{ direction, first, last: LATEST, types: ['E'], acting: true },
-    conditions: [sql.raw('own.related is not null')],
+    conditions: [sql`${own.related} is not null`],
   })
   const { is_unsure, ...others } = columns('i')
   const isSure = `${isOddAmount('p.amount')} or coalesce(p.currency, 'MXN') <> coalesce(i.currency, 'MXN')`
   return (
     notes &&
-    sql`select i.uuid, substr(p.fecha_pago, 1, 10) as day, p.amount + 0 as amount, ${listed(others)}, ${sql.raw(`(${isSure} or ${is_unsure})`)} as is_unsure
-      from (select own.uuid, own.emisor_rfc, own.receptor_rfc, own.related ${notes}) source cross join json_each(source.related) named
-        cross join cfdi_payments p cross join cfdi i
-      where p.entity = ${partition.number} and p.invoice = named.value and p.source = source.uuid and p.kind = 'E' and i.uuid = p.invoice
-        and source.emisor_rfc = i.emisor_rfc and source.receptor_rfc = i.receptor_rfc and ${isVisible(partition, 'i')}
+    sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, ${sql.raw(`(${isSure} or ${is_unsure})`)} as is_unsure
+      from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
+        cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i}
+      where ${p.entity} = ${partition.number} and ${p.invoice} = named.value and ${p.source} = ${source.uuid} and ${p.kind} = 'E' and ${i.uuid} = ${p.invoice}
+        and ${source.emisor_rfc} = ${i.emisor_rfc} and ${source.receptor_rfc} = ${i.receptor_rfc} and ${isVisible(partition, 'i')}
         and ${isOwed(partition, 'i')}`
   )
 }
@@ -106,7 +114,7 @@ export function openByMonth(partition: Partition, direction: DirectionNumber, { 
       select uuid, ${monthOf('max(day, issued)')} as month, sum(amount) as amount, max(is_unsure or settled is null) as is_unsure, ${names}
       from (${changes}) group by 1, 2),
     unchanged as materialized (
-      select own.uuid, own.settled, ${listed(others)} from (${sql.join([...now], sql.raw(' union all '))} limit -1) own where own.uuid not in (select uuid from changes)),
+      select ${own.uuid}, own.settled, ${listed(others)} from (${sql.join([...now], sql` union all `)} limit -1) own where ${own.uuid} not in (select uuid from changes)),
     odd as materialized (
       select uuid from changes where is_unsure union select uuid from unchanged where is_unsure or settled is null),
     steps as (
@@ -124,4 +132,4 @@ export const isOpenSince = (first: string): SQL =>
 
 /** Selects invoices by their UUIDs: `invoice` for `measureOpenOn`. */
 export const invoicesIn = (partition: Partition, uuids: SQL): SQL =>
-  sql`select ${invoiceJson(partition)} as invoice from cfdi own where own.entity = ${partition.number} and own.uuid in (${uuids})`
+  sql`select ${invoiceJson(partition)} as invoice from ${cfdi} ${own} where ${own.entity} = ${partition.number} and ${own.uuid} in (${uuids})`

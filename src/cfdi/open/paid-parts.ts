@@ -1,12 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { type DirectionNumber, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { complements } from '../cash/events.ts'
+import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { inPesos } from '../money.ts'
 import { type Days, isSubstituted } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
 import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
+
+const own = cfdiAs('own')
+const p = alias(cfdiPayments, 'p')
+const i = cfdiAs('i')
 
 /**
  * Selects the parts of invoices that complements of some days pay, one row each, as they count now or counted at the end of a past day.
@@ -17,21 +24,21 @@ import { atRate, isOddAmount, isOddRate } from './in-pesos.ts'
 export function paidParts(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const [usual, late] = complements(partition, direction, days, { past })
   if (!usual || !late) return null
-  const isGone = past === null ? sql.raw('i.cancelled = 1') : sql`not coalesce(${isValidOn('i', past)}, 0)`
+  const isGone = past === null ? sql`${i.cancelled} = 1` : sql`not coalesce(${isValidOn('i', past)}, 0)`
   const isReplaced = past === null ? isSubstituted(partition, 'i') : isSubstitutedOn(partition, 'i', past)
   const isPesos = inPesos('i.currency')
   const isOdd = `(${isOddAmount('p.amount')} or ${isOddRate('i')} or (not ${isPesos} and ${isOddAmount('p.amount_mxn')}))`
   const isUnconvertible = `not ${isPesos} and p.amount_mxn is null and p.conversion is null`
-  return sql`select own.uuid, p.invoice as applies_to, own.issued_at, substr(p.fecha_pago, 1, 10) as day, i.counterparty_rfc as rfc, i.currency,
-      i.metodo_pago, substr(i.fecha, 1, 10) as invoiced, i.terms_days, p.amount,
-      case when i.uuid is null or i.version is null or i.tipo_comprobante is not 'I' or i.emisor_rfc = i.receptor_rfc then 'unknown'
-        when ${isGone} then 'cancelled' when ${isReplaced} then 'substituted' when i.emisor_rfc <> own.emisor_rfc then 'other_parties'
-        when coalesce(p.currency, i.currency, 'MXN') <> coalesce(i.currency, 'MXN') then 'currency_mismatch'
+  return sql`select ${own.uuid}, ${p.invoice} as applies_to, ${own.issued_at}, substr(${p.fecha_pago}, 1, 10) as day, ${i.counterparty_rfc} as rfc, ${i.currency},
+      ${i.metodo_pago}, substr(${i.fecha}, 1, 10) as invoiced, ${i.terms_days}, ${p.amount},
+      case when ${i.uuid} is null or ${i.version} is null or ${i.tipo_comprobante} is not 'I' or ${i.emisor_rfc} = ${i.receptor_rfc} then 'unknown'
+        when ${isGone} then 'cancelled' when ${isReplaced} then 'substituted' when ${i.emisor_rfc} <> ${own.emisor_rfc} then 'other_parties'
+        when coalesce(${p.currency}, ${i.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN') then 'currency_mismatch'
         when ${sql.raw(isUnconvertible)} then 'missing_rate' when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
       ${sql.raw(`iif(${isOdd}, null, ${atRate('(p.amount + 0)', 'i')}) as booked, iif(${isOdd}, null, iif(${isPesos}, p.amount, p.amount_mxn) + 0) as paid`)},
-      case when ${sql.raw(isOdd)} then json_array(p.amount, p.conversion, substr(p.fecha_pago, 1, 10), i.currency, i.tipo_cambio, substr(i.fecha, 1, 10)) end as odd
-    from (${usual} union all ${late}) own cross join json_each(own.related) related cross join cfdi_payments p
-    left join cfdi i on i.uuid = p.invoice and ${isVisible(partition, 'i')}
-    where p.entity = ${partition.number} and p.invoice = related.value and p.source = own.uuid and p.kind = 'P'
-      and p.fecha_pago >= ${days.first} and p.fecha_pago < ${afterDay(days.last)}`
+      case when ${sql.raw(isOdd)} then json_array(${p.amount}, ${p.conversion}, substr(${p.fecha_pago}, 1, 10), ${i.currency}, ${i.tipo_cambio}, substr(${i.fecha}, 1, 10)) end as odd
+    from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
+    left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
+    where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${p.kind} = 'P'
+      and ${p.fecha_pago} >= ${days.first} and ${p.fecha_pago} < ${afterDay(days.last)}`
 }

@@ -3,7 +3,11 @@ import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
+import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
+import { cfdi } from '../tables.ts'
+
+const own = cfdiAs('own')
 
 /** Literal days, both inclusive. */
 export interface Days {
@@ -38,18 +42,18 @@ export interface Population extends Days {
 export function isSubstituted(partition: Partition, alias: string): SQL {
   const isBeyond = isAfterCeiling(partition, alias, 'substituted_from')
   return isBeyond === null
-    ? sql.raw(`${alias}.substituted_from is not null`)
-    : sql`(${sql.raw(alias)}.substituted_from is not null and not ${isBeyond})`
+    ? sql`${cfdiAs(alias).substituted_from} is not null`
+    : sql`(${cfdiAs(alias).substituted_from} is not null and not ${isBeyond})`
 }
 
 /** The condition that `own` is a document of one counterparty, or of some. */
 export const isCounterparty = (counterparty: string | readonly string[]): SQL =>
   typeof counterparty === 'string'
-    ? sql`own.counterparty_rfc = ${counterparty}`
-    : sql`own.counterparty_rfc in (select value from json_each(${JSON.stringify(counterparty)}))`
+    ? sql`${own.counterparty_rfc} = ${counterparty}`
+    : sql`${own.counterparty_rfc} in (select value from json_each(${JSON.stringify(counterparty)}))`
 
 /** As the index `cfdi_personal` has it: the uses D01 to D10 of c_UsoCFDI. */
-const PERSONAL = "own.uso_cfdi > 'D' and own.uso_cfdi < 'E'"
+const PERSONAL = sql`${own.uso_cfdi} > 'D' and ${own.uso_cfdi} < 'E'`
 
 /**
  * Selects from the visible documents of a partition that count (insights.md 8.0): CFDIs with different issuer and receiver that no other one
@@ -79,16 +83,16 @@ export function populationOf(
   const until = Math.min(latestOf(last), bounds.until ?? Number.MAX_SAFE_INTEGER)
   const index = isPersonal ? 'cfdi_personal' : counterparty === undefined ? (types ? 'cfdi_tipoc' : 'cfdi_dirc') : 'cfdi_cpd'
   const where = all([
-    sql`own.entity = ${partition.number}`,
+    sql`${own.entity} = ${partition.number}`,
     ...(counterparty === undefined ? [] : [isCounterparty(counterparty)]),
-    ...(isPersonal ? [sql.raw(PERSONAL)] : []),
-    ...(types ? [sql.raw(`own.tipo_comprobante in (${types.map((type) => `'${type}'`).join()})`)] : []),
-    sql.raw(`own.direction = ${direction} and own.cancelled ${past === null ? `= ${cancelled}` : 'in (0, 1)'}`),
-    sql`own.issued_at >= ${since}`,
+    ...(isPersonal ? [PERSONAL] : []),
+    ...(types ? [sql`${own.tipo_comprobante} in (${sql.raw(types.map((type) => `'${type}'`).join())})`] : []),
+    sql`${own.direction} = ${sql.raw(String(direction))} and ${own.cancelled} ${sql.raw(past === null ? `= ${cancelled}` : 'in (0, 1)')}`,
+    sql`${own.issued_at} >= ${since}`,
     // An index takes one upper bound.
-    after && after[0] <= until ? sql`(own.issued_at, own.uuid) < (${after[0]}, ${after[1]})` : sql`own.issued_at <= ${until}`,
-    sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
-    sql.raw("own.kind = 'cfdi' and own.emisor_rfc <> own.receptor_rfc"),
+    after && after[0] <= until ? sql`(${own.issued_at}, ${own.uuid}) < (${after[0]}, ${after[1]})` : sql`${own.issued_at} <= ${until}`,
+    sql`${own.fecha} >= ${first} and ${own.fecha} < ${afterDay(last)}`,
+    sql`${own.kind} = 'cfdi' and ${own.emisor_rfc} <> ${own.receptor_rfc}`,
     ...(past !== null
       ? [countedOn(partition, 'own', past)]
       : cancelled === 0 && !substituted
@@ -97,5 +101,5 @@ export function populationOf(
     ...(acting ? [] : partition.conditions('own')),
     ...conditions,
   ])
-  return sql`from cfdi own indexed by ${sql.raw(index)} where ${where}`
+  return sql`from ${cfdi} ${own} indexed by ${sql.raw(index)} where ${where}`
 }

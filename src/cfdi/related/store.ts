@@ -1,7 +1,15 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
+import { cfdiAs } from '../columns.ts'
+import { cfdi, cfdiCommits, cfdiPayments, cfdiSubstitutions } from '../tables.ts'
+
+const own = cfdiAs('own')
+const s = cfdiAs('s')
+const p = alias(cfdiPayments, 'p')
+const r = alias(cfdiSubstitutions, 'r')
 
 /** A document that names another one, and how. */
 export interface Referrer {
@@ -16,17 +24,17 @@ export async function findReferrers(
   after: readonly [relation: string, uuid: string] | null,
   limit: number,
 ): Promise<Referrer[]> {
-  const credited = "iif(instr(',' || s.tipo_relacion || ',', ',01,') > 0, '01', '03')"
+  const credited = sql`iif(instr(',' || ${s.tipo_relacion} || ',', ',01,') > 0, '01', '03')`
   const selects = partitionsToRead(ledger).map((partition) =>
     prepared(
       ledger.d1,
       sql`select * from (
-          select coalesce(o.relation, ${sql.raw(credited)}) as relation, s.uuid from (
-            select distinct source, iif(kind = 'P', 'pago', null) as relation
-            from cfdi_payments where entity = ${partition.number} and invoice = ${uuid}
-            union all select source, '04' from cfdi_substitutions where entity = ${partition.number} and substituted = ${uuid}) o
-          cross join cfdi s where s.uuid = o.source and ${isVisible(partition, 's')})
-        ${after === null ? sql.raw('') : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
+          select coalesce(o.relation, ${credited}) as relation, ${s.uuid} from (
+            select distinct ${p.source} as source, iif(${p.kind} = 'P', 'pago', null) as relation
+            from ${cfdiPayments} ${p} where ${p.entity} = ${partition.number} and ${p.invoice} = ${uuid}
+            union all select ${r.source}, '04' from ${cfdiSubstitutions} ${r} where ${r.entity} = ${partition.number} and ${r.substituted} = ${uuid}) o
+          cross join ${cfdi} ${s} where ${s.uuid} = o.source and ${isVisible(partition, 's')})
+        ${after === null ? sql`` : sql`where (relation, uuid) > (${after[0]}, ${after[1]})`} order by relation, uuid limit ${limit}`,
     ),
   )
   if (selects.length === 0) return []
@@ -49,17 +57,22 @@ export interface StoredTimes {
   substitutes: string
 }
 
+const committedAt = (entity: SQLiteColumn, sequence: SQL): SQL =>
+  sql`(select ${cfdiCommits.committed_at} from ${cfdiCommits} where ${cfdiCommits.entity} = ${entity} and ${cfdiCommits.sequence} = ${sequence})`
+
+/** The commit that brought the XML of a document. */
+const completedBy = sql`${own.chunk} / ${sql.raw(String(firstChunkOf(1)))}`
+
 /** Reads when a document of a partition came. One call. */
 export const readTimes = (ledger: ScopedLedger, partition: Partition, uuid: string): Promise<StoredTimes | null> =>
   prepared(
     ledger.d1,
     sql`select
-        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.stored_by) as stored_at,
-        (select committed_at from cfdi_commits where entity = own.entity and sequence = own.chunk / ${sql.raw(String(firstChunkOf(1)))}) as xml_at,
-        coalesce(own.chunk / ${sql.raw(String(firstChunkOf(1)))} > own.stored_by, 0) as is_completed,
-        (select json_group_array(json_array(s.uuid, s.issued_at,
-            (select committed_at from cfdi_commits where entity = s.entity and sequence = s.stored_by), s.direction, s.fecha))
-          from cfdi_substitutions r cross join cfdi s
-          where r.entity = own.entity and r.substituted = own.uuid and s.uuid = r.source and s.cancelled = 0 and ${isVisible(partition, 's')}) as substitutes
-      from cfdi own where own.uuid = ${uuid} and ${isVisible(partition, 'own')}`,
+        ${committedAt(own.entity, sql`${own.stored_by}`)} as stored_at,
+        ${committedAt(own.entity, completedBy)} as xml_at,
+        coalesce(${completedBy} > ${own.stored_by}, 0) as is_completed,
+        (select json_group_array(json_array(${s.uuid}, ${s.issued_at}, ${committedAt(s.entity, sql`${s.stored_by}`)}, ${s.direction}, ${s.fecha}))
+          from ${cfdiSubstitutions} ${r} cross join ${cfdi} ${s}
+          where ${r.entity} = ${own.entity} and ${r.substituted} = ${own.uuid} and ${s.uuid} = ${r.source} and ${s.cancelled} = 0 and ${isVisible(partition, 's')}) as substitutes
+      from ${cfdi} ${own} where ${own.uuid} = ${uuid} and ${isVisible(partition, 'own')}`,
   ).first<StoredTimes>()

@@ -2,9 +2,13 @@ import { type SQL, sql } from 'drizzle-orm'
 import { all } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, hasCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { centralStartOf, earliestOf, latestOf } from '../../visibility/window.ts'
+import { cfdiAs } from '../columns.ts'
 import { isDay } from '../literal-day.ts'
+import { cfdi } from '../tables.ts'
 import { areIndexed, type IndexedFilter, indexedConditions, literalDays, scannedConditions } from './conditions.ts'
 import type { Filters } from './contract.ts'
+
+const page = cfdiAs('page')
 
 /** Rows read along an index in the order of the page: its leading columns are fixed. */
 interface IndexRange {
@@ -63,7 +67,7 @@ export function planSearch(rfc: string, requested: Filters, partition: Partition
         (hasCeiling(partition) || filters.past !== undefined) &&
         [payment_status, balance_min, paid_from, paid_to].some((one) => one !== undefined),
       rest: [...[...left].flatMap((name) => conditions.get(name)!), ...scanned],
-      days: literalDays(filters),
+      days: literalDays(filters, cfdi.fecha),
       central: {
         from: filters.issued_from && isDay(filters.issued_from) ? centralStartOf(filters.issued_from) : null,
         to: filters.issued_to && isDay(filters.issued_to) ? centralStartOf(filters.issued_to) + 86_399 : null,
@@ -93,9 +97,9 @@ export function conditionsOf(filters: Filters, partition: Partition): SQL[] {
   return [
     ...[...indexedConditions(filters, partition).values()].flat(),
     ...scannedConditions(filters, partition),
-    ...literalDays(filters),
-    ...(since === null ? [] : [sql`issued_at >= ${since}`]),
-    ...(until === null ? [] : [sql`issued_at <= ${until}`]),
+    ...literalDays(filters, page.fecha),
+    ...(since === null ? [] : [sql`${page.issued_at} >= ${since}`]),
+    ...(until === null ? [] : [sql`${page.issued_at} <= ${until}`]),
   ]
 }
 
@@ -151,11 +155,13 @@ interface Candidate {
 /** The ways to read a branch in at most four streams, the most selective first. The last way always exists. */
 function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_comprobante, payment_status }: Filters): Candidate[] {
   const directions: DirectionNumber[] = direction === undefined ? [0, 1] : [direction]
-  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map((one) => sql`cancelled = ${sql.raw(String(one))}`)
+  const states = (estatus === undefined ? [0, 1] : [estatus === 'vigente' ? 0 : 1]).map(
+    (one) => sql`${cfdi.cancelled} = ${sql.raw(String(one))}`,
+  )
   const isOfInvoices = payment_status !== undefined && !payment_status.includes('not_applicable')
-  const statuses = isOfInvoices ? payment_status.map((one) => sql`payment_status = ${one}`) : undefined
-  const tipos = tipo_comprobante?.map((one) => sql`tipo_comprobante = ${one}`)
-  const parties = counterparty === undefined ? undefined : [sql`counterparty_rfc = ${counterparty}`]
+  const statuses = isOfInvoices ? payment_status.map((one) => sql`${cfdi.payment_status} = ${one}`) : undefined
+  const tipos = tipo_comprobante?.map((one) => sql`${cfdi.tipo_comprobante} = ${one}`)
+  const parties = counterparty === undefined ? undefined : [sql`${cfdi.counterparty_rfc} = ${counterparty}`]
   const along = (index: IndexRange['index'], serves: IndexedFilter[], ...columns: (SQL[] | undefined)[]): Candidate[] => {
     if (columns.includes(undefined)) return []
     const fixed = (columns as SQL[][]).reduce<SQL[][]>(
@@ -163,7 +169,7 @@ function candidatesOf({ direction, counterparty }: Branch, { estatus, tipo_compr
       [[]],
     )
     const ranges = directions.flatMap((one) =>
-      fixed.map((values) => ({ index, direction: one, fixed: all([sql`direction = ${sql.raw(String(one))}`, ...values]) })),
+      fixed.map((values) => ({ index, direction: one, fixed: all([sql`${cfdi.direction} = ${sql.raw(String(one))}`, ...values]) })),
     )
     return ranges.length > MAX_STREAMS ? [] : [{ serves, ranges }]
   }

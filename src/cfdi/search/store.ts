@@ -1,12 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, prepared } from '../../platform/db/statement.ts'
+import { all, bare, prepared } from '../../platform/db/statement.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
+import { cfdiAs } from '../columns.ts'
 import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
+import { cfdi } from '../tables.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
 import { conditionsOf, greatest, least, planSearch, type SearchPlan } from './plan.ts'
+
+const page = cfdiAs('page')
+const later = cfdiAs('later')
 
 /** The position of a document in a page: issued_at in seconds and UUID. */
 export type PagePosition = readonly [issued_at: number, uuid: string]
@@ -42,17 +47,27 @@ interface PageRow {
 const MAX_TERMS = 5
 
 /** As the index has it. */
-const IS_STRAY = "substr(fecha, 1, 10) <> date(issued_at - 21600, 'unixepoch')"
+const IS_STRAY = sql`substr(${cfdi.fecha}, 1, 10) <> date(${cfdi.issued_at} - 21600, 'unixepoch')`
 
-const orderOf = (isAscending: boolean): SQL => sql.raw(isAscending ? 'order by issued_at, uuid' : 'order by issued_at desc, uuid desc')
+const [ISSUED_AT, UUID] = [bare(cfdi.issued_at), bare(cfdi.uuid)]
+const orderOf = (isAscending: boolean): SQL =>
+  isAscending ? sql`order by ${ISSUED_AT}, ${UUID}` : sql`order by ${ISSUED_AT} desc, ${UUID} desc`
 
 /** Bounds of issued_at. An index takes one bound of each side only, so the cursor's replaces the other when it is narrower. */
 function between(since: number | null, until: number | null, { after, isAscending }: PageStart): SQL[] {
   const isFrom = after !== undefined && isAscending && (since === null || after[0] >= since)
   const isTo = after !== undefined && !isAscending && (until === null || after[0] <= until)
   return [
-    ...(isFrom ? [sql`(cfdi.issued_at, cfdi.uuid) > (${after[0]}, ${after[1]})`] : since === null ? [] : [sql`cfdi.issued_at >= ${since}`]),
-    ...(isTo ? [sql`(cfdi.issued_at, cfdi.uuid) < (${after[0]}, ${after[1]})`] : until === null ? [] : [sql`cfdi.issued_at <= ${until}`]),
+    ...(isFrom
+      ? [sql`(${cfdi.issued_at}, ${cfdi.uuid}) > (${after[0]}, ${after[1]})`]
+      : since === null
+        ? []
+        : [sql`${cfdi.issued_at} >= ${since}`]),
+    ...(isTo
+      ? [sql`(${cfdi.issued_at}, ${cfdi.uuid}) < (${after[0]}, ${after[1]})`]
+      : until === null
+        ? []
+        : [sql`${cfdi.issued_at} <= ${until}`]),
   ]
 }
 
@@ -65,7 +80,7 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
   const { after, isAscending } = start
   const conditions = [...days, ...(partition.origin === 'authority' ? partition.conditions('cfdi') : [])]
   const select = (index: string, ...own: SQL[]) =>
-    sql`select ${columns} from cfdi indexed by ${sql.raw(index)} where ${all([sql`cfdi.entity = ${partition.number}`, ...own, ...conditions])}`
+    sql`select ${columns} from ${cfdi} indexed by ${sql.raw(index)} where ${all([sql`${cfdi.entity} = ${partition.number}`, ...own, ...conditions])}`
   const [earliest, latest] = [Math.min(...streams.map(({ since }) => since ?? 0)), Math.max(...streams.map(({ until }) => until ?? 0))]
   const place = after?.[0] ?? null
   const isBeyond = central.to !== null && (isAscending ? latest : least(place, latest)!) > central.to
@@ -78,18 +93,18 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
     const ofStreams = streams.map((stream) =>
       all([stream.fixed, ...between(stream.since, stream.until, { after: undefined, isAscending })]),
     )
-    return select('cfdi_stray', sql.raw(IS_STRAY), ...between(since, until, start), sql`(${sql.join([...ofStreams], sql.raw(' or '))})`)
+    return select('cfdi_stray', IS_STRAY, ...between(since, until, start), sql`(${sql.join([...ofStreams], sql` or `)})`)
   }
   const selects = [
     ...streams.map(({ index, fixed, since, until }) => select(index, fixed, ...between(greatest(since, from), least(until, to), start))),
     ...(to === null ? [] : [strays(to + 1, latest)]),
     ...(from === null ? [] : [strays(earliest, from - 1)]),
   ]
-  return sql.join([sql.join([...selects], sql.raw(' union all ')), orderOf(isAscending)], sql.raw(' '))
+  return sql.join([sql.join([...selects], sql` union all `), orderOf(isAscending)], sql` `)
 }
 
 /** What the outer select needs when it has no condition. */
-const WITH_JSON = sql`cfdi.issued_at, cfdi.uuid, cfdi.direction, cfdi.applied_until, ${ROW_JSON} as json`
+const WITH_JSON = sql`${cfdi.issued_at}, ${cfdi.uuid}, ${cfdi.direction}, ${cfdi.applied_until}, ${ROW_JSON} as json`
 
 /** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
 const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
@@ -100,10 +115,10 @@ const selectPage = (partition: Partition, row: SQL, more: SQL, rows: SQL): SQL =
 /** The same as of a past day, out of `storedColumns`. Only these invoices have a balance that applications change. */
 const selectPast = (partition: Partition, day: string, rows: SQL): SQL =>
   sql`select ${READ_ROW_JSON} as row, ${stateOn(partition, 'page', day)} as state,
-    case when page.tipo_comprobante = 'I' and page.metodo_pago = 'PPD' then ${appliedTo(partition, 'page', day)} else '[]' end as applied from (${rows}) page`
+    case when ${page.tipo_comprobante} = 'I' and ${page.metodo_pago} = 'PPD' then ${appliedTo(partition, 'page', day)} else '[]' end as applied from (${rows}) page`
 
 const filteredPage = (partition: Partition, rows: SQL, rest: readonly SQL[], take: number, past: string | undefined): SQL =>
-  sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, sql.raw(''), rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
+  sql`${past === undefined ? selectPage(partition, READ_ROW_JSON, sql``, rows) : selectPast(partition, past, rows)} where ${all(rest)} ${limited(take)}`
 
 /** The statements that read some of a partition's rows and, where rows are scanned one by one, the last one scanned with the one behind it. */
 interface Scan {
@@ -129,8 +144,8 @@ function scanStreams(partition: Partition, plan: SearchPlan, start: PageStart, t
   const isWhole = rest.length === 0 && !(past !== undefined && plan.isCompared)
   if (isWhole && past !== undefined)
     return { partition, limit: take, statements: [selectPast(partition, past, rows(storedColumns('cfdi'), take))] }
-  if (isWhole) return { partition, limit: take, statements: [selectPage(partition, sql.raw('json'), sql.raw(''), rows(WITH_JSON, take))] }
-  const last = sql`${merged(partition, plan, start, sql.raw('cfdi.issued_at, cfdi.uuid'))} ${limited(2)} offset ${sql.raw(String(scanned - 1))}`
+  if (isWhole) return { partition, limit: take, statements: [selectPage(partition, sql`json`, sql``, rows(WITH_JSON, take))] }
+  const last = sql`${merged(partition, plan, start, sql`${cfdi.issued_at}, ${cfdi.uuid}`)} ${limited(2)} offset ${sql.raw(String(scanned - 1))}`
   const page = (most: number) => filteredPage(partition, rows(storedColumns('cfdi'), scanned), rest, most, past)
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   if (plan.isCompared) return { partition, limit: Number.POSITIVE_INFINITY, statements: [page(scanned), last] }
@@ -143,18 +158,21 @@ function scanStreams(partition: Partition, plan: SearchPlan, start: PageStart, t
  * what `scanStreams` found.
  */
 function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, scanned: number): Scan {
-  const later = (index: string, fixed: string, from = 'issued_at') => {
+  const isAny = (index: string, fixed: SQL, from: 'issued_at' | 'substituted_from' = 'issued_at'): SQL => {
     const directions = [...new Set(plan.streams.map(({ direction }) => direction))]
     const exists = directions.map(
-      (direction) => `exists (select 1 from cfdi later indexed by ${index} where later.entity = ${partition.number} and ${fixed}
-        and later.direction = ${direction} and later.${from} > ${boundsOf(partition, direction)?.until})`,
+      (
+        direction,
+      ) => sql`exists (select 1 from ${cfdi} ${later} indexed by ${sql.raw(index)} where ${later.entity} = ${partition.number} and ${fixed}
+        and ${later.direction} = ${direction} and ${later[from]} > ${boundsOf(partition, direction)?.until ?? null})`,
     )
-    return exists.join(' or ')
+    // The planner sees the values.
+    return sql.join(exists, sql` or `).inlineParams()
   }
-  const anything = later('cfdi_dirc', 'later.cancelled = 0')
-  const applied = `${later('cfdi_tipoc', "later.cancelled = 0 and later.tipo_comprobante in ('P', 'E')")} or ${later('cfdi_substituted', '1', 'substituted_from')}`
+  const anything = isAny('cfdi_dirc', sql`${later.cancelled} = 0`)
+  const applied = sql`${isAny('cfdi_tipoc', sql`${later.cancelled} = 0 and ${later.tipo_comprobante} in ('P', 'E')`)} or ${isAny('cfdi_substituted', sql`1`, 'substituted_from')}`
   const rows = sql`${merged(partition, plan, start, storedColumns('cfdi'))}
-    limit case when ${sql.raw(anything)} then case when ${sql.raw(applied)} then ${sql.raw(String(scanned + 1))} else 0 end else 0 end`
+    limit case when ${anything} then case when ${applied} then ${sql.raw(String(scanned + 1))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
   return { partition, limit: Number.POSITIVE_INFINITY, most: scanned, statements: [statement], replaces: true }
@@ -162,9 +180,9 @@ function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, 
 
 /** A row of each UUID, under every filter. */
 function byUuid(partition: Partition, filters: Filters, { after, isAscending }: PageStart): SQL {
-  const behind = after && sql`(+cfdi.issued_at, cfdi.uuid) ${sql.raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
-  const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join cfdi
-    where cfdi.uuid = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(behind ? [behind] : [])])} ${orderOf(isAscending)}`
+  const behind = after && sql`(+${cfdi.issued_at}, ${cfdi.uuid}) ${sql.raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
+  const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join ${cfdi}
+    where ${cfdi.uuid} = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(behind ? [behind] : [])])} ${orderOf(isAscending)}`
   return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length, filters.past)
 }
 

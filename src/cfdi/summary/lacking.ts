@@ -1,12 +1,16 @@
+import { and, eq } from 'drizzle-orm'
+import { connect } from '../../platform/db/commit.ts'
+import { cfdiMonths } from '../tables.ts'
 import { parseCells } from '../totals.ts'
 import { addHeld, type HeldMonths } from './held.ts'
 
 /** How many documents of a month the authority announces and are held without the XML that it delivers. */
 export async function countLacking(ledger: D1Database, entity: number, direction: 0 | 1, month: string): Promise<number> {
-  const row = await ledger
-    .prepare('select sums from cfdi_months where entity = ? and month = ? and direction = ?')
-    .bind(entity, month, direction)
-    .first<{ sums: string }>()
+  const row = await connect(ledger)
+    .select({ sums: cfdiMonths.sums })
+    .from(cfdiMonths)
+    .where(and(eq(cfdiMonths.entity, entity), eq(cfdiMonths.month, month), eq(cfdiMonths.direction, direction)))
+    .get()
   const held: HeldMonths = new Map()
   for (const [cell, totals] of parseCells(row?.sums ?? null)) addHeld(held, { month, direction, cell }, totals, 1)
   return held.get(`${month}|${direction}`)?.lacking ?? 0

@@ -3,11 +3,15 @@ import { all, prepared } from '../../platform/db/statement.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, firstOpenDay, lastBegunDay, latestOf } from '../../visibility/window.ts'
+import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
+import { cfdi, cfdiMonths } from '../tables.ts'
 import { ASIDE, addTo, type Cells, cellOf, contribution, parseCells, withoutDay } from '../totals.ts'
 import { addHeld, type HeldMonths } from './held.ts'
+
+const own = cfdiAs('own')
 
 /** The literal days, both inclusive, and the directions that a summary covers. */
 export interface Span {
@@ -41,22 +45,23 @@ const wholeMonths = (first: string, last: string): [first: string, last: string]
 /** The sums of whole months, and the days of those that are divided. */
 function monthsOf(partition: Partition, { first, last, directions }: Span): SQL {
   const [from, to] = wholeMonths(first, last)
-  return sql`select month, direction, month >= ${from} and month <= ${to} as is_whole, iif(month >= ${from} and month <= ${to}, sums, cells) as cells
-    from cfdi_months
-    where entity = ${partition.number} and month >= ${monthOf(first)} and month <= ${monthOf(last)} and direction in ${among(directions)}`
+  const { entity, month, direction, sums, cells } = cfdiMonths
+  const isWhole = sql`${month} >= ${from} and ${month} <= ${to}`
+  return sql`select ${month}, ${direction}, ${isWhole} as is_whole, iif(${isWhole}, ${sums}, ${cells}) as cells from ${cfdiMonths}
+    where ${entity} = ${partition.number} and ${month} >= ${monthOf(first)} and ${month} <= ${monthOf(last)} and ${direction} in ${among(directions)}`
 }
 
 const rowsOf = (partition: Partition, { directions }: Span, since: number, until: number, conditions: readonly SQL[]): SQL =>
-  sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.cancelled in (0, 1)
-      and own.issued_at >= ${since} and own.issued_at <= ${until} and ${all(conditions)}`
+  sql`select ${COUNTABLE_COLUMNS} from ${cfdi} ${own} indexed by cfdi_dirc
+    where ${own.entity} = ${partition.number} and ${own.direction} in ${among(directions)} and ${own.cancelled} in (0, 1)
+      and ${own.issued_at} >= ${since} and ${own.issued_at} <= ${until} and ${all(conditions)}`
 
 const later = (day: string | null, other: string): string => (day !== null && day > other ? day : other)
 
 /** The documents that count for a reader with this ceiling only, because what substitutes them was issued after it. */
 const substitutedLater = (partition: Partition, { directions }: Span, until: number, conditions: readonly SQL[]): SQL =>
-  sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
-    where own.entity = ${partition.number} and own.direction in ${among(directions)} and own.substituted_from > ${until} and ${all(conditions)}`
+  sql`select ${COUNTABLE_COLUMNS} from ${cfdi} ${own} indexed by cfdi_substituted
+    where ${own.entity} = ${partition.number} and ${own.direction} in ${among(directions)} and ${own.substituted_from} > ${until} and ${all(conditions)}`
 
 /** A statement, and how what it reads is added to the months. */
 interface Part<Row> {
@@ -81,8 +86,8 @@ function partsOfWindow(partition: Partition, { floor, until }: DirectionBounds, 
   if (until === null) return [days(partition, { ...asked, first })]
   const begun = lastBegunDay(until)
   const span = { ...asked, first, last: begun < asked.last ? begun : asked.last }
-  const [open, after] = [firstOpenDay(until), sql`own.fecha < ${afterDay(span.last)}`]
-  const visible = [sql`own.fecha >= ${first}`, sql`own.issued_at <= ${until}`, after]
+  const [open, after] = [firstOpenDay(until), sql`${own.fecha} < ${afterDay(span.last)}`]
+  const visible = [sql`${own.fecha} >= ${first}`, sql`${own.issued_at} <= ${until}`, after]
   const restored: Part<CountableRow> = {
     statement: substitutedLater(partition, span, until, visible),
     add: (sums, row) => {
@@ -91,7 +96,7 @@ function partsOfWindow(partition: Partition, { floor, until }: DirectionBounds, 
     },
   }
   if (open > span.last) return [days(partition, span), restored]
-  const hidden = [sql`own.fecha >= ${later(open, first)}`, after]
+  const hidden = [sql`${own.fecha} >= ${later(open, first)}`, after]
   const divided: Part<CountableRow> = {
     statement: rowsOf(partition, span, until + 1, latestOf(span.last), hidden),
     add: (sums, row) => addRow(sums, row, -1, partition),
@@ -104,7 +109,7 @@ const partsOfImports = (partition: Partition, _: DirectionBounds, span: Span): P
   const whole = days(partition, span)
   const visible = partition.conditions('own')
   if (visible.length === 0) return [whole]
-  const hidden = [sql`own.fecha >= ${span.first}`, sql`own.fecha < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
+  const hidden = [sql`${own.fecha} >= ${span.first}`, sql`${own.fecha} < ${afterDay(span.last)}`, sql`not ${all(visible)}`]
   const statement = rowsOf(partition, span, earliestOf(span.first), latestOf(span.last), hidden)
   return [whole, { statement, add: (sums, row) => addRow(sums, row, -1, partition) }]
 }

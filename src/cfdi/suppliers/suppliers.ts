@@ -4,10 +4,14 @@ import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.t
 import type { DataStatus } from '../../visibility/coverage.ts'
 import { boundsOf, type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
+import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatuses, dataStatusRows } from '../quality/data-status.ts'
 import { COUNTABLE_COLUMNS, type CountableRow } from '../read-row.ts'
 import { addSupplier, hasAny, parseSuppliers, type Suppliers, shareOf } from '../supplier-totals.ts'
+import { cfdi, cfdiSuppliers } from '../tables.ts'
+
+const own = cfdiAs('own')
 
 /** Calendar months of the literal Fecha, both inclusive. */
 export interface MonthSpan {
@@ -33,13 +37,14 @@ function visibleSpan({ floor, until }: DirectionBounds, { from, to }: MonthSpan)
 }
 
 const totalsOf = (partition: Partition, { from, to }: MonthSpan): SQL =>
-  sql`select totals from cfdi_suppliers where entity = ${partition.number} and month >= ${from} and month <= ${to}`
+  sql`select ${cfdiSuppliers.totals} from ${cfdiSuppliers}
+    where ${cfdiSuppliers.entity} = ${partition.number} and ${cfdiSuppliers.month} >= ${from} and ${cfdiSuppliers.month} <= ${to}`
 
 /** Selects the valid received documents of some literal days that meet more conditions. */
 const documentsOf = (partition: Partition, first: string, last: string, since: number, more: readonly SQL[]): SQL =>
-  sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction = ${sql.raw(String(RECEIVED))} and own.cancelled = 0 and own.issued_at >= ${since}
-      and own.issued_at <= ${latestOf(last)} and ${all([sql`own.fecha >= ${first}`, sql`own.fecha < ${afterDay(last)}`, ...more])}`
+  sql`select ${COUNTABLE_COLUMNS} from ${cfdi} ${own} indexed by cfdi_dirc
+    where ${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(RECEIVED))} and ${own.cancelled} = 0 and ${own.issued_at} >= ${since}
+      and ${own.issued_at} <= ${latestOf(last)} and ${all([sql`${own.fecha} >= ${first}`, sql`${own.fecha} < ${afterDay(last)}`, ...more])}`
 
 const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
 
@@ -62,9 +67,9 @@ const substitutedLater = (partition: Partition, { until }: DirectionBounds, { fr
   until === null
     ? []
     : [
-        sql`select ${COUNTABLE_COLUMNS} from cfdi own indexed by cfdi_substituted
-          where own.entity = ${partition.number} and own.direction = ${sql.raw(String(RECEIVED))} and own.substituted_from > ${until}
-            and own.issued_at <= ${until} and own.fecha >= ${`${from}-01`} and own.fecha < ${afterDay(lastDayOf(to))}
+        sql`select ${COUNTABLE_COLUMNS} from ${cfdi} ${own} indexed by cfdi_substituted
+          where ${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(RECEIVED))} and ${own.substituted_from} > ${until}
+            and ${own.issued_at} <= ${until} and ${own.fecha} >= ${`${from}-01`} and ${own.fecha} < ${afterDay(lastDayOf(to))}
             and ${all(partition.conditions('own'))}`,
       ]
 
@@ -112,8 +117,8 @@ export async function sumSuppliers(
 
 const within = (partition: Partition, { since, until }: DirectionBounds): SQL =>
   all([
-    ...(until === null ? [] : [sql`own.issued_at <= ${until}`]),
-    ...(since === null ? [] : [sql`own.issued_at >= ${since}`]),
+    ...(until === null ? [] : [sql`${own.issued_at} <= ${until}`]),
+    ...(since === null ? [] : [sql`${own.issued_at} >= ${since}`]),
     ...partition.conditions('own'),
   ])
 
@@ -139,10 +144,10 @@ export async function issuerNames(ledger: ScopedLedger, rfcs: readonly string[])
       prepared(
         ledger.d1,
         sql`select wanted.value as rfc, (
-            select own.emisor_nombre from cfdi own indexed by cfdi_cpd
-            where own.entity = ${partition.number} and own.counterparty_rfc = wanted.value and own.direction = ${sql.raw(String(RECEIVED))}
+            select ${own.emisor_nombre} from ${cfdi} ${own} indexed by cfdi_cpd
+            where ${own.entity} = ${partition.number} and ${own.counterparty_rfc} = wanted.value and ${own.direction} = ${sql.raw(String(RECEIVED))}
               and ${within(partition, bounds)}
-            order by own.issued_at desc limit 1) as name
+            order by ${own.issued_at} desc limit 1) as name
           from json_each(${JSON.stringify(rfcs)}) wanted`,
       ),
     ),
@@ -160,8 +165,8 @@ export async function ownName(ledger: ScopedLedger): Promise<string | null> {
   if (!bounds) return null
   const found = await prepared(
     ledger.d1,
-    sql`select own.emisor_nombre as name from cfdi own indexed by cfdi_dirc
-      where own.entity = ${partition.number} and own.direction = 0 and own.cancelled = 0 and ${within(partition, bounds)} order by own.issued_at desc limit 1`,
+    sql`select ${own.emisor_nombre} as name from ${cfdi} ${own} indexed by cfdi_dirc
+      where ${own.entity} = ${partition.number} and ${own.direction} = 0 and ${own.cancelled} = 0 and ${within(partition, bounds)} order by ${own.issued_at} desc limit 1`,
   ).first<{ name: string | null }>()
   return found?.name ?? null
 }

@@ -1,8 +1,10 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
-import { type DocumentReader, type DocumentRow, fieldsOf, readerJson, versionsOf } from '../store.ts'
+import { type DocumentReader, type DocumentRow, d, documentOf, fieldsOf, readerJson, versionsOf } from '../store.ts'
+import { obligationRules } from '../tables.ts'
 import type { Filing } from './obligations-of.ts'
 
 /** The document that names the obligations of a taxpayer. */
@@ -20,7 +22,8 @@ type Row = Source & Pick<DocumentRow, 'kind' | 'period_end' | 'attributes' | 'fi
 
 const RETURNS = { monthly: 'sat_declaracion_mensual', annual: 'sat_declaracion_anual' } as const
 
-const KINDS = "d.kind in ('csf', 'obligations', 'declaracion')"
+const { due_rule } = obligationRules
+const o = alias(obligationRules, 'o')
 
 /** Reads what these readers can read of obligations and returns, in their order. One call. */
 export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
@@ -28,11 +31,11 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
   const [documents, jobs] = await d1.batch([
     prepared(
       d1,
-      sql`with ${versionsOf(json, KINDS)},
+      sql`with ${versionsOf(json, sql`${d.kind} in ('csf', 'obligations', 'declaracion')`)},
         ranked as (select *, row_number() over (partition by n, kind, fields_status order by version desc) as place from versions)
-        select r.n, r.kind, r.version, d.document_id, d.source, d.document_date, d.period_end, d.attributes,
-          iif(r.kind = 'declaracion', null, ${sql.raw(fieldsOf('d'))}) as fields
-        from ranked r cross join documents d on d.entity = r.entity and d.document_id = r.document_id
+        select r.n, r.kind, r.version, ${d.document_id}, ${d.source}, ${d.document_date}, ${d.period_end}, ${d.attributes},
+          iif(r.kind = 'declaracion', null, ${fieldsOf(d)}) as fields
+        from ranked r ${documentOf('r')}
         where r.kind = 'declaracion' or (r.fields_status = 'read' and r.place = 1)`,
     ),
     prepared(
@@ -63,24 +66,23 @@ function registrationOf(rows: readonly Row[], delivered: readonly { source: stri
 /** Returns the texts that say when something is due, as the documents of any taxpayer have them. Costs one seek for each. */
 export const dueTexts = async (ledger: D1Database): Promise<string[]> =>
   (
-    await ledger
-      .prepare(
-        `with recursive texts (due_rule) as (
-           select (select min(due_rule) from obligation_rules)
-           union all
-           select (select min(due_rule) from obligation_rules where due_rule > texts.due_rule) from texts where due_rule is not null)
-         select due_rule from texts where due_rule is not null`,
-      )
-      .all<{ due_rule: string }>()
-  ).results.map(({ due_rule }) => due_rule)
+    await prepared(
+      ledger,
+      sql`with recursive texts (text) as (
+          select (select min(${due_rule}) from ${obligationRules})
+          union all
+          select (select min(${due_rule}) from ${obligationRules} where ${due_rule} > texts.text) from texts where text is not null)
+        select text from texts where text is not null`,
+    ).all<{ text: string }>()
+  ).results.map(({ text }) => text)
 
 /** Returns the first entities after one whose documents have one of these texts. */
 export const entitiesWith = async (ledger: D1Database, texts: readonly string[], after: number, limit: number): Promise<number[]> =>
   (
     await prepared(
       ledger,
-      sql`select distinct o.entity from json_each(${JSON.stringify(texts)}) t cross join obligation_rules o
-        on o.due_rule = t.value and o.entity > ${after} order by o.entity limit ${sql.raw(String(limit))}`,
+      sql`select distinct ${o.entity} from json_each(${JSON.stringify(texts)}) t cross join ${obligationRules} ${o}
+        on ${o.due_rule} = t.value and ${o.entity} > ${after} order by ${o.entity} limit ${sql.raw(String(limit))}`,
     ).all<{ entity: number }>()
   ).results.map(({ entity }) => entity)
 
@@ -112,9 +114,9 @@ export const readVersions = async (ledger: DocumentReader & { d1: D1Database }) 
   (
     await prepared(
       ledger.d1,
-      sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), "d.kind in ('csf', 'opinion_32d', 'certificates')")}
-        select v.kind, d.document_date, ${sql.raw(fieldsOf('d'))} as fields
-        from versions v cross join documents d on d.entity = v.entity and d.document_id = v.document_id
+      sql`with ${versionsOf(JSON.stringify([readerJson(ledger)]), sql`${d.kind} in ('csf', 'opinion_32d', 'certificates')`)}
+        select v.kind, ${d.document_date}, ${fieldsOf(d)} as fields
+        from versions v ${documentOf('v')}
         where v.fields_status = 'read' order by v.kind, v.version`,
     ).all<{ kind: string; document_date: string; fields: string }>()
   ).results

@@ -1,4 +1,4 @@
-import type { Line } from './page-lines.ts'
+import type { PdfLine } from './page-lines.ts'
 
 /** Labels closer to the left edge than this belong to the left column, in points. */
 const COLUMN_WIDTH = 120
@@ -9,7 +9,7 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '
  * Returns what stands behind each label of a section, null where nothing does. A line may have a label in the left and one in the right
  * column, and a value may go on in its column in the next lines.
  */
-export function valuesOf<L extends string>(lines: readonly Line[], labels: readonly L[]): Record<L, string | null> {
+export function valuesOf<L extends string>(lines: readonly PdfLine[], labels: readonly L[]): Record<L, string | null> {
   const label = new RegExp(
     `(?:^|\\s)(${[...labels]
       .sort((a, b) => b.length - a.length)

@@ -1,5 +1,5 @@
 import type { ComplianceOpinion, OpinionSense } from '../../authority/port/fields-contract.ts'
-import { type Line, textOf } from './page-lines.ts'
+import { type PdfLine, textOf } from './page-lines.ts'
 import { dateIn, plain } from './spanish.ts'
 import { Unreadable } from './unreadable.ts'
 
@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [RegExp, OpinionSense])[] = [
 ]
 
 /** Reads a compliance opinion (article 32-D). Throws Unreadable. */
-export function readOpinion(lines: readonly Line[]): ComplianceOpinion {
+export function readOpinion(lines: readonly PdfLine[]): ComplianceOpinion {
   const whole = lines.map(textOf).join(' ').replace(/\s+/g, ' ')
   const folded = plain(whole)
   if (!/opinion del cumplimiento de (las )?obligaciones fiscales/.test(folded)) throw new Unreadable('The PDF is not a compliance opinion.')
@@ -32,7 +32,7 @@ export function readOpinion(lines: readonly Line[]): ComplianceOpinion {
 }
 
 /** What follows the label, up to the next label or sentence. */
-function nameIn(lines: readonly Line[]): string | null {
+function nameIn(lines: readonly PdfLine[]): string | null {
   const text = lines.map(textOf).join('\n')
   const found = /nombre,? denominaci[oó]n o raz[oó]n social:?\s*([^\n]+(?:\n(?!.*:|estimad)[^\n]+)?)/i.exec(text)?.[1]
   return found?.replace(/\s+/g, ' ').trim() || null

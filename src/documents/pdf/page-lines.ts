@@ -1,15 +1,15 @@
 import type { PdfDocument } from '../../pdfjs.mjs'
 
 /** A piece of text of a line, from its left edge `x` on, in points. */
-export interface Cell {
+export interface PdfCell {
   x: number
   text: string
 }
 
 /** A line of text: its cells from left to right, and where its base line lies, in points from the top of the first page. */
-export interface Line {
+export interface PdfLine {
   y: number
-  cells: Cell[]
+  cells: PdfCell[]
 }
 
 interface Item {
@@ -25,11 +25,11 @@ const SAME_LINE = 2.5
 /** A wider gap than this, in points, divides two cells. */
 const CELL_GAP = 9
 
-export const textOf = ({ cells }: Line): string => cells.map(({ text }) => text).join(' ')
+export const textOf = ({ cells }: PdfLine): string => cells.map(({ text }) => text).join(' ')
 
 /** Returns the lines of a PDF from top to bottom. */
-export async function linesOf(pdf: PdfDocument): Promise<Line[]> {
-  const lines: Line[] = []
+export async function linesOf(pdf: PdfDocument): Promise<PdfLine[]> {
+  const lines: PdfLine[] = []
   let top = 0
   for (let n = 1; n <= Math.min(pdf.numPages, MAX_PAGES); n++) {
     const page = await pdf.getPage(n)
@@ -41,7 +41,7 @@ export async function linesOf(pdf: PdfDocument): Promise<Line[]> {
   return lines
 }
 
-function linesOfPage(items: readonly Item[], bottom: number): Line[] {
+function linesOfPage(items: readonly Item[], bottom: number): PdfLine[] {
   const placed = items
     .filter(({ str }) => str.trim() !== '')
     .map(({ str, transform, width }) => ({ x: transform[4]!, y: bottom - transform[5]!, end: transform[4]! + width, text: str.trim() }))
@@ -53,7 +53,7 @@ function linesOfPage(items: readonly Item[], bottom: number): Line[] {
     else rows.push([item])
   }
   return rows.map((row) => {
-    const cells: (Cell & { end: number })[] = []
+    const cells: (PdfCell & { end: number })[] = []
     for (const { x, end, text } of row.sort((a, b) => a.x - b.x)) {
       const before = cells.at(-1)
       if (before && x - before.end <= CELL_GAP) Object.assign(before, { text: `${before.text} ${text}`, end })

@@ -1,6 +1,6 @@
 import type { TaxStatus } from '../../authority/port/fields-contract.ts'
 import { valuesOf } from './labels.ts'
-import { type Line, textOf } from './page-lines.ts'
+import { type PdfLine, textOf } from './page-lines.ts'
 import { regimeCode } from './regimes.ts'
 import { dateIn, plain } from './spanish.ts'
 import { rowsOf } from './tables.ts'
@@ -30,7 +30,7 @@ const WHERE = [
 const orNull = (text: string | undefined): string | null => text || null
 
 /** Reads a tax status certificate (constancia de situación fiscal). Throws Unreadable. */
-export function readTaxStatus(all: readonly Line[]): TaxStatus {
+export function readTaxStatus(all: readonly PdfLine[]): TaxStatus {
   const lines = all.filter((line) => !/^p[aá]gina \[?\d+\]? de \[?\d+\]?$/i.test(textOf(line)))
   const whole = lines.map(textOf).join('\n')
   if (!plain(whole).includes('constancia de situacion fiscal')) throw new Unreadable('The PDF is not a tax status certificate.')
@@ -81,7 +81,7 @@ export function readTaxStatus(all: readonly Line[]): TaxStatus {
 }
 
 /** Returns a function that answers the lines below a heading, up to the next one. */
-function sectionsOf(lines: readonly Line[]): (name: (typeof SECTIONS)[number]) => Line[] {
+function sectionsOf(lines: readonly PdfLine[]): (name: (typeof SECTIONS)[number]) => PdfLine[] {
   const starts = SECTIONS.map((name) => ({ name, at: lines.findIndex((line) => isHeading(line, name)) })).filter(({ at }) => at >= 0)
   return (name) => {
     const start = starts.find((one) => one.name === name)
@@ -91,7 +91,7 @@ function sectionsOf(lines: readonly Line[]): (name: (typeof SECTIONS)[number]) =
   }
 }
 
-const isHeading = (line: Line, name: string): boolean => {
+const isHeading = (line: PdfLine, name: string): boolean => {
   const text = plain(textOf(line))
   const heading = plain(name)
   return name.startsWith('Sus datos') ? text.startsWith(heading) : text === heading || text === `${heading}:`

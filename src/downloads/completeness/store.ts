@@ -1,7 +1,9 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { IS_LEASED } from '../progress-store.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
+import { ATTEMPTS, askedAgainAt, ENDED_BEFORE, isRowOf, leaseAndConversation } from '../progress-store.ts'
 import type { CoveredSource } from './contract.ts'
 
 /** The latest job of a source and month that the organization's runs created or joined. */
@@ -24,11 +26,13 @@ export interface LatestJob {
   known?: string
 }
 
+const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
+
 /** Names of what a job rejected: `[uuid, code]` of documents that are stored, or of others. */
-const rejectedOf = (isStored: boolean): string =>
-  `(select json_group_array(json_array(r.value->>'uuid', r.value->>'code')) from json_each(iif(s.open, null, s.rejected_files)) r
+const rejectedOf = (isStored: boolean): SQL =>
+  sql`(select json_group_array(json_array(r.value->>'uuid', r.value->>'code')) from json_each(iif(${s.open}, null, ${s.rejected_files})) r
     where r.value->>'uuid' is not null
-      and ${isStored ? '' : 'not '}exists (select 1 from cfdi c where c.entity = s.entity and c.uuid = r.value->>'uuid'))`
+      and ${isStored ? sql`` : sql`not `}exists (select 1 from cfdi c where c.entity = ${s.entity} and c.uuid = r.value->>'uuid'))`
 
 /** Selects the latest own job of each source and month of a range. `now` in milliseconds. */
 export const latestJobs = (
@@ -36,21 +40,19 @@ export const latestJobs = (
   { first, last, source, now }: { first: string; last: string; source?: CoveredSource | undefined; now: number },
   withRejected = false,
 ): SQL =>
-  sql`select s.source, s.month, s.open, s.attempts + (s.status = 'queued' and ${sql.raw(IS_LEASED)}) as attempts, s.error_class, s.wait_until,
-      s.not_before, coalesce(min(s.wait_until, max(c.due_at, ${now})), s.wait_until) as asked_again_at, s.rejected_count, j.requested_at, j.attempts_before
-      ${sql.raw(withRejected ? `, ${rejectedOf(false)} as unknown, ${rejectedOf(true)} as known` : '')}
+  sql`select ${s.source}, ${s.month}, ${s.open}, ${ATTEMPTS} as attempts, ${s.error_class}, ${s.wait_until}, ${s.not_before},
+      ${askedAgainAt(now)} as asked_again_at, ${s.rejected_count}, j.requested_at, j.attempts_before
+      ${withRejected ? sql`, ${rejectedOf(false)} as unknown, ${rejectedOf(true)} as known` : sql``}
     from (
       select source, month, job_id, requested_at, attempts_before, max(last_run) from (
-        select x.key as source, m.value as month, j.key as job_id, max(e.run_id) as last_run, min(e.requested_at) as requested_at,
-          min(coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0)) as attempts_before
-        from extractions e, json_each(e.jobs) j, json_each(j.value) x, json_each(x.value) m
-        where e.organization_id = ${organization_id} and e.entity = ${entity} and m.value >= ${first} and m.value <= ${last}
+        select x.key as source, m.value as month, j.key as job_id, max(${e.run_id}) as last_run, min(${e.requested_at}) as requested_at,
+          min(${ENDED_BEFORE}) as attempts_before
+        from ${extractions} ${e}, json_each(${e.jobs}) j, json_each(j.value) x, json_each(x.value) m
+        where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity} and m.value >= ${first} and m.value <= ${last}
           and (${source ?? null} is null or x.key = ${source ?? null})
         group by x.key, m.value, j.key)
       group by source, month) j
-    cross join sync_jobs s on s.entity = ${entity} and s.source = j.source and s.month = j.month and s.job_id = j.job_id
-    left join sync_work w on w.entity = ${entity} and w.lease_until > ${now}
-    left join authority_conversations c on c.entity = ${entity}`
+    cross join ${syncJobs} ${s} on ${isRowOf(entity)} ${leaseAndConversation(entity, now)}`
 
 /** A document of which only the metadata is held. */
 export interface LackingRow {

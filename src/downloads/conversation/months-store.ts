@@ -1,10 +1,13 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { AuthorityRequest } from '../../authority/sat/conversation/rules/requests.ts'
-import { prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../visibility/askers.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { MonthCoverage } from '../../visibility/coverage.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
-import { JOBS_OF_WORK } from '../lease-store.ts'
+import { ALL_ASKERS } from '../awaited/awaited-store.ts'
+import { LISTED } from '../jobs/key.ts'
+import { coverage, syncJobs, syncWork } from '../jobs/tables.ts'
+import { hastenWork, JOBS_OF_WORK } from '../lease-store.ts'
 
 export interface MonthRow {
   source: 'sat_cfdi_issued' | 'sat_cfdi_received'
@@ -22,26 +25,25 @@ export interface MonthRow {
   covered: string | null
 }
 
+const [s, w, c] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(coverage, 'c')]
+
 /** The open jobs of a taxpayer's months of CFDIs. */
-export const openMonths = async (ledger: D1Database, entity: number): Promise<MonthRow[]> =>
-  (
-    await ledger
-      .prepare(
-        `select s.source, s.month, max(s.created_at, s.as_of) as asked_at, max(0, s.as_of - s.created_at) as ahead, s.not_before, s.error_class,
-           s.is_continued, sync_work.is_awaited,
-           (select json_group_array(value) from (select value from json_each(${askersOf('s')}) union select key from json_each(s.carried)))
-             as organizations,
-           (select c.months -> ('$."' || s.month || '"') from coverage c where c.entity = s.entity and c.source = s.source) as covered
-         from sync_work cross join ${JOBS_OF_WORK} where sync_work.entity = ? and s.open = 1 and s.month <> ''`,
-      )
-      .bind(entity)
-      .all<MonthRow>()
-  ).results
+export const openMonths = async (ledger: D1Database, entity: number): Promise<MonthRow[]> => {
+  const statement = prepared(
+    ledger,
+    sql`select ${s.source}, ${s.month}, max(${s.created_at}, ${s.as_of}) as asked_at, max(0, ${s.as_of} - ${s.created_at}) as ahead,
+          ${s.not_before}, ${s.error_class}, ${s.is_continued}, ${syncWork.is_awaited}, ${ALL_ASKERS} as organizations,
+          (select ${c.months} -> ('$."' || ${s.month} || '"') from ${coverage} ${c} where ${c.entity} = ${s.entity} and ${c.source} = ${s.source})
+            as covered
+        from ${syncWork} cross join ${JOBS_OF_WORK} where ${syncWork.entity} = ${entity} and ${s.open} = 1 and ${s.month} <> ''`,
+  )
+  return (await statement.all<MonthRow>()).results
+}
 
 export const coveredOf = ({ covered }: MonthRow): MonthCoverage => JSON.parse(covered ?? '[]') as MonthCoverage
 
 /** The values of tipo_comprobante by which the index finds the documents of a family. Metadata of retenciones has an empty one, or none. */
-const TYPES = { cfdi: ["in ('I', 'E', 'T', 'N', 'P')"], retenciones: ['is null', "= ''"] } as const
+const TYPES = { cfdi: [sql`in ('I', 'E', 'T', 'N', 'P')`], retenciones: [sql`is null`, sql`= ''`] }
 
 /** Whether documents are held that a request asks for. It reads a few rows, however many there are. */
 export async function holdsAny(
@@ -49,15 +51,15 @@ export async function holdsAny(
   entity: number,
   { family, source, first, last }: Pick<AuthorityRequest, 'family' | 'source' | 'first' | 'last'>,
 ): Promise<boolean> {
-  const direction = sql.raw(source === 'sat_cfdi_issued' ? '0' : '1')
+  const direction = source === 'sat_cfdi_issued' ? sql`0` : sql`1`
   const found = TYPES[family].map(
     (types) => sql`exists (
       select 1 from cfdi own indexed by cfdi_tipoc
-      where own.entity = ${entity} and own.tipo_comprobante ${sql.raw(types)} and own.direction = ${direction} and own.cancelled in (0, 1)
+      where own.entity = ${entity} and own.tipo_comprobante ${types} and own.direction = ${direction} and own.cancelled in (0, 1)
         and own.issued_at >= ${earliestOf(first.slice(0, 10))} and own.issued_at <= ${latestOf(last.slice(0, 10))}
         and own.kind = ${family} and own.fecha >= ${first} and own.fecha <= ${last})`,
   )
-  const statement = prepared(ledger, sql`select ${sql.join([...found], sql.raw(' or '))} as holds`)
+  const statement = prepared(ledger, sql`select ${sql.join(found, sql` or `)} as holds`)
   return (await statement.first<{ holds: number }>())?.holds === 1
 }
 
@@ -69,14 +71,15 @@ export function wakeStatements(
 ): D1PreparedStatement[] {
   const json = JSON.stringify(months.map(({ source, month }) => [source, month]))
   return [
-    ledger
-      .prepare(
-        `update sync_jobs set not_before = 0 where (entity, source, month, job_id) in (
-           select w.entity, j.value->>0, j.value->>1, j.value->>2 from sync_work w cross join json_each(w.jobs) j
-           where w.entity = ?1 and exists (select 1 from json_each(?2) m where m.value->>0 = j.value->>0 and m.value->>1 = j.value->>1))
-         and open = 1 and error_class is null`,
-      )
-      .bind(entity, json),
-    ledger.prepare('update sync_work set due_at = 0 where entity = ?1 and due_at > 0').bind(entity),
+    prepared(
+      ledger,
+      sql`update ${syncJobs} set ${bare(syncJobs.not_before)} = 0
+          where ${[syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]} in (
+            select ${w.entity}, ${sql.join([...LISTED], sql`, `)} from ${syncWork} ${w} cross join json_each(${w.jobs}) j
+            where ${w.entity} = ${entity}
+              and exists (select 1 from json_each(${json}) m where m.value->>0 = j.value->>0 and m.value->>1 = j.value->>1))
+          and ${syncJobs.open} = 1 and ${syncJobs.error_class} is null`,
+    ),
+    hastenWork(ledger, entity),
   ]
 }

@@ -1,5 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
+import { syncJobs } from '../jobs/tables.ts'
 
 /** A job to count for an organization. */
 export interface AskedJob {
@@ -28,41 +32,48 @@ export interface JobCounts {
   document_ids?: string
 }
 
-/** Whether two rows are of the same source and month of an RFC. */
-export const cellOf = (job: string, other: string): string =>
-  `${job}.entity = ${other}.entity and ${job}.source = ${other}.source and ${job}.month = ${other}.month`
+const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
+
+/** Whether a job is of the source and month of the span `s`. */
+export const isOfCell = ({ entity, source, month }: typeof j | typeof k | typeof p | typeof q): SQL =>
+  sql`${entity} = s.entity and ${source} = s.source and ${month} = s.month`
 
 /** Whether a job names the organization of the span `s`. */
-export const namesAsker = (job: string): string => `exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
+export const namesAsker = (job: 'k' | 'q'): SQL =>
+  sql`exists (select 1 from json_each(${sql.raw(askersOf(job))}) o where o.value = s.organization_id)`
+
+/** Whether the job `k` is the one of the span `s`, or of those between the organization's previous one and it. */
+export const IS_BETWEEN = sql`${isOfCell(k)} and ${k.job_id} > s.previous and ${k.job_id} <= s.job_id`
 
 /**
- * The jobs of ?1 as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one, and
- * the last second of which the organization knew the documents by then.
+ * The jobs of a JSON list as `spans`, each with the organization's previous job of the same source and month that succeeded, if there is one,
+ * and the last second of which the organization knew the documents by then.
  */
-const SPANS = `asked as materialized (
+const spansOf = (json: string): SQL => sql`asked as materialized (
     select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
       coalesce(value->>6, '') as floor, coalesce(value->>7, 1e12) as until
-    from json_each(?1)),
+    from json_each(${json})),
   spans as materialized (
-    select s.*, j.status, coalesce(p.job_id, '') as previous, max(p.finished_at, p.as_of) / 1000 as known
+    select s.*, ${j.status}, coalesce(${p.job_id}, '') as previous, max(${p.finished_at}, ${p.as_of}) / 1000 as known
     from asked s
-    cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
-    left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
-      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${namesAsker('q')}
-      order by q.job_id desc limit 1))`
+    cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
+    left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
+      select ${q.job_id} from ${syncJobs} ${q}
+      where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker('q')}
+      order by ${q.job_id} desc limit 1))`
 
 /**
  * Only a job that succeeded gathers what the jobs of others brought since the previous one. A CFDI that was not known by the end of the
  * previous job is new, whatever else happened to it meanwhile.
  */
-const COUNT_CFDI = `with ${SPANS},
+const countCfdi = (json: string): SQL => sql`with ${spansOf(json)},
   changes as (
     select s.n, c.value->>0 as what, c.value->>2 as count, c.value->>3 as first, c.value->>4 as last
     from spans s
-    cross join sync_jobs k on ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
-    cross join json_each(k.brought) b
+    cross join ${syncJobs} ${k} on ${IS_BETWEEN}
+    cross join json_each(${k.brought}) b
     cross join json_each(b.value) c
-    where s.month <> '' and (k.job_id = s.job_id or (s.status = 'succeeded' and not (k.status = 'failed' and ${namesAsker('k')})))
+    where s.month <> '' and (${k.job_id} = s.job_id or (s.status = 'succeeded' and not (${k.status} = 'failed' and ${namesAsker('k')})))
       and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or coalesce(c.value->>5, c.value->>4) <= s.known))
   select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at
@@ -72,14 +83,13 @@ const COUNT_CFDI = `with ${SPANS},
  * The documents above its floor that the organization got after the first job that followed its previous one, and before the next job, was created.
  * Documents are read only when a job since the previous one stored any, or the organization found one finished.
  */
-const COUNT_DOCUMENTS = `with ${SPANS},
+const countDocuments = (json: string): SQL => sql`with ${spansOf(json)},
   times as materialized (
     select s.*,
-      (select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id) as since,
-      coalesce((select min(created_at) from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.job_id), 1e15) as before
+      (select min(${k.created_at}) from ${syncJobs} ${k} where ${IS_BETWEEN}) as since,
+      coalesce((select min(${k.created_at}) from ${syncJobs} ${k} where ${isOfCell(k)} and ${k.job_id} > s.job_id), 1e15) as before
     from spans s where s.month = '' and (s.previous = '' or exists (
-      select 1 from sync_jobs k where ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
-        and (k.created_count > 0 or k.late is not null))))
+      select 1 from ${syncJobs} ${k} where ${IS_BETWEEN} and (${k.created_count} > 0 or ${k.late} is not null))))
   select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at,
     json_group_array(d.document_id) as document_ids
   from (select distinct entity from times) e
@@ -95,10 +105,10 @@ export async function readCounts(ledger: D1Database, asked: readonly AskedJob[])
   const statements = [
     ...statementsFor(
       ledger,
-      COUNT_CFDI,
+      countCfdi,
       asked.filter((job) => !isOfDocuments(job)),
     ),
-    ...statementsFor(ledger, COUNT_DOCUMENTS, asked.filter(isOfDocuments)),
+    ...statementsFor(ledger, countDocuments, asked.filter(isOfDocuments)),
   ]
   if (statements.length === 0) return counted
   const results = await ledger.batch<JobCounts & { n: number }>(statements)
@@ -106,7 +116,7 @@ export async function readCounts(ledger: D1Database, asked: readonly AskedJob[])
   return counted
 }
 
-const statementsFor = (ledger: D1Database, sql: string, asked: readonly AskedJob[]): D1PreparedStatement[] =>
+const statementsFor = (ledger: D1Database, count: (json: string) => SQL, asked: readonly AskedJob[]): D1PreparedStatement[] =>
   jsonChunks(
     asked.map(({ n, entity, source, month, job_id, organization_id, floor, until }) => [
       n,
@@ -118,4 +128,4 @@ const statementsFor = (ledger: D1Database, sql: string, asked: readonly AskedJob
       floor,
       until,
     ]),
-  ).map((json) => ledger.prepare(sql).bind(json))
+  ).map((json) => prepared(ledger, count(json)))

@@ -1,3 +1,9 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { prepared } from '../../platform/db/statement.ts'
+import { ASKED_FOR, isJob } from '../jobs/key.ts'
+import { extractions, syncJobs } from '../jobs/tables.ts'
+
 /** An extraction whose downloads were all withdrawn, by its number in the question. Times are milliseconds. */
 export interface WithdrawnExtraction {
   n: number
@@ -27,21 +33,28 @@ export interface TogetherJob {
   job_id: string | null
 }
 
-const JOBS = 'cross join json_each(f.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m'
-/** The same, with one row for an extraction without jobs. */
-const JOBS_OR_NONE = JOBS.replaceAll('cross join', 'left join')
-const named = (name: string): string => `json_each(?1) a cross join extractions ${name}
-  on ${name}.organization_id = a.value->>1 and ${name}.entity = a.value->>0 and ${name}.run_id = a.value->>2`
+const [s, b, e, f] = [alias(syncJobs, 's'), alias(extractions, 'b'), alias(extractions, 'e'), alias(extractions, 'f')]
+
+/** The jobs of the extraction `f`, with one row for one without jobs. */
+const JOBS_OR_NONE = sql`left join json_each(f.jobs) j left join json_each(j.value) x left join json_each(x.value) m`
+const isOf = (extraction: typeof b | typeof e | typeof f, entity: SQL, organization_id: SQL): SQL =>
+  sql`${extraction.organization_id} = ${organization_id} and ${extraction.entity} = ${entity}`
+/** The condition that an extraction is of the RFC and organization of the entry `a`. */
+const isOfEntry = (extraction: typeof e | typeof f): SQL => isOf(extraction, sql`a.value->>0`, sql`a.value->>1`)
+/** The extractions of a JSON list. */
+const named = (json: string, extraction: typeof e | typeof f): SQL =>
+  sql`json_each(${json}) a cross join ${extractions} ${extraction} on ${isOfEntry(extraction)} and ${extraction.run_id} = a.value->>2`
 
 /** The jobs of the extractions of the same instant before or after those, with one row for one that has none left. */
-const togetherWith = (direction: 'earlier' | 'later'): string => {
-  const [next, beyond] = direction === 'earlier' ? ['max', '<'] : ['min', '>']
-  return `with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
-    select a.key, e.organization_id, e.entity, e.run_id, e.instant, null from ${named('e')}
+const togetherWith = (direction: 'earlier' | 'later', json: string): SQL => {
+  const [next, beyond] = direction === 'earlier' ? [sql`max`, sql`<`] : [sql`min`, sql`>`]
+  const [entity, organization_id] = [sql`p.entity`, sql`p.organization_id`]
+  return sql`with recursive together(n, organization_id, entity, run_id, instant, jobs) as (
+    select a.key, ${e.organization_id}, ${e.entity}, ${e.run_id}, ${e.instant}, null from ${named(json, e)}
     union all
-    select p.n, b.organization_id, b.entity, b.run_id, b.instant, b.jobs from together p cross join extractions b
-      on b.organization_id = p.organization_id and b.entity = p.entity and b.instant = p.instant and b.run_id = (
-        select ${next}(run_id) from extractions where organization_id = p.organization_id and entity = p.entity and run_id ${beyond} p.run_id))
+    select p.n, ${b.organization_id}, ${b.entity}, ${b.run_id}, ${b.instant}, ${b.jobs} from together p cross join ${extractions} ${b}
+      on ${isOf(b, entity, organization_id)} and ${b.instant} = p.instant and ${b.run_id} = (
+        select ${next}(${e.run_id}) from ${extractions} ${e} where ${isOf(e, entity, organization_id)} and ${e.run_id} ${beyond} p.run_id))
   select f.n, x.key as source, m.value as month, j.key as job_id from together f ${JOBS_OR_NONE} where f.jobs is not null`
 }
 
@@ -64,54 +77,46 @@ export async function readEndedExtractions(
 ): Promise<{ jobs: (EndedJob | WithdrawnExtraction)[]; earlier: TogetherJob[] }> {
   const json = namesOf(asked)
   const [jobs, earlier] = await ledger.batch([
-    ledger
-      .prepare(
-        `select a.key as n, f.instant, s.as_of, x.key as source, m.value as month, j.key as job_id, coalesce(s.status, 'succeeded') as status, s.error_class,
-           max(coalesce(s.finished_at, 0), f.requested_at) as ended_at
-         from ${named('f')} ${JOBS_OR_NONE}
-         left join sync_jobs s on s.entity = f.entity and s.source = x.key and s.month = m.value and s.job_id = j.key`,
-      )
-      .bind(json),
-    ledger.prepare(togetherWith('earlier')).bind(json),
+    prepared(
+      ledger,
+      sql`select a.key as n, ${f.instant}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
+            coalesce(${s.status}, 'succeeded') as status, ${s.error_class}, max(coalesce(${s.finished_at}, 0), ${f.requested_at}) as ended_at
+          from ${named(json, f)} ${JOBS_OR_NONE} left join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)}`,
+    ),
+    prepared(ledger, togetherWith('earlier', json)),
   ])
   return { jobs: jobs!.results as (EndedJob | WithdrawnExtraction)[], earlier: earlier!.results as TogetherJob[] }
 }
 
 /** Reads the months of the extractions of the same instants after these. One statement. */
 export const readLater = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<TogetherJob[]> =>
-  (await ledger.prepare(togetherWith('later')).bind(namesOf(asked)).all<TogetherJob>()).results
+  (await prepared(ledger, togetherWith('later', namesOf(asked))).all<TogetherJob>()).results
 
 /** Earlier extractions that are looked at. One that has an open job in common with a later one is among the last. */
-const JOINED_WITH = 10
+const JOINED_WITH = sql`10`
 
 /** Reads the instants of the last earlier extractions that asked for these jobs too, by the numbers of the jobs. One statement, none without jobs. */
 export const readAskedBefore = async (
   ledger: D1Database,
   jobs: readonly (NamedExtraction & { source: string; month: string; job_id: string })[],
-): Promise<Map<number, number>> =>
-  new Map(
-    jobs.length === 0
-      ? []
-      : await ledger
-          .prepare(
-            `select key, instant from (
-                 select a.key, (
-                   select max(e.instant) from (
-                     select jobs, instant from extractions where organization_id = a.value->>1 and entity = a.value->>0 and run_id < a.value->>2
-                     order by run_id desc limit ${JOINED_WITH}) e
-                   cross join json_each(e.jobs, '$."' || (a.value->>5) || '"."' || (a.value->>3) || '"') m where m.value = a.value->>4) as instant
-                 from json_each(?1) a)
-               where instant is not null`,
-          )
-          .bind(
-            JSON.stringify(
-              jobs.map(({ entity, organization_id, run_id, source, month, job_id }) => [
-                ...[entity, organization_id, run_id, source, month, job_id],
-              ]),
-            ),
-          )
-          .raw<[number, number]>(),
+): Promise<Map<number, number>> => {
+  if (jobs.length === 0) return new Map()
+  const json = JSON.stringify(
+    jobs.map(({ entity, organization_id, run_id, source, month, job_id }) => [entity, organization_id, run_id, source, month, job_id]),
   )
+  const statement = prepared(
+    ledger,
+    sql`select key, instant from (
+          select a.key, (
+            select max(e.instant) from (
+              select ${f.jobs}, ${f.instant} from ${extractions} ${f} where ${isOfEntry(f)} and ${f.run_id} < a.value->>2
+              order by ${f.run_id} desc limit ${JOINED_WITH}) e
+            cross join json_each(e.jobs, '$."' || (a.value->>5) || '"."' || (a.value->>3) || '"') m where m.value = a.value->>4) as instant
+          from json_each(${json}) a)
+        where instant is not null`,
+  )
+  return new Map(await statement.raw<[number, number]>())
+}
 
 /** What the lower floor of a run newly shows, from a day, null without a bound, to the one before a day. */
 export interface LowerFloor extends NamedExtraction {
@@ -127,39 +132,37 @@ export interface LowerFloor extends NamedExtraction {
 export const countShownDocuments = async (
   ledger: D1Database,
   asked: readonly LowerFloor[],
-): Promise<{ n: number; source: string; count: number }[]> =>
-  asked.length === 0
-    ? []
-    : (
-        await ledger
-          .prepare(
-            `with asked as materialized (
-               select value->>0 as n, value->>1 as entity, value->>2 as organization_id, value->>3 as run_id, coalesce(value->>4, '') as floor, value->>5 as before
-               from json_each(?1)),
-             got as materialized (
-               select a.n, x.key as source, max(e.requested_at, coalesce(s.finished_at, 0)) as until
-               from asked a cross join extractions e on e.organization_id = a.organization_id and e.entity = a.entity and e.run_id in (
-                 select run_id from extractions where organization_id = a.organization_id and entity = a.entity and run_id <= a.run_id
-                 order by run_id desc limit ${JOINED_WITH})
-               cross join json_each(e.jobs) j cross join json_each(j.value) x
-               left join sync_jobs s on s.entity = e.entity and s.source = x.key and s.month = '' and s.job_id = j.key)
-             select a.n, d.source, count(*) as count from asked a cross join documents d on d.entity = a.entity
-             where coalesce(d.period_end, d.document_date) >= a.floor and coalesce(d.period_end, d.document_date) < a.before
-               and json_extract(d.organizations, '$.' || a.organization_id) <= max(
-                 (select requested_at from extractions e where e.organization_id = a.organization_id and e.entity = a.entity and e.run_id = a.run_id),
-                 coalesce((select max(until) from got where got.n = a.n and got.source = d.source), 0))
-             group by 1, 2`,
-          )
-          .bind(
-            JSON.stringify(
-              asked.map(({ n, entity, organization_id, run_id, floor, before }) => [n, entity, organization_id, run_id, floor, before]),
-            ),
-          )
-          .all<{ n: number; source: string; count: number }>()
-      ).results
+): Promise<{ n: number; source: string; count: number }[]> => {
+  if (asked.length === 0) return []
+  const json = JSON.stringify(
+    asked.map(({ n, entity, organization_id, run_id, floor, before }) => [n, entity, organization_id, run_id, floor, before]),
+  )
+  const [entity, organization_id] = [sql`a.entity`, sql`a.organization_id`]
+  const statement = prepared(
+    ledger,
+    sql`with asked as materialized (
+          select value->>0 as n, value->>1 as entity, value->>2 as organization_id, value->>3 as run_id, coalesce(value->>4, '') as floor,
+            value->>5 as before
+          from json_each(${json})),
+        got as materialized (
+          select a.n, x.key as source, max(${e.requested_at}, coalesce(${s.finished_at}, 0)) as until
+          from asked a cross join ${extractions} ${e} on ${isOf(e, entity, organization_id)} and ${e.run_id} in (
+            select ${f.run_id} from ${extractions} ${f} where ${isOf(f, entity, organization_id)} and ${f.run_id} <= a.run_id
+            order by ${f.run_id} desc limit ${JOINED_WITH})
+          cross join json_each(${e.jobs}) j cross join json_each(j.value) x
+          left join ${syncJobs} ${s} on ${isJob(s, e.entity, [sql`x.key`, sql`''`, sql`j.key`])})
+        select a.n, d.source, count(*) as count from asked a cross join documents d on d.entity = a.entity
+        where coalesce(d.period_end, d.document_date) >= a.floor and coalesce(d.period_end, d.document_date) < a.before
+          and json_extract(d.organizations, '$.' || a.organization_id) <= max(
+            (select ${e.requested_at} from ${extractions} ${e} where ${isOf(e, entity, organization_id)} and ${e.run_id} = a.run_id),
+            coalesce((select max(until) from got where got.n = a.n and got.source = d.source), 0))
+        group by 1, 2`,
+  )
+  return (await statement.all<{ n: number; source: string; count: number }>()).results
+}
 
 /** Runs that are looked at to find out since when an RFC fails. */
-const LAST_RUNS = 10
+const LAST_RUNS = sql`10`
 
 export interface LastRun {
   n: number
@@ -168,21 +171,17 @@ export interface LastRun {
 }
 
 /** Reads the last runs up to each of these extractions, newest first, and whether each has a job that failed. */
-export const readLastRuns = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<LastRun[]> =>
-  asked.length === 0
-    ? []
-    : (
-        await ledger
-          .prepare(
-            `select a.key as n, f.requested_at, exists (
-               select 1 from json_each(f.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
-               cross join sync_jobs s on s.entity = f.entity and s.source = x.key and s.month = m.value and s.job_id = j.key
-               where s.status = 'failed') as has_failed
-             from json_each(?1) a cross join extractions f on f.organization_id = a.value->>1 and f.entity = a.value->>0 and f.run_id in (
-               select run_id from extractions where organization_id = a.value->>1 and entity = a.value->>0 and run_id <= a.value->>2
-               order by run_id desc limit ${LAST_RUNS})
-             order by a.key, f.run_id desc`,
-          )
-          .bind(namesOf(asked))
-          .all<LastRun>()
-      ).results
+export const readLastRuns = async (ledger: D1Database, asked: readonly NamedExtraction[]): Promise<LastRun[]> => {
+  if (asked.length === 0) return []
+  const statement = prepared(
+    ledger,
+    sql`select a.key as n, ${f.requested_at}, exists (
+          select 1 from json_each(${f.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
+          cross join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)} where ${s.status} = 'failed') as has_failed
+        from json_each(${namesOf(asked)}) a cross join ${extractions} ${f} on ${isOfEntry(f)} and ${f.run_id} in (
+          select ${e.run_id} from ${extractions} ${e} where ${isOfEntry(e)} and ${e.run_id} <= a.value->>2
+          order by ${e.run_id} desc limit ${LAST_RUNS})
+        order by a.key, ${f.run_id} desc`,
+  )
+  return (await statement.all<LastRun>()).results
+}

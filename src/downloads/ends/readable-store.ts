@@ -1,6 +1,10 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { cellOf, namesAsker } from '../counts/counts-store.ts'
+import { prepared } from '../../platform/db/statement.ts'
+import { IS_BETWEEN, isOfCell, namesAsker } from '../counts/counts-store.ts'
+import { syncJobs } from '../jobs/tables.ts'
 
 /** A job of CFDIs that an extraction asked for, to count what it brought to its organization. */
 export interface AskedCell {
@@ -31,32 +35,35 @@ export interface BroughtSince {
   cancelled_count: number
 }
 
+const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
+
+/** Adds up what happened to documents that the organization could read before, and knew. */
+const sumBefore = (what: SQL): SQL => sql`sum(iif(c.value->>0 = ${what} and c.value->>1 >= s.floor_before
+  and c.value->>4 <= s.until_before and coalesce(c.value->>5, c.value->>4) <= s.known, c.value->>2, 0))`
+
 /** The last job that ended before, whether it succeeded or not, is the previous one: what failed has brought what it stored. */
-const BROUGHT_SINCE = `with asked as materialized (
+const broughtSince = (json: string): SQL => sql`with asked as materialized (
     select value->>0 as n, value->>1 as entity, value->>2 as source, value->>3 as month, value->>4 as job_id, value->>5 as organization_id,
       value->>6 as floor, value->>7 as until, value->>8 as floor_before, value->>9 as until_before
-    from json_each(?1)),
+    from json_each(${json})),
   spans as materialized (
-    select s.*, j.finished_at, coalesce(p.job_id, '') as previous, p.as_of as previous_as_of, p.finished_at as previous_finished,
-      max(p.finished_at, p.as_of) as previous_end,
-      case p.status when 'succeeded' then max(p.finished_at, p.as_of) when 'failed' then (
-        select max(finished_at, as_of) from sync_jobs q
-        where ${cellOf('q', 's')} and q.job_id < s.job_id and q.status = 'succeeded' and ${namesAsker('q')} order by q.job_id desc limit 1) end / 1000 as known
+    select s.*, ${j.finished_at}, coalesce(${p.job_id}, '') as previous, ${p.as_of} as previous_as_of, ${p.finished_at} as previous_finished,
+      max(${p.finished_at}, ${p.as_of}) as previous_end,
+      case ${p.status} when 'succeeded' then max(${p.finished_at}, ${p.as_of}) when 'failed' then (
+        select max(${q.finished_at}, ${q.as_of}) from ${syncJobs} ${q}
+        where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker('q')}
+        order by ${q.job_id} desc limit 1) end / 1000 as known
     from asked s
-    cross join sync_jobs j on ${cellOf('j', 's')} and j.job_id = s.job_id
-    left join sync_jobs p on ${cellOf('p', 's')} and p.job_id = (
-      select job_id from sync_jobs q where ${cellOf('q', 's')} and q.job_id < s.job_id and ${namesAsker('q')} order by q.job_id desc limit 1))
+    cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
+    left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
+      select ${q.job_id} from ${syncJobs} ${q} where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${namesAsker('q')}
+      order by ${q.job_id} desc limit 1))
   select s.n, s.previous, s.previous_as_of, s.previous_end, s.previous_finished, s.finished_at,
     sum(iif(c.value->>0 = 'created' and c.value->>1 >= s.floor and c.value->>4 <= s.until, c.value->>2, 0)) as created_count,
-    ${['updated', 'cancelled']
-      .map(
-        (what) => `sum(iif(c.value->>0 = '${what}' and c.value->>1 >= s.floor_before and c.value->>4 <= s.until_before
-          and coalesce(c.value->>5, c.value->>4) <= s.known, c.value->>2, 0)) as ${what}_count`,
-      )
-      .join(', ')}
+    ${sumBefore(sql`'updated'`)} as updated_count, ${sumBefore(sql`'cancelled'`)} as cancelled_count
   from spans s
-  cross join sync_jobs k on ${cellOf('k', 's')} and k.job_id > s.previous and k.job_id <= s.job_id
-  left join json_each(k.brought) b
+  cross join ${syncJobs} ${k} on ${IS_BETWEEN}
+  left join json_each(${k.brought}) b
   left join json_each(b.value) c
   group by s.n`
 
@@ -71,7 +78,7 @@ export const readBroughtSince = async (ledger: D1Database, asked: readonly Asked
     ...bounds(now),
     ...bounds(before),
   ])
-  const results = await ledger.batch<BroughtSince>(jsonChunks(rows).map((json) => ledger.prepare(BROUGHT_SINCE).bind(json)))
+  const results = await ledger.batch<BroughtSince>(jsonChunks(rows).map((json) => prepared(ledger, broughtSince(json))))
   return results.flatMap((it) => it.results)
 }
 
@@ -87,22 +94,20 @@ export interface StoredCount {
 }
 
 /** Counts what stretches show of the authority's documents, by month and commit. One statement, none without stretches. */
-export const countStored = async (ledger: D1Database, stretches: readonly (Stretch & { entity: number })[]): Promise<StoredCount[]> =>
-  stretches.length === 0
-    ? []
-    : (
-        await ledger
-          .prepare(
-            `select question, direction, month, count, coalesce(
-               (select committed_at from cfdi_commits k where k.entity = s.entity and k.sequence = s.stored_by),
-               (select -committed_at from cfdi_commits k where k.entity = s.entity order by sequence limit 1), 0) as stored
-             from (
-               select t.key as question, c.entity, c.direction, substr(c.fecha, 1, 7) as month, c.stored_by, count(*) as count
-               from json_each(?1) t cross join cfdi c indexed by cfdi_dirc on c.entity = t.value->>'entity' and c.direction = t.value->>'direction'
-                 and c.cancelled in (0, 1) and c.issued_at between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
-               where (t.value->>'floor' is null or c.fecha >= t.value->>'floor') and (t.value->>'before' is null or c.fecha < t.value->>'before')
-               group by 1, 2, 3, 4, 5) s`,
-          )
-          .bind(JSON.stringify(stretches))
-          .all<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>()
-      ).results.map(({ stored, ...it }) => ({ ...it, stored_at: Math.abs(stored), isForgotten: stored <= 0 }))
+export const countStored = async (ledger: D1Database, stretches: readonly (Stretch & { entity: number })[]): Promise<StoredCount[]> => {
+  if (stretches.length === 0) return []
+  const statement = prepared(
+    ledger,
+    sql`select question, direction, month, count, coalesce(
+       (select committed_at from cfdi_commits k where k.entity = s.entity and k.sequence = s.stored_by),
+       (select -committed_at from cfdi_commits k where k.entity = s.entity order by sequence limit 1), 0) as stored
+     from (
+       select t.key as question, c.entity, c.direction, substr(c.fecha, 1, 7) as month, c.stored_by, count(*) as count
+       from json_each(${JSON.stringify(stretches)}) t cross join cfdi c indexed by cfdi_dirc on c.entity = t.value->>'entity' and c.direction = t.value->>'direction'
+         and c.cancelled in (0, 1) and c.issued_at between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
+       where (t.value->>'floor' is null or c.fecha >= t.value->>'floor') and (t.value->>'before' is null or c.fecha < t.value->>'before')
+       group by 1, 2, 3, 4, 5) s`,
+  )
+  const { results } = await statement.all<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>()
+  return results.map(({ stored, ...it }) => ({ ...it, stored_at: Math.abs(stored), isForgotten: stored <= 0 }))
+}

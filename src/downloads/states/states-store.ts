@@ -1,5 +1,8 @@
-import { IS_ASLEEP, OWN_ATTEMPTS, OWN_ERROR, stateOf } from '../progress-store.ts'
-import type { JobStatus } from '../tables.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { prepared } from '../../platform/db/statement.ts'
+import { coverage, extractions, type JobStatus, syncJobs } from '../jobs/tables.ts'
+import { askedAgainAt, ENDED_BEFORE, isAsleep, isRowOf, leaseAndConversation, OWN_ATTEMPTS, OWN_ERROR, stateOf } from '../progress-store.ts'
 
 /** Jobs of an RFC of one state and error class. Times are milliseconds. */
 export interface JobGroup {
@@ -20,15 +23,25 @@ export interface JobGroup {
   sources: string
 }
 
-const STATE = stateOf('j.is_active')
-/** The job waits for the authority, which did not answer the last time that it was asked. */
-const IS_UNANSWERED = `s.open = 1 and coalesce(c.failures, 0) > 0 and ${IS_ASLEEP}`
-const ERROR = `case when s.open = 1 and not j.is_active then 'invalid_credentials' when s.status = 'succeeded' then null
-  when ${IS_UNANSWERED} then 'sat_unavailable' else ${OWN_ERROR} end`
-const ATTEMPTS = `max(${OWN_ATTEMPTS}, iif(j.is_active and ${IS_UNANSWERED}, c.failures, 0))`
-/** The conversation with the authority goes on earlier than the jobs that wait for it. */
-const NEXT = `iif(s.open = 1 and j.is_active and s.wait_until > ?3,
-  iif(${IS_ASLEEP}, coalesce(min(s.wait_until, max(c.due_at, ?3)), s.wait_until), iif(s.error_class <> 'invalid_credentials', s.wait_until, null)), null)`
+const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage, 'c')]
+
+/** What the organization is told of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
+function toldOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
+  // The job waits for the authority, which did not answer the last time that it was asked.
+  const isUnanswered = sql`${s.open} = 1 and coalesce(c.failures, 0) > 0 and ${isAsleep(now)}`
+  return {
+    state: stateOf(sql`j.is_active`, now),
+    error: sql`case when ${s.open} = 1 and not j.is_active then 'invalid_credentials' when ${s.status} = 'succeeded' then null
+      when ${isUnanswered} then 'sat_unavailable' else ${OWN_ERROR} end`,
+    attempts: sql`max(${OWN_ATTEMPTS}, iif(j.is_active and ${isUnanswered}, c.failures, 0))`,
+    next: sql`iif(${s.open} = 1 and j.is_active and ${s.wait_until} > ${now},
+      iif(${isAsleep(now)}, ${askedAgainAt(now)}, iif(${s.error_class} <> 'invalid_credentials', ${s.wait_until}, null)), null)`,
+  }
+}
+
+const J_ENTITY = sql`j.entity`
+const askedOf = (rfcs: readonly { entity: number; isActive: boolean }[]): string =>
+  JSON.stringify(rfcs.map(({ entity, isActive }) => [entity, Number(isActive)]))
 
 /** Jobs of a run of one state and error class. */
 export type RunGroup = Omit<JobGroup, 'entity' | 'first_month' | 'sources'> & { run_id: string }
@@ -40,35 +53,34 @@ export const runGroups = (
   rfcs: readonly { entity: number; isActive: boolean }[],
   run_ids: readonly string[],
   now: number,
-): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `with jobs as (
-           select e.run_id, e.entity, a.value->>1 as is_active, x.key as source, m.value as month, j.key as job_id, e.requested_at,
-             coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0) as attempts_before
-           from json_each(?1) a cross join json_each(?4) r
-           cross join extractions e on e.organization_id = ?2 and e.entity = a.value->>0 and e.run_id = r.value
-           cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m),
-         told as (
-           select j.run_id, iif(s.job_id is null, 'succeeded', ${STATE}) as status, iif(s.job_id is null, null, ${ERROR}) as error_class,
-             iif(s.job_id is null, 0, ${ATTEMPTS}) as attempts, ${NEXT} as next_at, max(coalesce(s.finished_at, 0), j.requested_at) as ended_at
-           from jobs j
-           left join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id
-           left join sync_work w on w.entity = j.entity and w.lease_until > ?3
-           left join authority_conversations c on c.entity = j.entity)
-       select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
-       from told group by run_id, status, error_class`,
-    )
-    .bind(JSON.stringify(rfcs.map(({ entity, isActive }) => [entity, Number(isActive)])), organization_id, now, JSON.stringify(run_ids))
+): D1PreparedStatement => {
+  const { state, error, attempts, next } = toldOf(now)
+  return prepared(
+    ledger,
+    sql`with jobs as (
+          select ${e.run_id}, ${e.entity}, a.value->>1 as is_active, x.key as source, m.value as month, j.key as job_id, ${e.requested_at},
+            ${ENDED_BEFORE} as attempts_before
+          from json_each(${askedOf(rfcs)}) a cross join json_each(${JSON.stringify(run_ids)}) r
+          cross join ${extractions} ${e} on ${e.organization_id} = ${organization_id} and ${e.entity} = a.value->>0 and ${e.run_id} = r.value
+          cross join json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m),
+        told as (
+          select j.run_id, iif(${s.job_id} is null, 'succeeded', ${state}) as status, iif(${s.job_id} is null, null, ${error}) as error_class,
+            iif(${s.job_id} is null, 0, ${attempts}) as attempts, ${next} as next_at, max(coalesce(${s.finished_at}, 0), j.requested_at) as ended_at
+          from jobs j left join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
+        select run_id, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at
+        from told group by run_id, status, error_class`,
+  )
+}
 
 /** The last runs of an organization that covered an RFC, newest first. */
-export const runsOfEntity = async (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> =>
-  (
-    await ledger
-      .prepare('select run_id from extractions where organization_id = ?1 and entity = ?2 order by run_id desc')
-      .bind(organization_id, entity)
-      .raw<[string]>()
-  ).flat()
+export const runsOfEntity = async (ledger: D1Database, organization_id: string, entity: number): Promise<string[]> => {
+  const statement = prepared(
+    ledger,
+    sql`select ${e.run_id} from ${extractions} ${e} where ${e.organization_id} = ${organization_id} and ${e.entity} = ${entity}
+        order by ${e.run_id} desc`,
+  )
+  return (await statement.raw<[string]>()).flat()
+}
 
 /** The months of a source that were downloaded, as in `DataStatusRow`. */
 export interface SourceCoverage {
@@ -81,12 +93,11 @@ export interface SourceCoverage {
 
 /** Selects which months of CFDIs were downloaded, of many RFCs at once: two rows for each. */
 export const coverageOf = (ledger: D1Database, entities: readonly number[]): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `select c.entity, c.source, c.months, null as month, null as as_of from json_each(?1) e
-       cross join coverage c on c.entity = e.value and c.source in ('sat_cfdi_issued', 'sat_cfdi_received')`,
-    )
-    .bind(JSON.stringify(entities))
+  prepared(
+    ledger,
+    sql`select ${c.entity}, ${c.source}, ${c.months}, null as month, null as as_of from json_each(${JSON.stringify(entities)}) e
+        cross join ${coverage} ${c} on ${c.entity} = e.value and ${c.source} in ('sat_cfdi_issued', 'sat_cfdi_received')`,
+  )
 
 /** Groups the latest job of each source and month that an organization's last runs created or joined, for many RFCs at once. */
 export const jobGroups = (
@@ -94,27 +105,25 @@ export const jobGroups = (
   organization_id: string,
   rfcs: readonly { entity: number; isActive: boolean }[],
   now: number,
-): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(?1)),
-         jobs as (
-           select e.entity, a.is_active, x.key as source, m.value as month, j.key as job_id, max(e.run_id) as last_run, min(e.requested_at) as requested_at,
-             min(coalesce(e.attempts_before ->> (x.key || ':' || m.value), 0)) as attempts_before
-           from asked a cross join extractions e on e.organization_id = ?2 and e.entity = a.entity
-           cross join json_each(e.jobs) j cross join json_each(j.value) x cross join json_each(x.value) m
-           group by e.entity, x.key, m.value, j.key),
-         latest as materialized (
-           select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
-         told as (
-           select j.entity, s.source, s.month, ${STATE} as status, ${ERROR} as error_class, ${ATTEMPTS} as attempts, ${NEXT} as next_at,
-             max(s.finished_at, j.requested_at) as ended_at
-           from latest j
-           cross join sync_jobs s on s.entity = j.entity and s.source = j.source and s.month = j.month and s.job_id = j.job_id
-           left join sync_work w on w.entity = j.entity and w.lease_until > ?3
-           left join authority_conversations c on c.entity = j.entity)
-       select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
-         min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
-       from told group by entity, status, error_class`,
-    )
-    .bind(JSON.stringify(rfcs.map(({ entity, isActive }) => [entity, Number(isActive)])), organization_id, now)
+): D1PreparedStatement => {
+  const { state, error, attempts, next } = toldOf(now)
+  return prepared(
+    ledger,
+    sql`with asked as materialized (select value->>0 as entity, value->>1 as is_active from json_each(${askedOf(rfcs)})),
+        jobs as (
+          select ${e.entity}, a.is_active, x.key as source, m.value as month, j.key as job_id, max(${e.run_id}) as last_run,
+            min(${e.requested_at}) as requested_at, min(${ENDED_BEFORE}) as attempts_before
+          from asked a cross join ${extractions} ${e} on ${e.organization_id} = ${organization_id} and ${e.entity} = a.entity
+          cross join json_each(${e.jobs}) j cross join json_each(j.value) x cross join json_each(x.value) m
+          group by ${e.entity}, x.key, m.value, j.key),
+        latest as materialized (
+          select entity, is_active, source, month, job_id, requested_at, attempts_before, max(last_run) from jobs group by entity, source, month),
+        told as (
+          select j.entity, ${s.source}, ${s.month}, ${state} as status, ${error} as error_class, ${attempts} as attempts, ${next} as next_at,
+            max(${s.finished_at}, j.requested_at) as ended_at
+          from latest j cross join ${syncJobs} ${s} on ${isRowOf(J_ENTITY)} ${leaseAndConversation(J_ENTITY, now)})
+        select entity, status, error_class, count(*) as n, max(attempts) as attempts, min(next_at) as next_at, max(ended_at) as ended_at,
+          min(nullif(month, '')) as first_month, json_group_array(distinct source) as sources
+        from told group by entity, status, error_class`,
+  )
+}

@@ -3,6 +3,7 @@ import { readerOf } from '../../identity/organization/acting.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { MemoryLimiter } from '../../platform/memory-limiter.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
@@ -19,6 +20,7 @@ import {
   releaseExport,
   setExport,
 } from '../store.ts'
+import { exports_ } from '../tables.ts'
 import { wakeExports } from '../wake.ts'
 import { type ExportLimits, LIMITS } from './limits.ts'
 import { Maker, STEP_STATEMENTS } from './maker.ts'
@@ -149,8 +151,10 @@ async function save(system: System, row: ExportRow, maker: Maker): Promise<void>
     setExport(
       d1,
       row.export_id,
-      sql`state = ${state}, rows = ${rows}, documents = ${documents}, without_xml = ${without_xml}, bytes = ${bytes},
-        scanned_through = ${after === null ? null : after[0]}, attempts = 0, lease_until = ${Date.now() + LEASE_MS}`,
+      sql`${bare(exports_.state)} = ${state}, ${bare(exports_.rows)} = ${rows}, ${bare(exports_.documents)} = ${documents},
+        ${bare(exports_.without_xml)} = ${without_xml}, ${bare(exports_.bytes)} = ${bytes},
+        ${bare(exports_.scanned_through)} = ${after === null ? null : after[0]}, ${bare(exports_.attempts)} = 0,
+          ${bare(exports_.lease_until)} = ${Date.now() + LEASE_MS}`,
     ),
   ])
   row.state = state
@@ -166,8 +170,9 @@ async function complete(system: System, row: ExportRow, maker: Maker): Promise<v
     setExport(
       d1,
       row.export_id,
-      sql`status = 'ready', object = ${key}, etag = ${etag}, bytes = ${size}, state = null, token = null,
-        completed_at = ${now}, expires_at = ${now + KEPT_MS}`,
+      sql`${bare(exports_.status)} = 'ready', ${bare(exports_.object)} = ${key}, ${bare(exports_.etag)} = ${etag},
+        ${bare(exports_.bytes)} = ${size}, ${bare(exports_.state)} = null, ${bare(exports_.token)} = null,
+        ${bare(exports_.completed_at)} = ${now}, ${bare(exports_.expires_at)} = ${now + KEPT_MS}`,
     ),
   ])
   const { objects } = await system.env.FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
@@ -180,7 +185,12 @@ async function fail(system: System, row: ExportRow, code: string): Promise<false
   await removeObjects(system, row)
   await commit(d1, [
     assertHeld(d1, row),
-    setExport(d1, row.export_id, sql`status = 'failed', error_code = ${code}, state = null, token = null, completed_at = ${Date.now()}`),
+    setExport(
+      d1,
+      row.export_id,
+      sql`${bare(exports_.status)} = 'failed', ${bare(exports_.error_code)} = ${code}, ${bare(exports_.state)} = null,
+        ${bare(exports_.token)} = null, ${bare(exports_.completed_at)} = ${Date.now()}`,
+    ),
   ])
   return false
 }
@@ -200,7 +210,9 @@ export const expireExports = (system: System, place = START): Promise<string> =>
     const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)
     for (const export_id of ids) {
       await removeObjects(system, { export_id, state: null } as ExportRow)
-      await commit(d1, [setExport(d1, export_id, sql`status = 'expired', object = null, etag = null`)])
+      await commit(d1, [
+        setExport(d1, export_id, sql`${bare(exports_.status)} = 'expired', ${bare(exports_.object)} = null, ${bare(exports_.etag)} = null`),
+      ])
     }
     return ids.length < PER_PAGE ? '' : 'next'
   })

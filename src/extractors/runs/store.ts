@@ -1,11 +1,17 @@
-import { and, asc, desc, eq, inArray, isNull, lt, ne, or } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNull, lt, ne, or, sql } from 'drizzle-orm'
 import { type Database, jsonChunks } from '../../platform/db/commit.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { extractors } from '../tables.ts'
 import { runs } from './tables.ts'
 
 export type RunRow = typeof runs.$inferSelect
 
 export const insertRun = (db: Database, row: RunRow) => db.insert(runs).values(row)
+
+const CREATED = [
+  ...[runs.run_id, runs.organization_id, runs.extractor_id, runs.trigger, runs.instant, runs.status],
+  ...[runs.connections, runs.dispatched, runs.after, runs.created_at, runs.moved_at],
+]
 
 /** Returns statements that insert planned runs, each for one connection. */
 export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedStatement[] =>
@@ -15,23 +21,22 @@ export const insertRuns = (db: Database, rows: readonly RunRow[]): D1PreparedSta
       ...[instant.getTime(), created_at.getTime(), moved_at.getTime(), asked],
     ]),
   ).map((json) =>
-    db.$client
-      .prepare(
-        `insert into runs (run_id, organization_id, extractor_id, trigger, fiscal_entity_id, instant, status, connections, dispatched, after, created_at, moved_at, asked)
-         select value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, 'planned', 0, 0, '', value->>6, value->>7, value->8 from json_each(?1)`,
-      )
-      .bind(json),
+    prepared(
+      db.$client,
+      sql`insert into ${runs} ${[...CREATED, runs.fiscal_entity_id, runs.asked].map(bare)}
+         select value->>0, value->>1, value->>2, value->>3, value->>5, 'planned', 0, 0, '', value->>6, value->>7, value->>4, value->8
+        from json_each(${json})`,
+    ),
   )
 
 /** Deletes up to `limit` finished runs whose identifiers sort before `before`. Returns how many it deleted. */
 export const deleteRuns = async (db: Database, before: string, limit: number): Promise<number> =>
   (
-    await db.$client
-      .prepare(
-        `delete from runs where run_id in (select run_id from runs where run_id < ?1 and status <> 'planned' order by run_id limit ?2)`,
-      )
-      .bind(before, limit)
-      .run()
+    await prepared(
+      db.$client,
+      sql`delete from ${runs} where ${runs.run_id} in (select ${runs.run_id} from ${runs} where ${runs.run_id} < ${before}
+        and ${runs.status} <> 'planned' order by ${runs.run_id} limit ${limit})`,
+    ).run()
   ).meta.changes
 
 /** Makes a planned run wait for the sweep after `until`. */
@@ -96,12 +101,13 @@ export const insertScheduledRuns = (
   now: Date,
 ): D1PreparedStatement[] =>
   jsonChunks(rows.map(({ run_id, extractor_id, organization_id }) => [run_id, organization_id, extractor_id])).map((json) =>
-    db.$client
-      .prepare(
-        `insert into runs (run_id, organization_id, extractor_id, trigger, local_date, instant, status, connections, dispatched, after, created_at, moved_at)
-         select value->>0, value->>1, value->>2, 'schedule', ?2, ?3, 'planned', 0, 0, '', ?4, ?4 from json_each(?1) where true on conflict do nothing`,
-      )
-      .bind(json, due_day, instant.getTime(), now.getTime()),
+    prepared(
+      db.$client,
+      sql`insert into ${runs} ${[...CREATED, runs.local_date].map(bare)}
+         select value->>0, value->>1, value->>2, 'schedule', ${instant.getTime()}, 'planned', 0, 0, '', ${now.getTime()}, ${now.getTime()},
+           ${due_day}
+        from json_each(${json}) where true on conflict do nothing`,
+    ),
   )
 
 /** Those of the given runs that are still planned. */

@@ -37,7 +37,7 @@ export const runs = sqliteTable(
     after: text('after').notNull().default(''),
     created_at: instant('created_at').notNull(),
     /** When it was planned, or `after` last moved; for a run that waits for the verification of a CIEC, the time of that; when it was cancelled. */
-    moved_at: instant('moved_at').notNull().default(new Date(0)),
+    moved_at: instant('moved_at').notNull().default(sql`0`),
     /** Of a run of no extractor: what was asked for. */
     asked: text('asked', { mode: 'json' }).$type<AskedRange>(),
   },

@@ -1,13 +1,16 @@
-import { and, asc, eq, lt } from 'drizzle-orm'
+import { and, asc, eq, lt, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
-import { zones } from '../tables.ts'
+import { extractors, zones } from '../tables.ts'
 import { tickPages } from './tables.ts'
 
 export type TickPage = typeof tickPages.$inferSelect
 export type Zone = typeof zones.$inferSelect
 
-const IN_USE = 'select 1 from extractors indexed by extractors_due where timezone = ?1 and is_enabled = 1 and cadence is not null'
+const inUse = (timezone: string): SQL =>
+  sql`select 1 from ${extractors} indexed by extractors_due
+    where ${extractors.timezone} = ${timezone} and ${extractors.is_enabled} = 1 and ${extractors.cadence} is not null`
 
 export const listZones = (db: Database) => db.select().from(zones)
 
@@ -17,22 +20,29 @@ export const listZones = (db: Database) => db.select().from(zones)
  */
 export const cadencesInUse = async (db: Database, timezone: string, cadences: readonly string[]): Promise<string[]> =>
   (
-    await db.$client
-      .prepare(
-        `select value as cadence from json_each(iif(exists (${IN_USE} and cadence >= 'e' and cadence < 'f'), ?2, ?3))
-         where exists (${IN_USE} and cadence = value)`,
-      )
-      .bind(timezone, JSON.stringify(cadences), JSON.stringify(cadences.filter((cadence) => !cadence.startsWith('e'))))
-      .all<{ cadence: string }>()
+    await prepared(
+      db.$client,
+      sql`select value as cadence from json_each(iif(
+          exists (${inUse(timezone)} and ${extractors.cadence} >= 'e' and ${extractors.cadence} < 'f'),
+          ${JSON.stringify(cadences)}, ${JSON.stringify(cadences.filter((cadence) => !cadence.startsWith('e')))}))
+        where exists (${inUse(timezone)} and ${extractors.cadence} = value)`,
+    ).all<{ cadence: string }>()
   ).results.map(({ cadence }) => cadence)
 
-export const insertPages = (db: Database, pages: readonly TickPage[]): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `insert into tick_pages (timezone, day, cadence, due_day, instant, after, is_done)
-       select value->>0, value->>1, value->>2, value->>3, value->>4, '', 0 from json_each(?1) where true on conflict do nothing`,
-    )
-    .bind(JSON.stringify(pages.map(({ timezone, day, cadence, due_day, instant }) => [timezone, day, cadence, due_day, instant.getTime()])))
+const COLUMNS = [
+  ...[tickPages.timezone, tickPages.day, tickPages.cadence, tickPages.due_day],
+  ...[tickPages.instant, tickPages.after, tickPages.is_done],
+].map(bare)
+
+export const insertPages = (db: Database, pages: readonly TickPage[]): D1PreparedStatement => {
+  const rows = pages.map(({ timezone, day, cadence, due_day, instant }) => [timezone, day, cadence, due_day, instant.getTime()])
+  return prepared(
+    db.$client,
+    sql`insert into ${tickPages} ${COLUMNS}
+      select value->>0, value->>1, value->>2, value->>3, value->>4, '', 0 from json_each(${JSON.stringify(rows)}) where true
+      on conflict do nothing`,
+  )
+}
 
 /** Deletes a zone's finished pages of days before `before`. */
 export const deletePages = (db: Database, timezone: string, before: Day) =>
@@ -54,14 +64,14 @@ export const findPage = async (db: Database, page: Pick<TickPage, 'timezone' | '
 /** Returns the page's next enabled extractors. `is_due` is 0 for those that were saved on or after the day on which they are due. */
 export const extractorsOfCadence = async (db: Database, { timezone, cadence, due_day, after }: TickPage, limit: number) =>
   (
-    await db.$client
-      .prepare(
-        `select extractor_id, organization_id, armed_day < ?4 as is_due from extractors indexed by extractors_due
-         where timezone = ?1 and cadence = ?2 and extractor_id > ?3 and is_enabled = 1 and cadence is not null
-         order by extractor_id limit ?5`,
-      )
-      .bind(timezone, cadence, after, due_day, limit)
-      .all<{ extractor_id: string; organization_id: string; is_due: number }>()
+    await prepared(
+      db.$client,
+      sql`select ${extractors.extractor_id}, ${extractors.organization_id}, ${extractors.armed_day} < ${due_day} as is_due
+        from ${extractors} indexed by extractors_due
+         where ${extractors.timezone} = ${timezone} and ${extractors.cadence} = ${cadence} and ${extractors.extractor_id} > ${after}
+           and ${extractors.is_enabled} = 1 and ${extractors.cadence} is not null
+         order by ${extractors.extractor_id} limit ${limit}`,
+    ).all<{ extractor_id: string; organization_id: string; is_due: number }>()
   ).results
 
 /** Advances a page past the extractor `after`. Does nothing when a concurrent consumer has advanced it. */

@@ -1,14 +1,20 @@
 import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { type Role, rolesAbove } from '../../platform/tenant.ts'
+import { organizations } from '../organization/tables.ts'
 import { credentials } from './tables.ts'
+
+const [c, o, other] = [alias(credentials, 'c'), alias(organizations, 'o'), alias(credentials, 'other')]
 
 export type CredentialRow = typeof credentials.$inferSelect
 
 /** Selects the number of the organization's credentials that are not revoked. */
 export const credentialsUsed = (organization_id: string): SQL =>
-  sql`select count(*) from credentials indexed by credentials_valid where organization_id = ${organization_id} and revoked_at is null`
+  sql`select count(*) from ${credentials} indexed by credentials_valid
+    where ${credentials.organization_id} = ${organization_id} and ${credentials.revoked_at} is null`
 
 export const insertCredential = (db: Database, row: CredentialRow) => db.insert(credentials).values(row)
 
@@ -47,8 +53,9 @@ export const assertMaker = (
 ): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from credentials where api_key = ${api_key} and organization_id = ${organization_id} and role = ${role}
-      and revoked_at is null)`,
+    sql`exists (select 1 from ${credentials} where ${credentials.api_key} = ${api_key}
+      and ${credentials.organization_id} = ${organization_id}
+      and ${credentials.role} = ${role} and ${credentials.revoked_at} is null)`,
     'credential.maker',
   )
 
@@ -69,7 +76,9 @@ export const markUsed = (db: Database, organization_id: string, api_key: string,
 export const assertCredentialActive = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from credentials where api_key = ${api_key} and organization_id = ${organization_id} and revoked_at is null)`,
+    sql`exists (select 1 from ${credentials} where ${credentials.api_key} = ${api_key}
+      and ${credentials.organization_id} = ${organization_id}
+      and ${credentials.revoked_at} is null)`,
     'credential.active',
   )
 
@@ -77,9 +86,10 @@ export const assertCredentialActive = (db: Database, organization_id: string, ap
 export const assertOwnerCredentialLeft = (db: Database, organization_id: string, api_key: string, now: Date): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from credentials c where c.api_key = ${api_key} and (c.role <> 'owner' or exists (
-      select 1 from credentials o where o.organization_id = ${organization_id} and o.api_key <> ${api_key} and o.role = 'owner' and o.revoked_at is null
-        and (o.expires_at is null or (o.expires_at > ${now.getTime()} and o.expires_at >= c.expires_at)))))`,
+    sql`exists (select 1 from ${credentials} ${c} where ${c.api_key} = ${api_key} and (${c.role} <> 'owner' or exists (
+      select 1 from ${credentials} ${other} where ${other.organization_id} = ${organization_id} and ${other.api_key} <> ${api_key}
+        and ${other.role} = 'owner' and ${other.revoked_at} is null
+        and (${other.expires_at} is null or (${other.expires_at} > ${now.getTime()} and ${other.expires_at} >= ${c.expires_at})))))`,
     'credential.owner_left',
   )
 
@@ -154,18 +164,19 @@ export interface AuthenticatedRow {
  */
 export const findAuthenticated = async (db: Database, digests: readonly string[], fiscal_entity_id: string | null) =>
   (
-    await db.$client
-      .prepare(
-        `select c.api_key, c.role, c.expires_at, c.revoked_at, c.last_used_on, o.id as organization_id, o.name as organization_name, o.timezone, o.plan, o.extractor_count,
-           o.events_shard, n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at, n.untold->>'since' as inactive_since,
-           n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.asked_ranges, n.imported_at,
-           n.listed, n.listed_version
-         from credentials c
-         cross join organizations o on o.id = c.organization_id
-         left join connections n on n.organization_id = c.organization_id and n.fiscal_entity_id = ?1 and n.state <> 'unlinked'
-         where c.digest in (${digests.map((_, n) => `?${n + 2}`).join(', ')})
-         limit 1`,
-      )
-      .bind(fiscal_entity_id, ...digests)
-      .all<AuthenticatedRow>()
+    await prepared(
+      db.$client,
+      sql`select ${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
+          ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
+          n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at,
+            n.untold->>'since' as inactive_since,
+          n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.asked_ranges, n.imported_at,
+          n.listed, n.listed_version
+        from ${credentials} ${c}
+        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
+        left join connections n on n.organization_id = ${c.organization_id} and n.fiscal_entity_id = ${fiscal_entity_id}
+          and n.state <> 'unlinked'
+        where ${c.digest} in ${digests}
+        limit 1`,
+    ).all<AuthenticatedRow>()
   ).results[0]

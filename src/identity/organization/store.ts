@@ -13,7 +13,7 @@ export const suspendOrganizations = (db: Database, ids: readonly string[], suspe
   db
     .update(organizations)
     .set({ suspension })
-    .where(sql`id in (select value from json_each(${JSON.stringify(ids)}))`)
+    .where(sql`${organizations.id} in (select value from json_each(${JSON.stringify(ids)}))`)
 
 export const findOrganization = async (db: Database, id: string): Promise<OrganizationRow> =>
   (await db.select().from(organizations).where(eq(organizations.id, id)).limit(1))[0]!

@@ -1,9 +1,13 @@
 import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Role } from '../../platform/tenant.ts'
+import { credentials } from '../credentials/tables.ts'
 import { invitations, members } from './tables.ts'
+
+const [c, m, o] = [alias(credentials, 'c'), alias(credentials, 'm'), alias(members, 'o')]
 
 export type MemberRow = typeof members.$inferSelect
 export type InvitationRow = typeof invitations.$inferSelect
@@ -37,7 +41,8 @@ export const countActiveMembers = (db: Database, organization_id: string) =>
 export const assertMemberUnchanged = (db: Database, { organization_id, member_id, role }: MemberRow): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from members where organization_id = ${organization_id} and member_id = ${member_id} and status = 'active' and role = ${role})`,
+    sql`exists (select 1 from ${members} where ${members.organization_id} = ${organization_id} and ${members.member_id} = ${member_id}
+      and ${members.status} = 'active' and ${members.role} = ${role})`,
     'member.unchanged',
   )
 
@@ -51,16 +56,17 @@ export const assertOwnerLeft = (
   keepsMade: boolean,
   now: Date,
 ): D1PreparedStatement => {
-  const isLost = (alias: string): SQL =>
-    sql`(${sql.raw(alias)}.member_id = ${member_id}${sql.raw(keepsMade ? ` and ${alias}.created_by is null` : '')})`
+  const isLost = (own: typeof c | typeof m): SQL =>
+    sql`(${own.member_id} = ${member_id}${keepsMade ? sql` and ${own.created_by} is null` : undefined})`
   return assertThat(
     db.$client,
-    sql`exists (select 1 from members o where o.organization_id = ${organization_id} and o.member_id <> ${member_id}
-        and o.status = 'active' and o.role = 'owner')
-      and exists (select 1 from credentials c where c.organization_id = ${organization_id} and not ${isLost('c')}
-        and c.role = 'owner' and c.revoked_at is null and (c.expires_at is null or (c.expires_at > ${now.getTime()} and not exists (
-          select 1 from credentials m where m.organization_id = ${organization_id} and ${isLost('m')} and m.role = 'owner'
-            and m.revoked_at is null and (m.expires_at is null or m.expires_at > c.expires_at)))))`,
+    sql`exists (select 1 from ${members} ${o} where ${o.organization_id} = ${organization_id} and ${o.member_id} <> ${member_id}
+        and ${o.status} = 'active' and ${o.role} = 'owner')
+      and exists (select 1 from ${credentials} ${c} where ${c.organization_id} = ${organization_id} and not ${isLost(c)}
+        and ${c.role} = 'owner' and ${c.revoked_at} is null and (${c.expires_at} is null or (${c.expires_at} > ${now.getTime()}
+          and not exists (
+          select 1 from ${credentials} ${m} where ${m.organization_id} = ${organization_id} and ${isLost(m)} and ${m.role} = 'owner'
+            and ${m.revoked_at} is null and (${m.expires_at} is null or ${m.expires_at} > ${c.expires_at})))))`,
     'member.owner_left',
   )
 }
@@ -77,11 +83,13 @@ export const insertInvitation = (db: Database, row: InvitationRow) => db.insert(
 export const assertNotMember = (db: Database, organization_id: string, email: string): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`not exists (select 1 from members where organization_id = ${organization_id} and lower(email) = lower(${email}) and status = 'active')`,
+    sql`not exists (select 1 from ${members} where ${members.organization_id} = ${organization_id}
+      and lower(${members.email}) = lower(${email}) and ${members.status} = 'active')`,
     'member.new_address',
   )
 
-const pendingOf = (organization_id: string): SQL => sql`organization_id = ${organization_id} and status = 'pending'`
+const pendingOf = (organization_id: string): SQL =>
+  sql`${invitations.organization_id} = ${organization_id} and ${invitations.status} = 'pending'`
 
 /**
  * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
@@ -90,23 +98,27 @@ const pendingOf = (organization_id: string): SQL => sql`organization_id = ${orga
 export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update invitations set status = 'replaced' where ${pendingOf(organization_id)} and lower(email) = lower(${email})
-      and ${byOwner ? sql.raw('true') : sql`(role <> 'owner' or expires_at <= ${now.getTime()})`}`,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'replaced' where ${pendingOf(organization_id)}
+      and lower(${invitations.email}) = lower(${email})
+      and ${byOwner ? sql`true` : sql`(${invitations.role} <> 'owner' or ${invitations.expires_at} <= ${now.getTime()})`}`,
   )
 
 /** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
 export const closeExpired = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update invitations set status = 'expired' where ${pendingOf(organization_id)} and expires_at <= ${now.getTime()}`,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'expired' where ${pendingOf(organization_id)}
+      and ${invitations.expires_at} <= ${now.getTime()}`,
   )
 
 /** Selects the number of the organization's pending invitations that have not expired. */
 export const invitationsUsed = (organization_id: string, now: Date): SQL =>
-  sql`select count(*) from invitations indexed by invitations_pending where ${pendingOf(organization_id)} and expires_at > ${now.getTime()}`
+  sql`select count(*) from ${invitations} indexed by invitations_pending where ${pendingOf(organization_id)}
+    and ${invitations.expires_at} > ${now.getTime()}`
 
 const sentBy = (organization_id: string, member_id: string): SQL =>
-  sql`invited_by in (select api_key from credentials where organization_id = ${organization_id} and member_id = ${member_id})`
+  sql`${invitations.invited_by} in (select ${credentials.api_key} from ${credentials}
+    where ${credentials.organization_id} = ${organization_id} and ${credentials.member_id} = ${member_id})`
 
 /**
  * Withdraws the pending invitations that a member sent, also with credentials that the member made, and that the member's new role does not
@@ -118,8 +130,9 @@ export const withdrawSent = (db: Database, organization_id: string, member_id: s
     : [
         prepared(
           db.$client,
-          sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and ${sentBy(organization_id, member_id)}
-            and ${role === 'admin' ? sql.raw("role = 'owner'") : sql.raw('true')}`,
+          sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+            and ${sentBy(organization_id, member_id)}
+            and ${role === 'admin' ? sql`${invitations.role} = 'owner'` : sql`true`}`,
         ),
       ]
 
@@ -148,7 +161,8 @@ export const findInvitation = async (db: Database, organization_id: string, invi
 export const markWithdrawn = (db: Database, organization_id: string, invitation_id: string): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and invitation_id = ${invitation_id}`,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invitation_id} = ${invitation_id}`,
   )
 
 /** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
@@ -165,7 +179,8 @@ export const findOpenInvitation = async (db: Database, digests: readonly string[
 export const assertInvitationOpen = (db: Database, invitation_id: string, now: Date): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from invitations where invitation_id = ${invitation_id} and status = 'pending' and expires_at > ${now.getTime()})`,
+    sql`exists (select 1 from ${invitations} where ${invitations.invitation_id} = ${invitation_id} and ${invitations.status} = 'pending'
+      and ${invitations.expires_at} > ${now.getTime()})`,
     'invitation.open',
   )
 
@@ -174,4 +189,8 @@ export const markAccepted = (db: Database, invitation_id: string) =>
 
 /** Withdraws the pending invitations that were sent with a credential. */
 export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
-  prepared(db.$client, sql`update invitations set status = 'withdrawn' where ${pendingOf(organization_id)} and invited_by = ${api_key}`)
+  prepared(
+    db.$client,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invited_by} = ${api_key}`,
+  )

@@ -8,6 +8,7 @@ import { commit, type Statement } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { findTotals, giveBack, listOpen, type OpenUsage, setDocuments, takeBytes, takeDocuments } from './store.ts'
+import { importTotals } from './tables.ts'
 
 /** Who imports: an organization, in a request or in a consumer. */
 type Importer = Pick<Ctx, 'db' | 'now' | 'organization'>
@@ -65,7 +66,7 @@ const warnOfTotals = (importer: Importer, totals: readonly (keyof typeof QUOTA_O
     importer,
     totals.map((total) => [
       QUOTA_OF[total],
-      sql`select ${sql.raw(total)} from import_totals where organization_id = ${importer.organization.id}`,
+      sql`select ${importTotals[total]} from ${importTotals} where ${importTotals.organization_id} = ${importer.organization.id}`,
     ]),
   )
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Population } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
@@ -18,11 +19,11 @@ export interface AmountRow extends EntryRow {
 type Which = 'net' | 'total'
 type Meant = Omit<Population, 'types' | 'after'>
 
-const CONDITIONS = [sql.raw("own.tipo_comprobante in ('I', 'E')"), sql.raw(`(own.net_mxn is not null or ${IS_UNRATED})`)]
+const CONDITIONS = [sql`${own.tipo_comprobante} in ('I', 'E')`, sql`(${own.net_mxn} is not null or ${IS_UNRATED})`]
 
 /** Selects the invoices and credit notes of a population that add an amount, newest first, for `pageOfEntries`. */
 export function documentsAfter(population: Meant, which: Which) {
-  const columns = `own.tipo_comprobante as tipo, own.${which}_mxn as amount, case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end as unrated`
+  const columns = sql`${own.tipo_comprobante} as tipo, ${own[`${which}_mxn`]} as amount, case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end as unrated`
   const conditions = [...CONDITIONS, ...(population.conditions ?? [])]
   return (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null =>
     newestOf(partition, columns, { ...population, conditions }, after, take)

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { own } from '../../cfdi/population/aliases.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
@@ -14,8 +15,8 @@ export async function countDofRates({ ctx, ledger, span }: Insight, unrated: num
   const { first, last, directions } = span
   const statements = partitionsToRead(ledger).flatMap((partition) =>
     directions.flatMap((direction) => {
-      const found = populationOf(partition, { first, last, direction, conditions: [sql.raw(IS_UNRATED)] })
-      return found ? [prepared(ledger.d1, sql`select own.currency, substr(own.fecha, 1, 10) as day ${found}`)] : []
+      const found = populationOf(partition, { first, last, direction, conditions: [IS_UNRATED] })
+      return found ? [prepared(ledger.d1, sql`select ${own.currency}, substr(${own.fecha}, 1, 10) as day ${found}`)] : []
     }),
   )
   const rows = statements.length === 0 ? [] : await ledger.d1.batch<{ currency: string; day: string }>(statements)

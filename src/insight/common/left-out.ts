@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { own } from '../../cfdi/population/aliases.ts'
 import { type Population, populationOf } from '../../cfdi/population/population.ts'
 import { NOT_COUNTED } from '../../cfdi/population/sums.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
@@ -13,7 +14,7 @@ export const isLeftOut = (figure: string): figure is LeftOut => (LEFT_OUT as rea
 /** Selects documents of the population newest first, at most so many. Null when the window shows nothing of the direction. */
 export function newestOf(
   partition: Partition,
-  columns: string,
+  columns: SQL,
   population: Population,
   after: EntryPosition | undefined,
   take: number,
@@ -21,14 +22,14 @@ export function newestOf(
   const found = populationOf(partition, { ...population, after: after && [after[0], after[1]] })
   return (
     found &&
-    sql`select own.uuid, own.issued_at, ${sql.raw(columns)} ${found} order by own.issued_at desc, own.uuid desc limit ${sql.raw(String(take))}`
+    sql`select ${own.uuid}, ${own.issued_at}, ${columns} ${found} order by ${own.issued_at} desc, ${own.uuid} desc limit ${sql.raw(String(take))}`
   )
 }
 
-const CONDITIONS: Record<LeftOut, string> = {
+const CONDITIONS: Record<LeftOut, SQL> = {
   missing_rate: IS_UNRATED,
   dof_rate: IS_UNRATED,
-  not_counted: `own.tipo_comprobante in ('I', 'E', 'N') and ${NOT_COUNTED('own')}`,
+  not_counted: sql`${own.tipo_comprobante} in ('I', 'E', 'N') and ${sql.raw(NOT_COUNTED('own'))}`,
 }
 
 /**
@@ -42,10 +43,10 @@ export function pageOfLeftOut(
 ): Promise<EntriesPage> {
   const { figure } = query
   const { first, last, directions } = insight.span
-  const columns = 'own.currency, substr(own.fecha, 1, 10) as day, own.total_micros as total'
+  const columns = sql`${own.currency}, substr(${own.fecha}, 1, 10) as day, ${own.total_micros} as total`
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
     const parts = directions.flatMap((direction) => {
-      const found = newestOf(partition, columns, { first, last, direction, conditions: [sql.raw(CONDITIONS[figure])] }, after, take)
+      const found = newestOf(partition, columns, { first, last, direction, conditions: [CONDITIONS[figure]] }, after, take)
       return found ? [sql`select * from (${found})`] : []
     })
     const [one, other] = parts

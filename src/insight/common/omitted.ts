@@ -20,12 +20,12 @@ export const isUnmatched = (figure: string): figure is Unmatched => (UNMATCHED a
 export function unmatchedRows(figure: Unmatched, partition: Partition, direction: DirectionNumber, days: Days): SQL[] {
   const isOthers = figure === 'other_parties'
   const events = paidByComplement(partition, direction, days)
-  const where = isOthers ? "reason = 'other_parties'" : "reason is not 'not_counted' and (reason is not null or is_odd)"
+  const where = isOthers ? sql`reason = 'other_parties'` : sql`reason is not 'not_counted' and (reason is not null or is_odd)`
   const notes = isOthers ? creditsOfOthers(partition, direction, days) : null
   return [
     events &&
       sql`select uuid, applies_to, issued_at, cast(source->>0 as text) as amount, reason is null as is_odd,
-        json_object('tipo', tipo, 'day', day, 'source', source) as as_json from (${events}) where ${sql.raw(where)}`,
+        json_object('tipo', tipo, 'day', day, 'source', source) as as_json from (${events}) where ${where}`,
     notes && sql`select *, 0 as is_odd, null as as_json from (${notes})`,
   ].flatMap((one) => one ?? [])
 }
@@ -51,7 +51,7 @@ export interface UnmatchedRow {
   odds: string
 }
 
-const PAIR = 'uuid || applies_to'
+const PAIR = sql`uuid || applies_to`
 
 /** The statements that count what the surfaces on payments leave out in the range, for `unmatchedOf`. */
 export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | 'span'>): SQL[] =>
@@ -61,9 +61,9 @@ export const unmatchedStatements = ({ ledger, span }: Pick<Insight, 'ledger' | '
       const notes = creditsOfOthers(partition, direction, span)
       return [
         events &&
-          sql`select count(distinct iif(reason is null, null, ${sql.raw(PAIR)})) as unreconciled,
-            count(distinct iif(reason = 'other_parties', ${sql.raw(PAIR)}, null)) as other_parties,
-            json_group_array(json_array(${sql.raw(PAIR)}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
+          sql`select count(distinct iif(reason is null, null, ${PAIR})) as unreconciled,
+            count(distinct iif(reason = 'other_parties', ${PAIR}, null)) as other_parties,
+            json_group_array(json_array(${PAIR}, json_object('tipo', tipo, 'day', day, 'source', source))) filter (where reason is null) as odds
           from (${events}) where reason is not 'not_counted' and (reason is not null or paid is null)`,
         notes && sql`select 0 as unreconciled, count(*) as other_parties, '[]' as odds from (${notes})`,
       ].flatMap((one) => one ?? [])

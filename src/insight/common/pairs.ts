@@ -18,8 +18,8 @@ interface PairRow extends EntryRow {
 const pairs = (rows: SQL, after: EntryPosition | undefined, take: number, keepsZeros: boolean): SQL => sql`
   select uuid, applies_to, issued_at, count(*) as n, group_concat(iif(is_odd, '0', amount), '+') as amount,
     json_group_array(json(as_json)) filter (where is_odd) as odds
-  from (${rows}) where ${sql.raw(keepsZeros ? '1' : "(is_odd or amount <> '0')")}
-    ${after ? sql`and (issued_at, uuid, coalesce(applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : sql.raw('')}
+  from (${rows}) where ${keepsZeros ? sql`1` : sql`(is_odd or amount <> '0')`}
+    ${after ? sql`and (issued_at, uuid, coalesce(applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : sql``}
   group by issued_at, uuid, coalesce(applies_to, '')
   order by issued_at desc, uuid desc, coalesce(applies_to, '') desc limit ${sql.raw(String(take))}`
 

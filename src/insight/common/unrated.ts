@@ -1,10 +1,12 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { fits, type Micros, micros, times } from '../../cfdi/money.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { MISSING_RATE } from '../../cfdi/population/sums.ts'
 import type { System } from '../../platform/context.ts'
 import { ratesAt } from '../../rules/rates/rates.ts'
 
 /** The condition that `own` is in another currency and states no exchange rate, although its XML is known. These documents are few. */
-export const IS_UNRATED = `(own.version is not null and ${MISSING_RATE('own')})`
+export const IS_UNRATED = sql`(${own.version} is not null and ${sql.raw(MISSING_RATE('own'))})`
 
 /** What is known of a document without an exchange rate: members of a JSON list, as `UNRATED` selects it. */
 export interface Unrated {
@@ -23,8 +25,12 @@ export interface Unrated {
 }
 
 /** A document as JSON, for `parseUnrated`. `name` is the column with the name of its counterparty. */
-export const unratedJson = (name: string): string =>
-  `json_array(own.uuid, own.tipo_comprobante, substr(own.fecha, 1, 10), own.issued_at, own.utc_offset, own.${name}, own.currency, own.subtotal, own.descuento, own.total_micros, own.products)`
+export const unratedJson = (name: 'emisor_nombre' | 'receptor_nombre' | 'uuid'): SQL =>
+  sql`json_array(${own.uuid}, ${own.tipo_comprobante}, substr(${own.fecha}, 1, 10), ${own.issued_at}, ${own.utc_offset}, ${own[name]}, ${own.currency}, ${own.subtotal}, ${own.descuento}, ${own.total_micros}, ${own.products})`
+
+/** Those of a group that state no exchange rate, separated by commas; null without any. */
+export const unratedList = (name: Parameters<typeof unratedJson>[0]): SQL =>
+  sql`group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end)`
 
 /** Parses such lists, separated by commas. */
 export const parseUnrated = (text: string | null): Unrated[] =>

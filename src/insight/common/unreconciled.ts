@@ -15,8 +15,8 @@ import { ratesFor } from './rates-for.ts'
 /** Rows of both directions, grouped by document and what it applies to, in the order of entries. Null without any. */
 export function pairs(columns: SQL, sides: readonly SQL[], condition: SQL, after: EntryPosition | undefined, take: number): SQL | null {
   if (sides.length === 0) return null
-  const later = after ? sql`and (issued_at, uuid, applies_to) < (${after[0]}, ${after[1]}, ${after[2]})` : sql.raw('')
-  return sql`select uuid, applies_to, issued_at, ${columns} from (${sql.join([...sides], sql.raw(' union all '))}) where ${condition} ${later}
+  const later = after ? sql`and (issued_at, uuid, applies_to) < (${after[0]}, ${after[1]}, ${after[2]})` : sql``
+  return sql`select uuid, applies_to, issued_at, ${columns} from (${sql.join([...sides], sql` union all `)}) where ${condition} ${later}
     group by issued_at, uuid, applies_to order by issued_at desc, uuid desc, applies_to desc limit ${sql.raw(String(take))}`
 }
 
@@ -46,11 +46,10 @@ export function pageOfUnreconciled(
   const sidesOf = (partition: Partition, direction: DirectionNumber): SQL[] => {
     const parts = paidParts(partition, direction, span, past)
     const notes = isOthers ? creditsOfOthers(partition, direction, span, past) : null
-    const unrated = isRated ? ` or (reason is null and odd is not null and not ${inPesos('currency')})` : ''
-    const where = isOthers ? "reason = 'other_parties'" : `reason <> 'not_counted'${unrated}`
+    const unrated = isRated ? sql` or (reason is null and odd is not null and not ${sql.raw(inPesos('currency'))})` : sql``
+    const where = isOthers ? sql`reason = 'other_parties'` : sql`reason <> 'not_counted'${unrated}`
     return [
-      parts &&
-        sql`select uuid, applies_to, issued_at, amount, iif(reason is null, odd, null) as odd from (${parts}) where ${sql.raw(where)}`,
+      parts && sql`select uuid, applies_to, issued_at, amount, iif(reason is null, odd, null) as odd from (${parts}) where ${where}`,
       notes && sql`select uuid, applies_to, issued_at, amount, null as odd from (${notes})`,
     ].flatMap((one) => one ?? [])
   }
@@ -59,7 +58,7 @@ export function pageOfUnreconciled(
       sql`${sumOf('iif(odd is null, amount, null)')} as amount, count(iif(odd is null, 1, null)) as plain,
         json_group_array(odd) filter (where odd is not null) as odds`,
       span.directions.flatMap((direction) => sidesOf(partition, direction)),
-      sql.raw('1'),
+      sql`1`,
       after,
       take,
     )

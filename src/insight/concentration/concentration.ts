@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { decimal, type Micros } from '../../cfdi/money.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
@@ -93,7 +94,7 @@ export async function getConcentrationEntries(ctx: Ctx, query: ConcentrationEntr
   const insight = await openEntries(ctx, query)
   const { figure, direction, rfc } = query
   if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
-  const conditions = figure === 'invoice_count' ? [sql.raw("own.tipo_comprobante = 'I'")] : []
+  const conditions = figure === 'invoice_count' ? [sql`${own.tipo_comprobante} = 'I'`] : []
   return pageOfDocuments(insight, PATH, query, {
     ...insight.span,
     direction: directionNumber(direction),

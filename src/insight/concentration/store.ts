@@ -1,10 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { own } from '../../cfdi/population/aliases.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { nameColumn } from '../common/names.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { unratedList } from '../common/unrated.ts'
 
 interface Days {
   first: string
@@ -31,31 +32,30 @@ export interface CancelledRow {
   cancelled: number
 }
 
-const ofType = (tipo: string) => `case own.tipo_comprobante when '${tipo}' then own.net_mxn end`
-const INVOICE = "own.tipo_comprobante = 'I' and own.net_mxn is not null"
-const UNRATED = (direction: DirectionNumber) => `group_concat(case when ${IS_UNRATED} then ${unratedJson(nameColumn(direction))} end)`
+const sumOfType = (tipo: 'I' | 'E'): SQL => sumOf(inlined(sql`case ${own.tipo_comprobante} when ${tipo} then ${own.net_mxn} end`))
+const IS_INVOICE = sql`${own.tipo_comprobante} = 'I' and ${own.net_mxn} is not null`
 
 /** Groups the invoices and credit notes of a partition by counterparty and month, in one pass. */
 function counterparties(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'] })
-  const name = `own.issued_at || own.uuid || own.${nameColumn(direction)}`
-  const order = 'own.issued_at * 10000 + own.utc_offset + 5000'
+  const name = sql`${own.issued_at} || ${own.uuid} || ${own[nameColumn(direction)]}`
+  const order = sql`${own.issued_at} * 10000 + ${own.utc_offset} + 5000`
   return (
     population &&
     sql`select rfc, group_concat(line, ';') as months, max(name) as name, min(first) as first, max(last) as last, group_concat(unrated) as unrated
       from (
-        select own.counterparty_rfc as rfc, ${sql.raw(`case when count(own.net_mxn) > 0 then
-            substr(own.fecha, 1, 7) || '=' || count(case when ${INVOICE} then 1 end) || '=' || ${inlined(sumOf(ofType('I')))} || '=' || ${inlined(sumOf(ofType('E')))} end as line,
-          max(case when own.net_mxn is not null then ${name} end) as name,
-          min(case when ${INVOICE} then ${order} end) as first, max(case when ${INVOICE} then ${order} end) as last, ${UNRATED(direction)} as unrated`)}
-        ${population} group by own.counterparty_rfc, substr(own.fecha, 1, 7))
+        select ${own.counterparty_rfc} as rfc, case when count(${own.net_mxn}) > 0 then
+            substr(${own.fecha}, 1, 7) || '=' || count(case when ${IS_INVOICE} then 1 end) || '=' || ${sumOfType('I')} || '=' || ${sumOfType('E')} end as line,
+          max(case when ${own.net_mxn} is not null then ${name} end) as name,
+          min(case when ${IS_INVOICE} then ${order} end) as first, max(case when ${IS_INVOICE} then ${order} end) as last, ${unratedList(nameColumn(direction))} as unrated
+        ${population} group by ${own.counterparty_rfc}, substr(${own.fecha}, 1, 7))
       group by rfc having count(line) + count(unrated) > 0`
   )
 }
 
 function cancelledInvoices(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const population = populationOf(partition, { ...days, direction, cancelled: 1, types: ['I'] })
-  return population && sql`select own.counterparty_rfc as rfc, count(*) as cancelled ${population} group by own.counterparty_rfc`
+  return population && sql`select ${own.counterparty_rfc} as rfc, count(*) as cancelled ${population} group by ${own.counterparty_rfc}`
 }
 
 /** The statements that read the counterparties of a range, and those of their cancelled invoices, by turns for each partition. */

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Micros } from '../../cfdi/money.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import type { EntriesPage } from '../common/contract.ts'
@@ -40,7 +41,10 @@ export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery):
       ? () => true
       : (one: string) => isAmong(unclassified, one)
   const starts = isOfRow ? [key] : figure === 'total' ? null : unclassified
-  const conditions = [IN_AMOUNTS, sql.raw(figure === 'invoice_count' ? "own.tipo_comprobante = 'I'" : "own.tipo_comprobante in ('I', 'E')")]
+  const conditions = [
+    IN_AMOUNTS,
+    figure === 'invoice_count' ? sql`${own.tipo_comprobante} = 'I'` : sql`${own.tipo_comprobante} in ('I', 'E')`,
+  ]
   if (starts) conditions.push(hasKey(starts))
   const side = directionNumber(direction)
   return pageOfEntries<EntryRow & { document: string }>(
@@ -48,7 +52,7 @@ export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery):
     PATH,
     query,
     (partition, after, take) =>
-      newestOf(partition, `${foreignJson(side)} as document`, { ...insight.span, direction: side, conditions }, after, take),
+      newestOf(partition, sql`${foreignJson(side)} as document`, { ...insight.span, direction: side, conditions }, after, take),
     async (rows) => {
       const documents = new Map(
         (
@@ -69,11 +73,11 @@ const hasKey = (starts: readonly string[]): SQL =>
     [
       ...starts.map((start) =>
         start === ''
-          ? sql.raw("(own.products = '' or own.products like '=%' or own.products like '%,=%')")
-          : sql`instr(',' || own.products, ${`,${start}`}) > 0`,
+          ? sql`(${own.products} = '' or ${own.products} like '=%' or ${own.products} like '%,=%')`
+          : sql`instr(',' || ${own.products}, ${`,${start}`}) > 0`,
       ),
     ],
-    sql.raw(' or '),
+    sql` or `,
   )})`
 
 async function readLines({ ctx, ledger, span }: Insight, { direction }: ConceptsEntriesQuery): Promise<ConceptLine[]> {

@@ -1,8 +1,9 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
-import { anyByDay, byDay } from '../../rules/by-day.ts'
 import type { Rules } from '../../rules/dated.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
+import { anyComposedByDay, composedByDay } from '../risk/by-day.ts'
 import { cashLimit, repseNotValid, usoInvalid } from '../risk/flags.ts'
 import { isOpen, isPaidBy } from '../risk/payments.ts'
 import { hasKey } from '../risk/withholding.ts'
@@ -37,95 +38,99 @@ export interface DeductionReading {
   personal: readonly string[]
 }
 
-const among = (values: readonly string[]): string => `(${values.map(quoted).join()})`
-
 /** The condition that a form of payment of `own` meets one: its own, or of a complement when it is paid later. */
-const paidIn = (partition: Partition, condition: (forma: string) => string): string =>
-  `iif(own.metodo_pago is 'PPD', ${isPaidBy(partition, 0, condition('p.forma_pago'))}, ${condition('own.forma_pago')})`
+const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL): SQL =>
+  sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, condition(p.forma_pago))}, ${condition(own.forma_pago)})`
 
-/** The day of a document. */
-const FECHA = 'own.fecha'
-const INVOICE = "own.tipo_comprobante = 'I'"
-const PPD = `${INVOICE} and own.metodo_pago is 'PPD'`
+const INVOICE = sql`${own.tipo_comprobante} = 'I'`
+const PPD = sql`${INVOICE} and ${own.metodo_pago} is 'PPD'`
 
 /** The condition that only the paid part of the invoice `own` is deducted. */
-export function isFlow({ rules, days, personal }: DeductionReading): string {
-  const isOfRegime = byDay(rules, FECHA, days, (on) => `own.receptor_regimen_fiscal in ${among(on.find('deduction.flow_basis') ?? [])}`)
-  return `(${PPD} and (${isPersonal(personal)} or iif(own.receptor_regimen_fiscal is null, length(own.receptor_rfc) = 13, ${isOfRegime})))`
+export function isFlow({ rules, days, personal }: DeductionReading): SQL {
+  const isOfRegime = composedByDay(
+    rules,
+    own.fecha,
+    days,
+    (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.flow_basis') ?? []}`,
+  )
+  return sql`(${PPD} and (${isPersonal(personal)} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})))`
 }
 
 /** The condition that `own` is a personal deduction, by the use that `uso` selects. */
-export const isPersonal = (personal: readonly string[], uso = 'own.uso_cfdi'): string =>
-  personal.length === 0 ? '0' : `coalesce(${uso} in ${among(personal)}, 0)`
+export const isPersonal = (personal: readonly string[], uso: SQLWrapper = own.uso_cfdi): SQL =>
+  personal.length === 0 ? sql`0` : sql`coalesce(${uso} in ${sql`${personal}`.inlineParams()}, 0)`
 
 /** The condition that an invoice of a business was paid in cash. */
-export const paidInCash = (partition: Partition, personalOwn: string): string =>
-  `(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => `coalesce(${forma} = '01', 0)`)})`
+export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
+  sql`(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => sql`coalesce(${forma} = '01', 0)`)})`
 
 const formsOf = (rules: Rules) => rules.get('payment_forms')
 
 /** Each reason as the condition under which the received document `own` has it, by whether it is personal; null where none can. */
-export function reasonsOf(reading: DeductionReading, personalOwn: string): Partial<Record<Reason, string | null>> {
+export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<Record<Reason, SQL | null>> {
   const { partition, cancelled, rules, days, sets, personal } = reading
-  const onDay = (make: (on: Rules) => string | null) => anyByDay(rules, FECHA, days, make)
+  const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
   const isNo = paidIn(partition, (forma) =>
-    byDay(rules, FECHA, days, (on) => `coalesce(${forma} not in ${among([...formsOf(on).electronic, ...formsOf(on).review, '99'])}, 0)`),
+    composedByDay(
+      rules,
+      own.fecha,
+      days,
+      (on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`,
+    ),
   )
   const isReview = paidIn(partition, (forma) =>
-    byDay(rules, FECHA, days, (on) => `(${forma} is null or ${forma} in ${among([...formsOf(on).review, '99'])})`),
+    composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
   )
-  const business = `not ${personalOwn}`
+  const business = sql`not ${personalOwn}`
   // What the law limits by year is decided by the rules of the year.
-  const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): string | null => {
-    const text = byDay(
+  const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): SQL | null =>
+    anyComposedByDay(
       rules,
-      FECHA,
+      own.fecha,
       days,
       (on) => {
         const uses = personal.filter((uso) => isMeant(personalRule(on, uso)))
-        return uses.length === 0 ? '0' : `own.uso_cfdi in ${among(uses)}`
+        return uses.length === 0 ? null : sql`${own.uso_cfdi} in ${uses}`
       },
       'year',
     )
-    return text === '0' ? null : text
-  }
   const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
-  const isElectronicOnly = ofElectronic && `${INVOICE} and ${personalOwn} and ${ofElectronic}`
+  const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${personalOwn} and ${ofElectronic}`
   const isFuel = onDay((on) => {
     const claves = on.find('deduction.fuel')?.claves ?? []
-    return claves.length === 0 ? null : `coalesce(${hasKey(claves)}, 0)`
+    return claves.length === 0 ? null : sql`coalesce(${hasKey(claves)}, 0)`
   })
   const repse = repseNotValid({ partition, direction: 1, rules, days, sets }, (day) => {
-    const later = day === null ? '1' : `substr(p.fecha_pago, 1, 10) > ${day}`
-    const atOnce = day === null ? '1' : `substr(own.fecha, 1, 10) > ${day}`
-    return `iif(own.metodo_pago is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
+    const later = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
+    const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day}`
+    return sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
   })
-  const isExcluded = byDay(
+  const isExcluded = composedByDay(
     rules,
-    FECHA,
+    own.fecha,
     days,
-    (on) => `own.receptor_regimen_fiscal in ${among(on.find('deduction.personal_excluded') ?? [])}`,
+    (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.personal_excluded') ?? []}`,
   )
   return {
-    cancelled: cancelled === 1 ? '1' : null,
-    substituted: cancelled === 1 ? null : inlined(isSubstituted(partition, 'own')),
-    missing_xml: 'own.xml_object is null',
-    cash_over_2000: `own.version is not null and coalesce(own.total_mxn + 0 > ${cashLimit(rules, days)}, 0)
+    cancelled: cancelled === 1 ? sql`1` : null,
+    substituted: cancelled === 1 ? null : isSubstituted(partition, 'own'),
+    missing_xml: sql`${own.xml_object} is null`,
+    cash_over_2000: sql`${own.version} is not null and coalesce(${own.total_mxn} + 0 > ${cashLimit(rules, days)}, 0)
       and ${paidInCash(partition, personalOwn)}`,
-    fuel_not_electronic: isFuel && `${business} and ${INVOICE} and ${isFuel} and ${isNo}`,
-    uso_s01: "own.uso_cfdi = 'S01'",
-    issuer_69b_definitivo: sets.has('list_definitivo') ? 'own.counterparty_rfc in list_definitivo' : null,
+    fuel_not_electronic: isFuel && sql`${business} and ${INVOICE} and ${isFuel} and ${isNo}`,
+    uso_s01: sql`${own.uso_cfdi} = 'S01'`,
+    issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
     repse_missing_at_payment:
-      repse && cancelled === 0 ? `${business} and ${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))} and ${repse}` : null,
-    wrong_receptor_regimen: `(${usoInvalid({ rules, days }) ?? '0'} or (${personalOwn} and ${isExcluded}))`,
-    not_electronic: isElectronicOnly && `${isElectronicOnly} and ${isNo}`,
+      repse && cancelled === 0 ? sql`${business} and ${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
+    wrong_receptor_regimen: sql`(${usoInvalid({ rules, days }) ?? sql`0`} or (${personalOwn} and ${isExcluded}))`,
+    not_electronic: isElectronicOnly && sql`${isElectronicOnly} and ${isNo}`,
     not_paid: null,
-    payment_form_review: isElectronicOnly && `${isElectronicOnly} and ${isReview} and not ${isNo}`,
+    payment_form_review: isElectronicOnly && sql`${isElectronicOnly} and ${isReview} and not ${isNo}`,
     mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
     // What the complement of schools says is read afterwards.
     tuition_without_iedu: null,
-    uso_undefined: `${business} and own.uso_cfdi = 'P01'`,
+    uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
   }
 }
 
-export const openPart = (reading: DeductionReading): string => `(${isFlow(reading)} and ${isOpen(reading.partition)})`
+export const openPart = (reading: DeductionReading): SQL => sql`(${isFlow(reading)} and ${isOpen(reading.partition)})`

@@ -1,12 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { cfdi, i, own } from '../../cfdi/population/aliases.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
-import { byDay } from '../../rules/by-day.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { IS_UNRATED, unratedList } from '../common/unrated.ts'
+import { composedByDay } from '../risk/by-day.ts'
 import { creditedOf, paidOf } from '../risk/payments.ts'
 import type { Sets } from '../risk/sets.ts'
 import {
@@ -100,12 +101,16 @@ export interface BusinessTotals {
   parts: string | null
 }
 
-/** The use that decides: that of a visible invoice which a credit note of the same issuer credits, if that is personal. */
-function decisiveUse({ partition, personal }: DeductionReading): string {
-  if (personal.length === 0) return 'own.uso_cfdi'
-  const credited = `(select i.uso_cfdi from json_each(own.related) r cross join cfdi i where i.uuid = r.value and i.emisor_rfc = own.emisor_rfc
-    and i.tipo_comprobante = 'I' and ${inlined(isVisible(partition, 'i'))} order by i.issued_at desc, i.uuid desc limit 1)`
-  return `iif(own.tipo_comprobante = 'E' and ${isPersonal(personal, credited)}, ${credited}, own.uso_cfdi)`
+/**
+ * The use that decides, and whether it is personal: that of a visible invoice which a credit note of the same issuer credits, if that is
+ * personal. Many conditions name the second, and D1 takes statements of at most 100,000 bytes.
+ */
+function decisiveUse({ partition, personal }: DeductionReading): { uso: SQL; personalOwn: SQL } {
+  if (personal.length === 0) return { uso: sql`${own.uso_cfdi}`, personalOwn: sql`0` }
+  const credited = sql`(select ${i.uso_cfdi} from json_each(${own.related}) r cross join ${cfdi} ${i} where ${i.uuid} = r.value and ${i.emisor_rfc} = ${own.emisor_rfc}
+    and ${i.tipo_comprobante} = 'I' and ${isVisible(partition, 'i')} order by ${i.issued_at} desc, ${i.uuid} desc limit 1)`
+  const isCredit = sql`${own.tipo_comprobante} = 'E' and ${isPersonal(personal, credited)}`
+  return { uso: sql`iif(${isCredit}, ${credited}, ${own.uso_cfdi})`, personalOwn: sql`iif(${isCredit}, 1, ${isPersonal(personal)})` }
 }
 
 /** Selects documents of some days: all, or the personal ones of a type. */
@@ -119,32 +124,32 @@ function documents(
   only?: 'I' | 'E',
 ): SQL | null {
   const reading: DeductionReading = { partition, cancelled, rules, days: { first, last }, sets, personal: uses.personal }
-  const uso = decisiveUse(reading)
-  const personalOwn = uses.personal.length === 0 ? '0' : isPersonal(uses.personal, `(${uso})`)
+  const { uso, personalOwn } = decisiveUse(reading)
   const population = populationOf(partition, {
     ...{ first, last, direction: 1, cancelled, substituted: true, types: only === undefined ? ['I', 'E'] : [only] },
     isPersonal: only === 'I',
-    conditions: [sql.raw(`not ${NOT_COUNTED('own')}`), ...(only === undefined ? [] : [sql.raw(personalOwn)])],
+    conditions: [sql`not ${sql.raw(NOT_COUNTED('own'))}`, ...(only === undefined ? [] : [personalOwn])],
   })
   if (population === null) return null
   const bits = Object.entries(reasonsOf(reading, personalOwn)).flatMap(([reason, condition]) =>
-    condition === null ? [] : [`iif(${condition}, ${bitOf(reason as (typeof REASONS)[number])}, 0)`],
+    condition === null ? [] : [sql`iif(${condition}, ${maskOf([reason as (typeof REASONS)[number]])}, 0)`],
   )
-  return sql`select own.entity, own.uuid, own.fecha, own.issued_at, own.utc_offset, own.uso_cfdi, ${sql.raw(uso)} as uso, own.counterparty_rfc,
-    own.tipo_comprobante as tipo, ${sql.raw(bits.join(' + '))} as mask, ${sql.raw(personalOwn)} as is_personal, own.xml_object is not null as is_known,
-    ${sql.raw(IS_UNRATED)} as is_unrated,
-    ${sql.raw(`iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0)`)} as is_cash, ${sql.raw(`coalesce(${isFlow(reading)}, 0)`)} as is_flow, ${sql.raw(`coalesce(${openPart(reading)}, 0)`)} as is_open,
-    iif(own.version is null, null, own.net_mxn) as net_mxn, iif(own.version is null, null, own.total_mxn) as total_mxn,
-    coalesce(own.total_micros, '0') as total, ${sql.raw(`cast(${paidOf(partition)} as text)`)} as paid,
-    ${sql.raw(`cast(${creditedOf(partition)} as text)`)} as credited, own.currency, own.subtotal, own.descuento ${population}`
+  return sql`select ${own.entity}, ${own.uuid}, ${own.fecha}, ${own.issued_at}, ${own.utc_offset}, ${own.uso_cfdi}, ${uso} as uso, ${own.counterparty_rfc},
+    ${own.tipo_comprobante} as tipo, ${sql.join(bits, sql` + `)} as mask, ${personalOwn} as is_personal, ${own.xml_object} is not null as is_known,
+    ${IS_UNRATED} as is_unrated, iif(${IS_UNRATED}, ${paidInCash(partition, personalOwn)}, 0) as is_cash,
+    coalesce(${isFlow(reading)}, 0) as is_flow, coalesce(${openPart(reading)}, 0) as is_open,
+    iif(${own.version} is null, null, ${own.net_mxn}) as net_mxn, iif(${own.version} is null, null, ${own.total_mxn}) as total_mxn,
+    coalesce(${own.total_micros}, '0') as total, cast(${paidOf(partition)} as text) as paid,
+    cast(${creditedOf(partition)} as text) as credited, ${own.currency}, ${own.subtotal}, ${own.descuento} ${population}`
 }
 
-const maskOf = (reasons: readonly (typeof REASONS)[number][]): number => reasons.reduce((sum, reason) => sum + bitOf(reason), 0)
+const maskOf = (reasons: readonly (typeof REASONS)[number][]): SQL =>
+  sql.raw(String(reasons.reduce((sum, reason) => sum + bitOf(reason), 0)))
 /** Whether the XML of a cancelled document is known says when it was downloaded: none is in a total. */
-const IS_VALID = `mask & ${bitOf('cancelled')} = 0`
-const IS_ELIGIBLE = `mask & ${maskOf(REASONS)} = 0`
-const IS_REVIEW = `(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
-const CATEGORY = `case when tipo = 'E' or uso = 'G02' then 'returns' when uso in (${INVESTMENTS.map(quoted).join()}) then 'investment' else 'expense' end`
+const IS_VALID = sql`mask & ${maskOf(['cancelled'])} = 0`
+const IS_ELIGIBLE = sql`mask & ${maskOf(REASONS)} = 0`
+const IS_REVIEW = sql`(mask & ${maskOf(NOT_DEDUCTIBLE)} = 0 and mask & ${maskOf(REVIEW)} <> 0)`
+const CATEGORY = sql`case when tipo = 'E' or uso = 'G02' then 'returns' when uso in ${sql`${INVESTMENTS}`.inlineParams()} then 'investment' else 'expense' end`
 
 /** The documents of a range, or the personal ones of some days, as the common table expression `marked`. Null when the window shows none. */
 function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQL | null {
@@ -155,17 +160,21 @@ function marked(insight: Insight, sets: Sets, uses: Uses, personalOf?: Days): SQ
   )
   if (selects.length === 0) return null
   const names = sql.raw(COLUMNS.filter((name) => name !== 'mask').join(', '))
-  return sql`with ${sets.ctes} documents as (${sql.join([...selects], sql.raw(' union all '))}),
-    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${sql.raw(String(bitOf('not_paid')))}, 0) as mask from documents)`
+  return sql`with ${sets.ctes} documents as (${sql.join([...selects], sql` union all `)}),
+    marked as materialized (select entity, ${names}, mask + iif(is_flow and paid + credited <= 0, ${maskOf(['not_paid'])}, 0) as mask from documents)`
 }
 
 /** An investment whose rate SQL cannot apply: its amount times the rate is no integer of SQLite, or would be rounded the other way. */
-const IS_ODD = "category = 'investment' and (length(net) > 12 or net like '-%')"
+const IS_ODD = sql`category = 'investment' and (length(net) > 12 or net like '-%')`
 
 /** What is deducted whole of `net`: an investment at its annual rate, rounded half up. */
-const claimed = ({ rules, span }: Insight): string => byDay(rules, "(year || '-12-31')", span, claimedUnder, 'year')
-const claimedUnder = (rules: Rules): string =>
-  `case ${INVESTMENTS.map((uso) => `when category = 'investment' and uso = '${uso}' then cast((net * ${Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)} + 500000) / 1000000 as text)`).join(' ')} else net end`
+const claimed = ({ rules, span }: Insight): SQL => composedByDay(rules, sql`(year || '-12-31')`, span, claimedUnder, 'year')
+function claimedUnder(rules: Rules): SQL {
+  const rate = (uso: string): number => Math.round(Number(rateOf(rules, uso) ?? 1) * 1_000_000)
+  const ofUse = (uso: string) =>
+    sql`when category = 'investment' and uso = ${uso} then cast((net * ${rate(uso)} + 500000) / 1000000 as text)`
+  return sql`case ${sql.join(INVESTMENTS.map(ofUse), sql` `)} else net end`
+}
 
 export type DeductionPosition = readonly [fecha: string, uuid: string]
 
@@ -183,19 +192,19 @@ export function deductionsStatement(
 ): SQL | null {
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
-  const isSingle = sql.raw('(is_personal or is_unrated)')
-  const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : sql.raw('1')
-  const isPart = 'is_flow and paid + credited < total + 0'
-  const signed = "iif(tipo = 'E', iif(net_mxn like '-%', substr(net_mxn, 2), '-' || net_mxn), net_mxn)"
+  const isSingle = sql`(is_personal or is_unrated)`
+  const isAfter = after ? sql`(fecha, uuid) > (${after[0]}, ${after[1]})` : sql`1`
+  const isPart = sql`is_flow and paid + credited < total + 0`
+  const signed = sql`iif(tipo = 'E', iif(net_mxn like '-%', substr(net_mxn, 2), '-' || net_mxn), net_mxn)`
   const { tables, selects } = tuition(insight.ledger, uses.tuition)
   return sql`${documents}${tables}
     select 'single' as kind, ${JSON_ROW} as row from marked where ${isSingle}
     union all select 'page', ${JSON_ROW} from (select * from marked where not ${isSingle} and ${isAfter} order by fecha, uuid limit ${sql.raw(String(take))})
-    union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(`iif(${IS_REVIEW}, net, null)`)},
-        ${sumOf(`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${IS_ODD}), ${claimed(insight)}, null)`)},
-        group_concat(case when not (${sql.raw(IS_ELIGIBLE)}) then null when ${sql.raw(isPart)} then json_array(net, paid, credited, total) when ${sql.raw(IS_ODD)} then json_array(net, 1, 0, 1) end))
-      from (select substr(fecha, 1, 4) as year, ${sql.raw(CATEGORY)} as category, uso, mask, is_flow, paid, credited, total, ${sql.raw(signed)} as net
-        from marked where not ${isSingle} and is_known and ${sql.raw(IS_VALID)})
+    union all select 'total', json_array(year, category, iif(category = 'investment', uso, null), ${sumOf('net')}, ${sumOf(inlined(sql`iif(${IS_REVIEW}, net, null)`))},
+        ${sumOf(inlined(sql`iif(${IS_ELIGIBLE} and not (${isPart}) and not (${IS_ODD}), ${claimed(insight)}, null)`))},
+        group_concat(case when not (${IS_ELIGIBLE}) then null when ${isPart} then json_array(net, paid, credited, total) when ${IS_ODD} then json_array(net, 1, 0, 1) end))
+      from (select substr(fecha, 1, 4) as year, ${CATEGORY} as category, uso, mask, is_flow, paid, credited, total, ${signed} as net
+        from marked where not ${isSingle} and is_known and ${IS_VALID})
       group by year, category, iif(category = 'investment', uso, null)${selects}`
 }
 
@@ -232,9 +241,9 @@ export function businessEntries(
   const documents = marked(insight, sets, uses)
   if (documents === null) return null
   const state = figure === 'gross_amount' ? IS_VALID : figure === 'review_amount' ? IS_REVIEW : IS_ELIGIBLE
-  const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : sql.raw('1')
+  const isAfter = after ? sql`(issued_at, uuid) < (${after[0]}, ${after[1]})` : sql`1`
   return sql`${documents} select uuid, issued_at, ${JSON_ROW} as row from marked
-    where not is_personal and is_known and ${sql.raw(CATEGORY)} = ${category} and (is_unrated or ${sql.raw(state)}) and ${isAfter}
+    where not is_personal and is_known and ${CATEGORY} = ${category} and (is_unrated or ${state}) and ${isAfter}
     order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
 }
 export const documentIn = parseDocument
@@ -247,20 +256,20 @@ export const incomeStatements = ({ ledger }: Insight, years: { first: string; la
     const days = { first: `${years.first}-01-01`, last: `${years.last}-12-31` }
     const wages = populationOf(partition, { ...days, direction: 1, types: ['N'] })
     const sales = populationOf(partition, { ...days, direction: 0, types: ['I', 'E'] })
-    const year = sql.raw('substr(own.fecha, 1, 4)')
-    const isKnown = sql.raw(`(own.net_mxn is not null or ${IS_UNRATED})`)
-    const unrated = sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)
-    const perceived = 'cast(cast(round(own.subtotal * 1000000) as integer) as text)'
+    const year = sql`substr(${own.fecha}, 1, 4)`
+    const isKnown = sql`(${own.net_mxn} is not null or ${IS_UNRATED})`
+    const perceived = sql`cast(cast(round(${own.subtotal} * 1000000) as integer) as text)`
+    const ofType = (tipo: 'I' | 'E') => sumOf(inlined(sql`iif(${own.tipo_comprobante} = ${tipo}, ${own.net_mxn}, null)`))
     return [
       ...(wages
         ? [
-            sql`select ${year} as year, ${sumOf(perceived)} as income, '0' as credit, null as unrated ${wages} and own.net_mxn is not null group by 1`,
+            sql`select ${year} as year, ${sumOf(inlined(perceived))} as income, '0' as credit, null as unrated ${wages} and ${own.net_mxn} is not null group by 1`,
           ]
         : []),
       ...(sales
         ? [
-            sql`select ${year} as year, ${sumOf("iif(own.tipo_comprobante = 'I', own.net_mxn, null)")} as income,
-              ${sumOf("iif(own.tipo_comprobante = 'E', own.net_mxn, null)")} as credit, ${unrated} as unrated ${sales} and ${isKnown} group by 1`,
+            sql`select ${year} as year, ${ofType('I')} as income,
+              ${ofType('E')} as credit, ${unratedList('emisor_nombre')} as unrated ${sales} and ${isKnown} group by 1`,
           ]
         : []),
     ]

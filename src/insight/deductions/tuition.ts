@@ -3,8 +3,8 @@ import { portionOf } from '../../cfdi/cash/measure.ts'
 import { partsOf } from '../../cfdi/chunks/chunks.ts'
 import { contentOf } from '../../cfdi/chunks/content.ts'
 import { type Micros, micros } from '../../cfdi/money.ts'
+import { cfdi, cfdiChunks, i, k, own } from '../../cfdi/population/aliases.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { sumAll } from '../common/figures.ts'
@@ -25,26 +25,25 @@ const MOST_BYTES = 3 * 1024 * 1024
  * that it credits. `tables` are further common table expressions, `selects` rows of JSON for `studentsOf`. Nothing without uses.
  */
 export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables: SQL; selects: SQL } {
-  if (usos.length === 0) return { tables: sql.raw(''), selects: sql.raw('') }
-  const among = sql.raw(`(${usos.map(quoted).join()})`)
-  const shown = sql.raw(
-    partitionsToRead(ledger)
-      .map((partition) => inlined(isVisible(partition, 'i')))
-      .join(' or '),
+  if (usos.length === 0) return { tables: sql``, selects: sql`` }
+  const among = sql`${usos}`.inlineParams()
+  const shown = sql.join(
+    partitionsToRead(ledger).map((partition) => isVisible(partition, 'i')),
+    sql` or `,
   )
-  const chunks = sql`from (select distinct entity, chunk from places) p cross join cfdi_chunks k where k.entity = p.entity and k.chunk = p.chunk`
+  const chunks = sql`from (select distinct entity, chunk from places) p cross join ${cfdiChunks} ${k} where ${k.entity} = p.entity and ${k.chunk} = p.chunk`
   return {
     tables: sql`, places as materialized (
-      select m.uuid, own.entity, own.issued_at, own.chunk, own.chunk_at from marked m cross join cfdi own
-        where m.tipo = 'I' and m.uso in ${among} and own.entity = m.entity and own.uuid = m.uuid and own.chunk_parts = 1
+      select m.uuid, ${own.entity}, ${own.issued_at}, ${own.chunk}, ${own.chunk_at} from marked m cross join ${cfdi} ${own}
+        where m.tipo = 'I' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${own.chunk_parts} = 1
       union all
-      select m.uuid, i.entity, i.issued_at, i.chunk, i.chunk_at
-        from marked m cross join cfdi own cross join json_each(own.related) r cross join cfdi i
-        where m.tipo = 'E' and m.uso in ${among} and own.entity = m.entity and own.uuid = m.uuid and i.entity = m.entity and i.uuid = r.value
-          and i.emisor_rfc = own.emisor_rfc and i.uso_cfdi in ${among} and i.tipo_comprobante = 'I' and i.chunk_parts = 1 and (${shown}))`,
+      select m.uuid, ${i.entity}, ${i.issued_at}, ${i.chunk}, ${i.chunk_at}
+        from marked m cross join ${cfdi} ${own} cross join json_each(${own.related}) r cross join ${cfdi} ${i}
+        where m.tipo = 'E' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${i.entity} = m.entity and ${i.uuid} = r.value
+          and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.uso_cfdi} in ${among} and ${i.tipo_comprobante} = 'I' and ${i.chunk_parts} = 1 and (${shown}))`,
     selects: sql` union all select 'place', json_array(uuid, entity || ' ' || chunk, chunk_at, issued_at) from places
-      union all select 'chunk', json_array(k.entity || ' ' || k.chunk, hex(k.data)) ${chunks}
-        and (select sum(length(k.data)) ${chunks}) <= ${sql.raw(String(MOST_BYTES))}`,
+      union all select 'chunk', json_array(${k.entity} || ' ' || ${k.chunk}, hex(${k.data})) ${chunks}
+        and (select sum(length(${k.data})) ${chunks}) <= ${sql.raw(String(MOST_BYTES))}`,
   }
 }
 

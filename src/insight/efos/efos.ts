@@ -1,4 +1,4 @@
-import type { SQL } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { SITUACIONES } from '../../blacklists/catalog.ts'
 import { listedOf } from '../../blacklists/listed/counterparties.ts'
@@ -7,8 +7,9 @@ import { publishedOn } from '../../blacklists/listing-status.ts'
 import { listedAmong } from '../../blacklists/listings/listed-among.ts'
 import type { Listing } from '../../blacklists/listings/listing.ts'
 import { decimal, times } from '../../cfdi/money.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { quoted } from '../../platform/db/statement.ts'
+import { inlined, quoted } from '../../platform/db/statement.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
@@ -61,10 +62,18 @@ export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'curso
   assertBegun({ span }, query.as_of)
   // Only what is deducted can be lost: a sale to a listed customer has no such effect.
   const isDeducted = direction === 1 && [...opened.ledger.rfc].length === 12
-  const rates = isDeducted ? byDay(opened.rules, 'own.fecha', span, (on) => quoted(on.get('isr.company')), 'year') : null
+  const rates = isDeducted ? byDay(opened.rules, inlined(sql`${own.fecha}`), span, (on) => quoted(on.get('isr.company')), 'year') : null
   return {
     insight: { ...opened, rules: opened.rules.on(day), span },
-    reading: { first: span.first, last: span.last, direction, day, past, isDeducted, isr: rates?.startsWith("'") ? null : rates },
+    reading: {
+      first: span.first,
+      last: span.last,
+      direction,
+      day,
+      past,
+      isDeducted,
+      isr: rates === null || rates.startsWith("'") ? null : sql.raw(rates),
+    },
   }
 }
 

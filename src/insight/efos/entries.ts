@@ -4,6 +4,7 @@ import { listedAs } from '../../blacklists/listed/listed.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { rateWanted } from '../../cfdi/open/measure-open.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { partitionsToRead } from '../../visibility/scoped-ledger.ts'
@@ -61,7 +62,7 @@ export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise
     })
   }
   const [, since] = listed
-  const invoices = figure === 'invoice_count' ? [sql.raw("own.tipo_comprobante = 'I'")] : []
+  const invoices = figure === 'invoice_count' ? [sql`${own.tipo_comprobante} = 'I'`] : []
   if (figure === 'before_listing_amount' && since === '') return NONE
   const cut =
     figure === 'before_listing_amount'
@@ -79,7 +80,7 @@ async function balancesOf(
   rfc: string,
   uuids: readonly string[],
 ): Promise<Map<string, Micros>> {
-  const meant = sql`own.uuid in (select value from json_each(${JSON.stringify(uuids)}))`
+  const meant = sql`${own.uuid} in (select value from json_each(${JSON.stringify(uuids)}))`
   const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
   if (statements.length === 0 || uuids.length === 0) return new Map()
   const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; odd: string | null }>(
@@ -101,19 +102,17 @@ interface IvaEntry extends EntryRow {
 
 /** A page of the cash events of a counterparty, with their IVA. */
 function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReading, rfc: string): Promise<EntriesPage> {
-  const part = `case when e.is_odd then ${ODD_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
+  const part = sql`case when e.is_odd then ${ODD_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
   return pageOfEntries<IvaEntry>(
     insight,
     PATH,
     query,
     (partition, after, take) => {
       const events = eventsOf(partition, reading, [[rfc, '']])
-      const later = after
-        ? sql`and (e.issued_at, e.uuid, coalesce(e.applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})`
-        : sql.raw('')
+      const later = after ? sql`and (e.issued_at, e.uuid, coalesce(e.applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : sql``
       return (
         events &&
-        sql`select e.uuid, e.applies_to, e.issued_at, group_concat(${sql.raw(part)}) as parts ${events} ${later} group by e.uuid, e.applies_to
+        sql`select e.uuid, e.applies_to, e.issued_at, group_concat(${part}) as parts ${events} ${later} group by e.uuid, e.applies_to
           order by e.issued_at desc, e.uuid desc, coalesce(e.applies_to, '') desc limit ${sql.raw(String(take))}`
       )
     },

@@ -1,13 +1,16 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { countedOn } from '../../cfdi/applied/as-of.ts'
 import { cashEventsOf } from '../../cfdi/cash/events.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { cfdi, own } from '../../cfdi/population/aliases.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { nameColumn } from '../common/names.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { unratedList } from '../common/unrated.ts'
 
 /** What is read of the documents of a direction. */
 export interface EfosReading extends Days {
@@ -18,7 +21,7 @@ export interface EfosReading extends Days {
   /** Whether what was bought could be deducted by a company. */
   isDeducted: boolean
   /** The rate of ISR of the year of `own`, as SQL; null where it does not change, or nothing can be lost. */
-  isr: string | null
+  isr: SQL | null
 }
 
 /** The documents of all counterparties: `income` of I less `credit` of E, for `parseSum`. */
@@ -66,9 +69,8 @@ export interface IvaRow {
 const each = (ledger: ScopedLedger, statement: (partition: Partition) => SQL | null): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => statement(partition) ?? [])
 
-const ofType = (tipo: string, column: string) => sumOf(`(case own.tipo_comprobante when '${tipo}' then own.${column} end)`)
-
-const UNRATED = (name: string): string => `group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end) as unrated`
+const ofType = (tipo: 'I' | 'E', amount: SQLiteColumn): SQL =>
+  sumOf(inlined(sql`(case ${own.tipo_comprobante} when ${tipo} then ${amount} end)`))
 
 /** The net amounts of all counterparties together. */
 export const totalStatements = (ledger: ScopedLedger, { direction, past, ...days }: EfosReading): SQL[] =>
@@ -76,7 +78,7 @@ export const totalStatements = (ledger: ScopedLedger, { direction, past, ...days
     const population = populationOf(partition, { ...days, direction, past, types: ['I', 'E'] })
     return (
       population &&
-      sql`select ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${sql.raw(UNRATED(nameColumn(direction)))} ${population}`
+      sql`select ${ofType('I', own.net_mxn)} as income, ${ofType('E', own.net_mxn)} as credit, ${unratedList(nameColumn(direction))} as unrated ${population}`
     )
   })
 
@@ -88,17 +90,17 @@ const rfcsOf = (listed: ListedOn): string[] => listed.map(([rfc]) => rfc)
 /** What is known of the documents of listed counterparties: sums before and since the listing. */
 export const detailStatements = (ledger: ScopedLedger, { direction, past, isr, ...days }: EfosReading, listed: ListedOn): SQL[] =>
   each(ledger, (partition) => {
-    const isInvoiceOrNote = sql.raw("own.tipo_comprobante in ('I', 'E')")
+    const isInvoiceOrNote = sql`${own.tipo_comprobante} in ('I', 'E')`
     const population = populationOf(partition, { ...days, direction, past, counterparty: rfcsOf(listed), conditions: [isInvoiceOrNote] })
-    const isBefore = sql`substr(own.fecha, 1, 10) < (select value->>1 from json_each(${JSON.stringify(listed)}) where value->>0 = own.counterparty_rfc)`
+    const isBefore = sql`substr(${own.fecha}, 1, 10) < (select value->>1 from json_each(${JSON.stringify(listed)}) where value->>0 = ${own.counterparty_rfc})`
     const name = nameColumn(direction)
     return (
       population &&
-      sql`select own.counterparty_rfc as rfc, ${isBefore} as is_before, ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit,
-        ${ofType('I', 'total_mxn')} as total_income, ${ofType('E', 'total_mxn')} as total_credit, count(own.net_mxn) as documents,
-        count(case when own.tipo_comprobante = 'I' then own.net_mxn end) as invoices,
-        ${sql.raw(`max(case when own.net_mxn is not null then own.issued_at || own.uuid || own.${name} end) as name, ${UNRATED(name)}${isr === null ? '' : `, ${isr} as isr_rate`}`)}
-        ${population} group by 1, 2${sql.raw(isr === null ? '' : ', isr_rate')}`
+      sql`select ${own.counterparty_rfc} as rfc, ${isBefore} as is_before, ${ofType('I', own.net_mxn)} as income, ${ofType('E', own.net_mxn)} as credit,
+        ${ofType('I', own.total_mxn)} as total_income, ${ofType('E', own.total_mxn)} as total_credit, count(${own.net_mxn}) as documents,
+        count(case when ${own.tipo_comprobante} = 'I' then ${own.net_mxn} end) as invoices,
+        max(case when ${own.net_mxn} is not null then ${own.issued_at} || ${own.uuid} || ${own[name]} end) as name, ${unratedList(name)} as unrated${isr === null ? sql`` : sql`, ${isr} as isr_rate`}
+        ${population} group by 1, 2${isr === null ? sql`` : sql`, isr_rate`}`
     )
   })
 
@@ -110,7 +112,7 @@ export const openOf = (
   more: readonly SQL[] = [],
 ): SQL | null =>
   openInvoices(partition, direction, { day, past, first, terms: () => '0', counterparty }, [
-    sql`own.fecha >= ${first} and own.fecha < ${afterDay(last)}`,
+    sql`${own.fecha} >= ${first} and ${own.fecha} < ${afterDay(last)}`,
     ...more,
   ])
 
@@ -125,19 +127,21 @@ const DAYS_BEFORE = 366
 const dayBefore = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) - days * 86_400_000).toISOString().slice(0, 10)
 
+const x = alias(cfdi, 'x')
+
 /** The cash events of listed counterparties up to the day, as the alias `e`: of documents of the range. */
 export function eventsOf(partition: Partition, { first, last, direction, day, past }: EfosReading, listed: ListedOn): SQL | null {
   const invoices = { first, last, counterparty: rfcsOf(listed) }
   const events = cashEventsOf(partition, direction, invoices, { first: dayBefore(first, DAYS_BEFORE), last: day })
   const counts =
     past === null
-      ? sql.raw('1')
-      : sql`exists (select 1 from cfdi x where x.entity = ${partition.number} and x.uuid = e.invoice and ${countedOn(partition, 'x', past)})`
+      ? sql`1`
+      : sql`exists (select 1 from ${cfdi} ${x} where ${x.entity} = ${partition.number} and ${x.uuid} = e.invoice and ${countedOn(partition, 'x', past)})`
   return events && sql`from (${events}) e where e.reason is null and ${counts}`
 }
 
 /** A row of `cashEvents` that a caller measures, as JSON. */
-export const ODD_EVENT = "json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)"
+export const ODD_EVENT = sql`json_object('tipo', e.tipo, 'day', e.day, 'source', e.source)`
 const plain = (name: string) => sumOf(`(case when e.is_odd then 0 else e.${name} end)`)
 
 export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed: ListedOn): SQL[] =>
@@ -146,6 +150,6 @@ export const ivaStatements = (ledger: ScopedLedger, reading: EfosReading, listed
     return (
       events &&
       sql`select e.counterparty as rfc, ${plain('iva_16')} as iva_16, ${plain('iva_8')} as iva_8, ${plain('iva_otras')} as iva_otras,
-        group_concat(case when e.is_odd then ${sql.raw(ODD_EVENT)} end) as odd ${events} group by e.counterparty`
+        group_concat(case when e.is_odd then ${ODD_EVENT} end) as odd ${events} group by e.counterparty`
     )
   })

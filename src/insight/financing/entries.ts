@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type Micros, micros } from '../../cfdi/money.ts'
 import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { invalid } from '../../failures.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all } from '../../platform/db/statement.ts'
@@ -30,12 +31,12 @@ interface JudgedRow extends EntryRow {
 
 /** The condition of a figure on `judged` rows. The other reasons of the pool are decided when a row has been read. */
 function conditionOf(figure: string, month: string | undefined): SQL {
-  if (figure === 'overdue') return sql.raw('bucket > 0')
-  if (figure === 'expected') return month === undefined ? sql.raw('1') : sql`month = ${month}`
+  if (figure === 'overdue') return sql`bucket > 0`
+  if (figure === 'expected') return month === undefined ? sql`1` : sql`month = ${month}`
   if (figure.startsWith('aging.')) return sql`bucket = ${BUCKETS.findIndex((name) => figure === `aging.${name}`)}`
-  if (figure === 'too_old') return sql.raw('is_old')
-  if (figure === 'overdue_30') return sql.raw('is_late and not is_old')
-  return figure === 'outstanding' ? sql.raw('1') : sql.raw('not is_old and not is_late')
+  if (figure === 'too_old') return sql`is_old`
+  if (figure === 'overdue_30') return sql`is_late and not is_old`
+  return figure === 'outstanding' ? sql`1` : sql`not is_old and not is_late`
 }
 
 /** Rows in the order of entries after a position, at most so many. */
@@ -58,7 +59,7 @@ export async function getFinancingEntries(ctx: Ctx, query: FinancingEntriesQuery
   const tolerance = micros(insight.rules.get('balance.tolerance'))!
   const columns = sql`uuid, issued_at, rfc, cast(pesos as text) as pesos, odd, reported, is_old, is_late, is_in_process, coalesce(abs(reported - balance) > ${Number(tolerance)}, 0) as is_mismatch`
   const select = (partition: Partition, after: EntryPosition | undefined, take: number): SQL | null => {
-    const rows = judged(partition, side === 'payables' ? 1 : 0, at, rfc === undefined ? [] : [sql`own.counterparty_rfc = ${rfc}`])
+    const rows = judged(partition, side === 'payables' ? 1 : 0, at, rfc === undefined ? [] : [sql`${own.counterparty_rfc} = ${rfc}`])
     const later = after ? [sql`(issued_at, uuid) < (${after[0]}, ${after[1]})`] : []
     return rows && cut(columns, rows, [conditionOf(name, month), ...later], take)
   }

@@ -1,12 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
+import { cfdi, cfdiPayments, own, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
 import { isCounted } from '../../visibility/scoped-ledger.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { unratedList } from '../common/unrated.ts'
 
 /** As of when, and the limits by which invoices are judged. */
 export interface Judging extends OpenAt {
@@ -20,20 +21,20 @@ const number = (value: number): SQL => sql.raw(String(value))
 
 /** What the last complement of the issued invoice `o` states as its balance, in micros. */
 const reported = (partition: Partition): SQL => sql`(
-  select cast(round(p.imp_saldo_insoluto * 1000000) as integer) from cfdi_payments p cross join cfdi source
-  where p.entity = ${partition.number} and p.invoice = o.uuid and p.kind = 'P' and p.imp_saldo_insoluto is not null and source.uuid = p.source
-    and source.direction = 0 and source.cancelled = 0 and ${isCounted(partition, 'source')} and not ${isSubstituted(partition, 'source')}
-    and coalesce(p.currency, o.currency, 'MXN') = coalesce(o.currency, 'MXN') order by p.num_parcialidad + 0 desc limit 1)`
+  select cast(round(${p.imp_saldo_insoluto} * 1000000) as integer) from ${cfdiPayments} ${p} cross join ${cfdi} ${source}
+  where ${p.entity} = ${partition.number} and ${p.invoice} = o.uuid and ${p.kind} = 'P' and ${p.imp_saldo_insoluto} is not null and ${source.uuid} = ${p.source}
+    and ${source.direction} = 0 and ${source.cancelled} = 0 and ${isCounted(partition, 'source')} and not ${isSubstituted(partition, 'source')}
+    and coalesce(${p.currency}, o.currency, 'MXN') = coalesce(o.currency, 'MXN') order by ${p.num_parcialidad} + 0 desc limit 1)`
 
 /** Open invoices with the columns `late` (days after due), `bucket`, `month` in which they are expected, `is_old`, `is_late`, `reported`. */
 export function judged(partition: Partition, direction: DirectionNumber, at: Judging, more: readonly SQL[] = []): SQL | null {
   const open = openInvoices(partition, direction, at, more)
-  const bucket = at.buckets.map((last, n) => `when late <= ${last} then ${n + 1}`).join(' ')
+  const bucket = sql.raw(at.buckets.map((last, n) => `when late <= ${last} then ${n + 1}`).join(' '))
   return (
     open &&
-    sql`select o.*, case when late <= 0 then 0 ${sql.raw(bucket)} else ${number(at.buckets.length + 1)} end as bucket,
+    sql`select o.*, case when late <= 0 then 0 ${bucket} else ${number(at.buckets.length + 1)} end as bucket,
         substr(max(o.due, ${at.day}), 1, 7) as month, late > ${number(at.max_overdue)} as is_late,
-        julianday(${at.day}) - julianday(o.day) > ${number(at.max_age)} as is_old, ${direction === 0 && at.past === null ? reported(partition) : sql.raw('null')} as reported
+        julianday(${at.day}) - julianday(o.day) > ${number(at.max_age)} as is_old, ${direction === 0 && at.past === null ? reported(partition) : sql`null`} as reported
       from (select *, cast(julianday(${at.day}) - julianday(due) as integer) as late from (${open})) o`
   )
 }
@@ -75,11 +76,8 @@ export interface SalesRow {
 }
 
 export function creditSales(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
-  const population = populationOf(partition, { ...days, direction, types: ['I'], past, conditions: [sql.raw("own.metodo_pago = 'PPD'")] })
-  return (
-    population &&
-    sql`select ${sumOf('own.net_mxn')} as net, ${sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end)`)} as unrated ${population}`
-  )
+  const population = populationOf(partition, { ...days, direction, types: ['I'], past, conditions: [sql`${own.metodo_pago} = 'PPD'`] })
+  return population && sql`select ${sumOf(inlined(sql`${own.net_mxn}`))} as net, ${unratedList('uuid')} as unrated ${population}`
 }
 
 /** What was paid of the invoices of a counterparty; or the paid parts that are not reconciled, without a counterparty. */
@@ -99,13 +97,13 @@ export interface PaidRow {
 
 export function paidByDebtor(partition: Partition, direction: DirectionNumber, days: Days, { past, terms }: OpenAt): SQL | null {
   const rows = paidParts(partition, direction, days, past)
-  const isOnTime = `day <= date(invoiced, '+' || coalesce(terms_days, ${terms('invoiced')}) || ' days')`
-  const lasted = 'cast(julianday(day) - julianday(invoiced) as integer)'
+  const isOnTime = sql`day <= date(invoiced, '+' || coalesce(terms_days, ${sql.raw(terms('invoiced'))}) || ' days')`
+  const lasted = sql`cast(julianday(day) - julianday(invoiced) as integer)`
   return (
     rows &&
     sql`select iif(coalesce(reason, 'missing_rate') = 'missing_rate', rfc, null) as rfc, ${sumOf('booked')} as paid,
-        ${sql.raw(`sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${inlined(sumOf(`iif(${isOnTime}, booked, null)`))} as on_time,
-        json_group_array(json_array(odd, ${lasted}, ${isOnTime})) filter (where odd is not null) as odds`)},
+        sum(booked / 1000000 * ${lasted}) as weighted, sum(booked % 1000000 * ${lasted}) as rest, ${sumOf(inlined(sql`iif(${isOnTime}, booked, null)`))} as on_time,
+        json_group_array(json_array(odd, ${lasted}, ${isOnTime})) filter (where odd is not null) as odds,
         count(distinct iif(reason is null, null, uuid || applies_to)) as unreconciled,
         count(distinct iif(reason = 'other_parties', uuid || applies_to, null)) as other_parties
       from (${rows}) where reason is not 'not_counted' and (coalesce(reason, 'missing_rate') <> 'missing_rate' or metodo_pago = 'PPD') group by 1`

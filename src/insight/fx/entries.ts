@@ -5,6 +5,7 @@ import { measureOpen, rateWanted } from '../../cfdi/open/measure-open.ts'
 import { measurePaidPart, ratesOfPaidPart } from '../../cfdi/open/measure-paid-part.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum, sumOf } from '../../cfdi/population/sums.ts'
 import type { Ctx } from '../../platform/context.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
@@ -44,15 +45,12 @@ export async function getFxEntries(ctx: Ctx, query: FxEntriesQuery): Promise<Ent
 /** The direction of the figures that are net amounts in MXN. */
 const IN_MXN: Partial<Record<string, DirectionNumber>> = { issued_mxn: 0, total_sales: 0, received_mxn: 1, total_purchases: 1 }
 
-const ofCurrency = ({ currency }: Asked): SQL[] => [
-  sql.raw(IS_FOREIGN),
-  ...(currency === undefined ? [] : [sql`own.currency = ${currency}`]),
-]
+const ofCurrency = ({ currency }: Asked): SQL[] => [IS_FOREIGN, ...(currency === undefined ? [] : [sql`${own.currency} = ${currency}`])]
 
 function pageOfInvoiced({ insight, at, days }: FxAsOf, query: Asked, direction: DirectionNumber): Promise<EntriesPage> {
-  const conditions = [sql.raw(`own.version is not null and (own.net_mxn is not null or ${IS_UNRATED})`), ...ofCurrency(query)]
+  const conditions = [sql`${own.version} is not null and (${own.net_mxn} is not null or ${IS_UNRATED})`, ...ofCurrency(query)]
   const population = { ...days, direction, types: ['I', 'E'] as const, past: at.past, conditions }
-  const columns = 'own.tipo_comprobante as tipo, own.subtotal, own.descuento'
+  const columns = sql`${own.tipo_comprobante} as tipo, ${own.subtotal}, ${own.descuento}`
   return pageOfEntries<EntryRow & { tipo: string; subtotal: string | null; descuento: string | null }>(
     insight,
     PATH,
@@ -79,8 +77,8 @@ function pageOfOpen({ insight, at }: FxAsOf, query: Asked, figure: OpenFigure): 
       return open ? [sql`select uuid, issued_at, ${sql.raw(String(direction))} as direction, balance, pesos, odd from (${open})`] : []
     })
     if (sides.length === 0) return null
-    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${sql.join([...sides], sql.raw(' union all '))})
-      ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : sql.raw('')} order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
+    return sql`select uuid, issued_at, direction, cast(balance as text) as balance, cast(pesos as text) as pesos, odd from (${sql.join([...sides], sql` union all `)})
+      ${after ? sql`where (issued_at, uuid) < (${after[0]}, ${after[1]})` : sql``} order by issued_at desc, uuid desc limit ${sql.raw(String(take))}`
   }
   return pageOfEntries<OpenEntry>(insight, PATH, query, select, async (rows) => {
     const rateOfDay = await ratesFor(insight.ctx, (want) => {

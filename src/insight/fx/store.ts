@@ -1,19 +1,22 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { inPesos } from '../../cfdi/money.ts'
 import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
 import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { type Days, populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../visibility/scoped-ledger.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { unratedList } from '../common/unrated.ts'
 
-export const IS_FOREIGN = `not ${inPesos('own.currency')}`
+export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
+const [SUBTOTAL, DESCUENTO] = [inlined(sql`${own.subtotal}`), inlined(sql`coalesce(${own.descuento}, '0')`)]
 /** Whether the net amount of a document in its own currency is left to the caller, who reads it out of `[tipo, subtotal, descuento]`. */
-export const IS_ODD = `(length(own.total_micros) > ${DIGITS} or length(own.subtotal) > 16 or ${placesOf('own.subtotal')} > 6 or ${placesOf("coalesce(own.descuento, '0')")} > 6)`
+const IS_ODD = sql`(length(${own.total_micros}) > ${sql.raw(String(DIGITS))} or length(${own.subtotal}) > 16
+  or ${sql.raw(`${placesOf(SUBTOTAL)} > 6 or ${placesOf(DESCUENTO)} > 6`)})`
 /** subtotal − descuento in micros of the document's currency. */
-export const OWN_NET = `(${microsOfText('own.subtotal')} - ${microsOfText("coalesce(own.descuento, '0')")})`
+const OWN_NET = sql.raw(`(${microsOfText(SUBTOTAL)} - ${microsOfText(DESCUENTO)})`)
 
 /** What the documents of a currency add up to before taxes; all of MXN are one row. */
 export interface DocumentsByCurrency {
@@ -31,14 +34,14 @@ export interface DocumentsByCurrency {
 
 export function documents(partition: Partition, direction: DirectionNumber, days: Days, past: string | null): SQL | null {
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], past })
-  const of = (tipo: string, amount: string) => inlined(sumOf(`iif(own.tipo_comprobante = '${tipo}', ${amount}, null)`))
-  const own = `iif(${IS_FOREIGN} and own.net_mxn is not null and not ${IS_ODD}, ${OWN_NET}, null)`
-  const odd = `case when ${IS_FOREIGN} and own.net_mxn is not null and ${IS_ODD} then json_array(own.tipo_comprobante, own.subtotal, own.descuento) end`
+  const of = (tipo: 'I' | 'E', amount: SQLWrapper) => sumOf(inlined(sql`iif(${own.tipo_comprobante} = ${tipo}, ${amount}, null)`))
+  const ownNet = sql`iif(${IS_FOREIGN} and ${own.net_mxn} is not null and not ${IS_ODD}, ${OWN_NET}, null)`
+  const odd = sql`case when ${IS_FOREIGN} and ${own.net_mxn} is not null and ${IS_ODD} then json_array(${own.tipo_comprobante}, ${own.subtotal}, ${own.descuento}) end`
   return (
     population &&
-    sql`select ${sql.raw(`iif(${IS_FOREIGN}, own.currency, 'MXN') as currency, ${of('I', 'own.net_mxn')} as invoiced, ${of('E', 'own.net_mxn')} as credited,
-      ${of('I', own)} as own_invoiced, ${of('E', own)} as own_credited, group_concat(${odd}) as odds,
-      group_concat(case when ${IS_UNRATED} then ${unratedJson('uuid')} end) as unrated`)} ${population} and own.version is not null group by 1`
+    sql`select iif(${IS_FOREIGN}, ${own.currency}, 'MXN') as currency, ${of('I', own.net_mxn)} as invoiced, ${of('E', own.net_mxn)} as credited,
+      ${of('I', ownNet)} as own_invoiced, ${of('E', ownNet)} as own_credited, group_concat(${odd}) as odds,
+      ${unratedList('uuid')} as unrated ${population} and ${own.version} is not null group by 1`
   )
 }
 
@@ -51,7 +54,7 @@ export interface CurrencyOpenRow {
 }
 
 export function openByCurrency(partition: Partition, direction: DirectionNumber, at: OpenAt): SQL | null {
-  const open = openInvoices(partition, direction, at, [sql.raw(IS_FOREIGN)])
+  const open = openInvoices(partition, direction, at, [IS_FOREIGN])
   return open && sql`select currency, ${sumOf('balance')} as balance, ${sumOf('pesos')} as pesos, odd from (${open}) group by currency, odd`
 }
 

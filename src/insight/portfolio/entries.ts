@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { readAll } from '../../platform/db/statement.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
@@ -23,8 +24,8 @@ interface Numerator {
   ctes: SQL
 }
 
-const plain = (direction: 0 | 1, condition: string, which: 'net' | 'total' = 'net'): Numerator => ({
-  ...{ directions: [direction], which, condition: () => sql.raw(condition), ctes: sql.raw('') },
+const plain = (direction: 0 | 1, condition: SQL, which: 'net' | 'total' = 'net'): Numerator => ({
+  ...{ directions: [direction], which, condition: () => condition, ctes: sql`` },
 })
 
 /** Returns a page of the documents behind an indicator. At most four D1 calls beside authentication. Throws Failure as `getPortfolio` does. */
@@ -39,11 +40,10 @@ export async function getPortfolioEntries(ctx: Ctx, query: PortfolioEntriesQuery
     const isRepse = figure === 'repse_at_risk_share'
     const suppliers = isRepse ? await readAll<{ rfc: string }>(ledger.d1, supplierStatements(ledger, span)) : []
     const sets = await setsOf(insight, [...new Set(suppliers.map(({ rfc }) => rfc))], !isRepse)
-    if (isRepse)
-      return { directions: [1], which: 'net', condition: (partition) => sql.raw(isAtRisk(partition, 1, insight, sets)), ctes: sets.ctes }
+    if (isRepse) return { directions: [1], which: 'net', condition: (partition) => isAtRisk(partition, 1, insight, sets), ctes: sets.ctes }
     const rfcs = JSON.stringify([...(figure === 'intercompany_share' ? sets.related : blacklistedIn(sets.listings))])
-    const condition = sql`own.counterparty_rfc in (select value from json_each(${rfcs}))`
-    return { directions: [0, 1], which: 'net', condition: () => condition, ctes: sql.raw('') }
+    const condition = sql`${own.counterparty_rfc} in (select value from json_each(${rfcs}))`
+    return { directions: [0, 1], which: 'net', condition: () => condition, ctes: sql`` }
   }
   const { directions, which, condition, ctes } = await numerator()
   return pageOfEntries<AmountRow>(

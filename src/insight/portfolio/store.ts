@@ -1,13 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { inPesos } from '../../cfdi/money.ts'
 import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import { sumOf } from '../../cfdi/population/sums.ts'
-import { quoted } from '../../platform/db/statement.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import { daysUntilDue } from '../../rules/by-day.ts'
 import { type DirectionNumber, type Partition, partitionsToRead } from '../../visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
-import { IS_UNRATED, unratedJson } from '../common/unrated.ts'
+import { unratedList } from '../common/unrated.ts'
 import { repseNotValid } from '../risk/flags.ts'
 import type { Sets } from '../risk/sets.ts'
 
@@ -28,15 +30,15 @@ export interface PartyRow {
   unrated: string | null
 }
 
-const INVOICE = "own.tipo_comprobante = 'I'"
-export const IS_CASH = `(${INVOICE} and coalesce(own.forma_pago = '01', 0))`
-export const IS_FOREIGN = `not ${inPesos('own.currency')}`
-export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules, span }: Insight, { sets }: Sets): string => {
+const INVOICE = sql`${own.tipo_comprobante} = 'I'`
+export const IS_CASH = sql`(${INVOICE} and coalesce(${own.forma_pago} = '01', 0))`
+export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
+export const isAtRisk = (partition: Partition, direction: DirectionNumber, { rules, span }: Insight, { sets }: Sets): SQL => {
   const condition = repseNotValid({ partition, direction, rules, days: span, sets })
-  return condition === null ? '0' : `(${INVOICE} and own.version is not null and coalesce(${condition}, 0))`
+  return condition === null ? sql`0` : sql`(${INVOICE} and ${own.version} is not null and coalesce(${condition}, 0))`
 }
 
-const ofType = (tipo: string, amount: string) => sumOf(`case own.tipo_comprobante when '${tipo}' then own.${amount} end`)
+const ofType = (tipo: 'I' | 'E', amount: SQLiteColumn) => sumOf(inlined(sql`case ${own.tipo_comprobante} when ${tipo} then ${amount} end`))
 
 /** The statements that group the invoices and credit notes of a range, in one pass. */
 export const partyStatements = (insight: Insight, sets: Sets): SQL[] =>
@@ -45,14 +47,13 @@ export const partyStatements = (insight: Insight, sets: Sets): SQL[] =>
       const { first, last } = insight.span
       const population = populationOf(partition, { first, last, direction, types: ['I', 'E'] })
       if (population === null) return []
-      const known = 'own.net_mxn is not null'
       return [
         sql`with ${sets.ctes} no_more as (select 1)
-          select ${sql.raw(String(direction))} as direction, own.counterparty_rfc as rfc, ${sql.raw(IS_CASH)} as is_cash,
-            ${sql.raw(isAtRisk(partition, direction, insight, sets))} as is_at_risk, ${sql.raw(IS_FOREIGN)} as is_foreign,
-            count(own.net_mxn) as documents, ${sql.raw(`count(iif(${INVOICE} and ${known}, 1, null))`)} as invoices,
-            ${ofType('I', 'net_mxn')} as income, ${ofType('E', 'net_mxn')} as credit, ${ofType('I', 'total_mxn')} as total,
-            ${sql.raw(`group_concat(case when ${IS_UNRATED} then ${unratedJson('emisor_nombre')} end)`)} as unrated
+          select ${sql.raw(String(direction))} as direction, ${own.counterparty_rfc} as rfc, ${IS_CASH} as is_cash,
+            ${isAtRisk(partition, direction, insight, sets)} as is_at_risk, ${IS_FOREIGN} as is_foreign,
+            count(${own.net_mxn}) as documents, count(iif(${INVOICE} and ${own.net_mxn} is not null, 1, null)) as invoices,
+            ${ofType('I', own.net_mxn)} as income, ${ofType('E', own.net_mxn)} as credit, ${ofType('I', own.total_mxn)} as total,
+            ${unratedList('emisor_nombre')} as unrated
           ${population} group by 2, 3, 4, 5`,
       ]
     }),
@@ -70,11 +71,11 @@ export interface OverdueRow {
 export const openStatements = ({ ledger, today, rules }: Insight): SQL[] =>
   partitionsToRead(ledger).flatMap((partition) => {
     const invoices = openInvoices(partition, 0, { day: today, past: null, terms: daysUntilDue(rules, today) })
-    const plain = (condition: string) => sumOf(`iif(odd is null and ${condition}, pesos, null)`)
+    const plain = (condition: SQL) => sumOf(inlined(sql`iif(odd is null and ${condition}, pesos, null)`))
     return invoices === null
       ? []
       : [
-          sql`select count(iif(odd is null, 1, null)) as invoices, ${plain('1')} as open, ${plain(`due < ${quoted(today)}`)} as overdue,
+          sql`select count(iif(odd is null, 1, null)) as invoices, ${plain(sql`1`)} as open, ${plain(sql`due < ${today}`)} as overdue,
             group_concat(iif(odd is null, null, json_array(due, json(odd)))) as odd from (${invoices})`,
         ]
   })

@@ -1,8 +1,13 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { readTouched } from '../../cfdi/commits/touched.ts'
+import { cfdi, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/population/aliases.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { Sequences } from './state-store.ts'
+import { reportParts } from './tables.ts'
+
+const c = alias(cfdi, 'c')
 
 /** Commits that are looked through. After more, all months are read. */
 const MOST_COMMITS = 400
@@ -31,8 +36,9 @@ export async function changedMonths(
     if (after === until) continue
     const { results } = await prepared(
       ledger.d1,
-      sql`select hex(touched) as touched from cfdi_commits where entity = ${number} and sequence > ${after} and sequence <= ${until}
-        order by sequence limit ${sql.raw(String(MOST_COMMITS + 1))}`,
+      sql`select hex(${cfdiCommits.touched}) as touched from ${cfdiCommits}
+        where ${cfdiCommits.entity} = ${number} and ${cfdiCommits.sequence} > ${after} and ${cfdiCommits.sequence} <= ${until}
+        order by ${cfdiCommits.sequence} limit ${sql.raw(String(MOST_COMMITS + 1))}`,
     ).all<{ touched: string }>()
     // Some are forgotten, or there are too many.
     if (results.length !== until - after) return null
@@ -54,14 +60,14 @@ export async function changedMonths(
 async function monthsOf(ledger: ScopedLedger, uuids: readonly string[]): Promise<string[]> {
   const json = JSON.stringify(uuids)
   const of = (number: number): SQL[] => {
-    const own = sql`json_each(${json}) j cross join cfdi c on c.entity = ${number} and c.uuid = j.value`
-    const paidBy = sql`${own} cross join json_each(c.related) r cross join cfdi_payments p
-      on p.entity = c.entity and p.invoice = r.value and p.source = c.uuid`
+    const own = sql`json_each(${json}) j cross join ${cfdi} ${c} on ${c.entity} = ${number} and ${c.uuid} = j.value`
+    const paidBy = sql`${own} cross join json_each(${c.related}) r cross join ${cfdiPayments} ${p}
+      on ${p.entity} = ${c.entity} and ${p.invoice} = r.value and ${p.source} = ${c.uuid}`
     return [
-      sql`select substr(c.fecha, 1, 7) as month from ${own}`,
-      sql`select substr(p.fecha_pago, 1, 7) as month from json_each(${json}) j cross join cfdi_payments p on p.entity = ${number} and p.invoice = j.value`,
-      sql`select substr(p.fecha_pago, 1, 7) as month from ${paidBy}`,
-      sql`select substr(i.fecha, 1, 7) as month from ${paidBy} cross join cfdi i on i.entity = p.entity and i.uuid = p.invoice`,
+      sql`select substr(${c.fecha}, 1, 7) as month from ${own}`,
+      sql`select substr(${p.fecha_pago}, 1, 7) as month from json_each(${json}) j cross join ${cfdiPayments} ${p} on ${p.entity} = ${number} and ${p.invoice} = j.value`,
+      sql`select substr(${p.fecha_pago}, 1, 7) as month from ${paidBy}`,
+      sql`select substr(${i.fecha}, 1, 7) as month from ${paidBy} cross join ${cfdi} ${i} on ${i.entity} = ${p.entity} and ${i.uuid} = ${p.invoice}`,
     ]
   }
   const results = await ledger.d1.batch<{ month: string }>(
@@ -75,9 +81,9 @@ export async function allMonths(ledger: ScopedLedger, connection: number): Promi
   const numbers = JSON.stringify(partitionsOf(ledger))
   const { results } = await prepared(
     ledger.d1,
-    sql`select month from cfdi_months where entity in (select value from json_each(${numbers}))
-      union select substr(fecha_pago, 1, 7) from cfdi_payments where entity in (select value from json_each(${numbers})) and kind = 'P'
-      union select month from report_parts where connection = ${connection} order by 1`,
+    sql`select ${cfdiMonths.month} from ${cfdiMonths} where ${cfdiMonths.entity} in (select value from json_each(${numbers}))
+      union select substr(${p.fecha_pago}, 1, 7) from ${cfdiPayments} ${p} where ${p.entity} in (select value from json_each(${numbers})) and ${p.kind} = 'P'
+      union select ${reportParts.month} from ${reportParts} where ${reportParts.connection} = ${connection} order by 1`,
   ).all<{ month: string }>()
   return results.map(({ month }) => month)
 }

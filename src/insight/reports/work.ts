@@ -17,7 +17,17 @@ import { allMonths, changedMonths } from './changed-store.ts'
 import { KINDS, writeCells } from './parts/cells.ts'
 import { readMonth } from './parts/month.ts'
 import { basisOf, isSameBasis, movedCeilings, type ReportRound, TO_PLAN } from './round.ts'
-import { assertHeld, claimState, dueStates, readSequences, replaceParts, type StateRow, setState } from './state-store.ts'
+import {
+  assertHeld,
+  claimState,
+  dueStates,
+  readSequences,
+  releaseState,
+  replaceParts,
+  type StateChange,
+  type StateRow,
+  setState,
+} from './state-store.ts'
 
 /** Names the reports of a connection outside its ledger. */
 export interface ReportHint {
@@ -66,10 +76,7 @@ export async function workOnReports(system: System, { shard, connection }: Repor
     if (!isGuardViolation(error)) throw error
     return false
   })
-  await prepared(
-    d1,
-    sql`update report_states set token = null, lease_until = 0 where connection = ${connection} and token = ${token}`,
-  ).run()
+  await releaseState(d1, connection, token).run()
   if (isMore) await wakeReports(system, [{ shard, connection }])
 }
 
@@ -79,24 +86,24 @@ interface Held {
   token: string
 }
 
-const save = ({ d1, row, token }: Held, ...more: Parameters<typeof setState>[2][]): Promise<unknown> =>
-  commit(d1, [assertHeld(d1, row.connection, token), ...more.map((set) => setState(d1, row.connection, set))])
+const save = ({ d1, row, token }: Held, ...changes: StateChange[]): Promise<unknown> =>
+  commit(d1, [assertHeld(d1, row.connection, token), ...changes.map((change) => setState(d1, row.connection, change))])
 
 async function goOn(system: System, held: Held): Promise<boolean> {
   const { row } = held
   const ledger = await openedFor(system, row)
   if (ledger === null) {
-    await save(held, sql`due_at = null, round = null`)
+    await save(held, { due_at: null, round: null })
     return false
   }
   if (row.round === null && (await isDownloading(ledger))) {
-    await save(held, sql`due_at = ${Date.now() + SETTLE_MS}`)
+    await save(held, { due_at: Date.now() + SETTLE_MS })
     return false
   }
   const today = centralDayOf(system.now.getTime())
   const rules = await rulesAt(system, today)
   // What is committed from here on makes them due again.
-  if (row.round === null) await save(held, sql`due_at = null, round = ${TO_PLAN}`)
+  if (row.round === null) await save(held, { due_at: null, round: TO_PLAN })
   const round =
     row.round === null || row.round === TO_PLAN ? await plan(system, held, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
   const reading = { system, ledger, rules, today }
@@ -107,13 +114,12 @@ async function goOn(system: System, held: Held): Promise<boolean> {
     await commit(held.d1, [
       assertHeld(held.d1, row.connection, held.token),
       ...replaceParts(held.d1, row.connection, month, parts, KINDS),
-      setState(held.d1, row.connection, sql`round = ${JSON.stringify({ ...round, months: rest })}, lease_until = ${Date.now() + LEASE_MS}`),
+      setState(held.d1, row.connection, { round: JSON.stringify({ ...round, months: rest }), lease_until: Date.now() + LEASE_MS }),
     ])
     left = rest
   }
   const { to, basis, watermark } = round
-  const ended = sql`sequence = ${to.sequence}, import_sequence = ${to.import_sequence}, basis = ${basis}, watermark = ${watermark}`
-  await save(held, ended, sql`generated_at = ${Date.now()}, round = null`)
+  await save(held, { ...to, basis, watermark }, { generated_at: Date.now(), round: null })
   return false
 }
 
@@ -142,7 +148,7 @@ async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rul
   const months = changed ? [...new Set([...changed, ...monthsBetween(row.basis!, basis)])].sort() : await allMonths(ledger, row.connection)
   const watermark = ledger.window.ceiling ?? (to.committed_at || system.now.getTime())
   const round = { to: { sequence: to.sequence, import_sequence: to.import_sequence }, basis, watermark, months }
-  await save(held, sql`round = ${JSON.stringify(round)}`)
+  await save(held, { round: JSON.stringify(round) })
   return round
 }
 

@@ -1,10 +1,12 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { checkSql } from '../../cfdi/checks/checks.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
-import { ANY_DAY, anyByDay, byDay } from '../../rules/by-day.ts'
+import { ANY_DAY } from '../../rules/by-day.ts'
 import type { Rules, RuleValues } from '../../rules/dated.ts'
 import type { DirectionNumber, Partition, ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { anyComposedByDay, composedByDay } from './by-day.ts'
 import { isOpen, isPaid, isPaidBy } from './payments.ts'
 import { hasKey, withholdingMissing } from './withholding.ts'
 
@@ -32,34 +34,34 @@ const CENTRAL_HOURS = 6
 const DAY_MS = 86_400_000
 
 /** The month in Mexico City of an instant of SQL. Months began an hour earlier under daylight saving time, which ended in 2022. */
-const monthInMexico = (at: string): string =>
-  `strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
+const monthInMexico = (at: SQL): SQL =>
+  sql`strftime('%Y-%m', ${at}, iif(${at} < '2022-10-30' and strftime('%m', ${at}, '-5 hours') between '05' and '10', '-5 hours', '-6 hours'))`
 
 /** When a cancellation became known that has no date: as `updated_at` says it. */
-const toldAt = ({ ledger, partition }: FlagReading): string => {
-  if (partition.origin === 'import') return 'own.updated_at'
-  const reaches = quoted(JSON.stringify(ledger.reachesOf(0).map(({ at, from }) => [at, from])))
-  const reached = `(select min(j.value->>0) from json_each(${reaches}) j where j.value->>0 >= own.issued_at * 1000 and j.value->>1 <= own.fecha)`
-  return `max(own.updated_at, ${ledger.first_active_at}, coalesce(${reached}, 0))`
+const toldAt = ({ ledger, partition }: FlagReading): SQL => {
+  if (partition.origin === 'import') return sql`${own.updated_at}`
+  const reaches = JSON.stringify(ledger.reachesOf(0).map(({ at, from }) => [at, from]))
+  const reached = sql`(select min(j.value->>0) from json_each(${reaches}) j where j.value->>0 >= ${own.issued_at} * 1000 and j.value->>1 <= ${own.fecha})`
+  return sql`max(${own.updated_at}, ${sql.raw(String(ledger.first_active_at))}, coalesce(${reached}, 0))`
 }
 
-/** The day of a document. */
-const FECHA = 'own.fecha'
-const INVOICE = "own.tipo_comprobante = 'I'"
-const KNOWN = 'own.version is not null'
-const isCurrent = ({ partition }: FlagReading): string => `${INVOICE} and not ${inlined(isSubstituted(partition, 'own'))}`
+const INVOICE = sql`${own.tipo_comprobante} = 'I'`
+const KNOWN = sql`${own.version} is not null`
+const isCurrent = ({ partition }: FlagReading): SQL => sql`${INVOICE} and not ${isSubstituted(partition, 'own')}`
 const valid =
-  (condition: (reading: FlagReading) => string | null) =>
-  (reading: FlagReading): string | null =>
+  (condition: (reading: FlagReading) => SQL | null) =>
+  (reading: FlagReading): SQL | null =>
     reading.cancelled === 1 ? null : condition(reading)
 /** Of invoices that count. */
-const counted = (condition: (reading: FlagReading) => string | null) =>
+const counted = (condition: (reading: FlagReading) => SQL | null) =>
   valid((reading) => {
     const found = condition(reading)
-    return found === null ? null : `${isCurrent(reading)} and ${found}`
+    return found === null ? null : sql`${isCurrent(reading)} and ${found}`
   })
 const onList = (set: string) =>
-  valid(({ sets }) => (sets.has(set) ? `own.tipo_comprobante in ('I', 'E') and own.counterparty_rfc in ${set}` : null))
+  valid(({ sets }) =>
+    sets.has(set) ? sql`${own.tipo_comprobante} in ('I', 'E') and ${own.counterparty_rfc} in ${sql.identifier(set)}` : null,
+  )
 
 /**
  * That the registry says that a supplier of specialized services had no valid registration when it was paid. `paidAfter` is the condition
@@ -67,59 +69,58 @@ const onList = (set: string) =>
  */
 export function repseNotValid(
   { partition, direction, rules, days, sets }: Pick<FlagReading, 'partition' | 'direction' | 'rules' | 'days' | 'sets'>,
-  paidAfter = (day: string | null): string => isPaid(partition, day),
-): string | null {
+  paidAfter = (day: SQL | null): SQL => isPaid(partition, day),
+): SQL | null {
   if (direction === 0 || !(sets.has('repse_absent') || sets.has('repse_expired'))) return null
-  const isSpecialized = anyByDay(rules, FECHA, days, (on) => {
+  const isSpecialized = anyComposedByDay(rules, own.fecha, days, (on) => {
     const claves = on.find('repse.claves') ?? []
-    return claves.length > 0 ? `coalesce(${hasKey(claves)}, 0)` : null
+    return claves.length > 0 ? sql`coalesce(${hasKey(claves)}, 0)` : null
   })
   const scope = [
-    ...(sets.has('repse_active') ? ['own.counterparty_rfc in repse_active'] : []),
+    ...(sets.has('repse_active') ? [sql`${own.counterparty_rfc} in repse_active`] : []),
     ...(isSpecialized === null ? [] : [isSpecialized]),
   ]
   if (scope.length === 0) return null
-  const until = '(select until from repse_expired where rfc = own.counterparty_rfc)'
-  return `(own.counterparty_rfc in repse_absent or own.counterparty_rfc in (select rfc from repse_expired))
-    and (${scope.join(' or ')}) and iif(own.counterparty_rfc in repse_absent, ${paidAfter(null)}, ${paidAfter(until)})`
+  const until = sql`(select until from repse_expired where rfc = ${own.counterparty_rfc})`
+  return sql`(${own.counterparty_rfc} in repse_absent or ${own.counterparty_rfc} in (select rfc from repse_expired))
+    and (${sql.join(scope, sql` or `)}) and iif(${own.counterparty_rfc} in repse_absent, ${paidAfter(null)}, ${paidAfter(until)})`
 }
 
 /** Whether a cancellation was being decided when the organization's check was answered. */
-export const cancellationInProcess = (fiscal_entity_id: string): string =>
-  `${checkSql(fiscal_entity_id, 'estatus_cancelacion')} = 'en_proceso'`
+export const cancellationInProcess = (fiscal_entity_id: string): SQL =>
+  sql`${sql.raw(checkSql(fiscal_entity_id, 'estatus_cancelacion'))} = 'en_proceso'`
 
-const isNotFound = (fiscal_entity_id: string, seconds: string): string => {
-  const asked = `${checkSql(fiscal_entity_id, 'at')} / 1000 - ${seconds}`
-  return `${checkSql(fiscal_entity_id, 'estatus')} = 'no_encontrado' and own.certified_at < strftime('%Y-%m-%dT%H:%M:%S', ${asked}, 'unixepoch')`
+const isNotFound = (fiscal_entity_id: string, seconds: SQL): SQL => {
+  const asked = sql`${sql.raw(checkSql(fiscal_entity_id, 'at'))} / 1000 - ${seconds}`
+  return sql`${sql.raw(checkSql(fiscal_entity_id, 'estatus'))} = 'no_encontrado' and ${own.certified_at} < strftime('%Y-%m-%dT%H:%M:%S', ${asked}, 'unixepoch')`
 }
-const secondsOf = (hours: number): string => `${(CENTRAL_HOURS + hours) * 3_600}`
+const secondsOf = (hours: number): SQL => sql.raw(String((CENTRAL_HOURS + hours) * 3_600))
 
 /** Whether the authority did not find a document so many hours after it was stamped, or later. */
-export const satNotFound = (fiscal_entity_id: string, hours: number): string => isNotFound(fiscal_entity_id, secondsOf(hours))
+export const satNotFound = (fiscal_entity_id: string, hours: number): SQL => isNotFound(fiscal_entity_id, secondsOf(hours))
 
 /** Which catalog entries say that a use is not open to a receiver's regime. */
-export const usoInvalid = ({ rules, days }: Pick<FlagReading, 'rules' | 'days'>): string | null =>
-  anyByDay(rules, FECHA, days, usoInvalidUnder)
+export const usoInvalid = ({ rules, days }: Pick<FlagReading, 'rules' | 'days'>): SQL | null =>
+  anyComposedByDay(rules, own.fecha, days, usoInvalidUnder)
 
-function usoInvalidUnder(rules: Rules): string | null {
+function usoInvalidUnder(rules: Rules): SQL | null {
   const [usos, regimes] = [rules.find('catalog.uso_cfdi'), rules.find('catalog.regimen_fiscal')]
   if (usos === null || regimes === null) return null
-  const known = (names: readonly string[]) => names.map(quoted).join()
   const alike = Map.groupBy(Object.entries(usos), ([, row]) => row.regimenes.join(' '))
-  const open = [...alike].map(([regimenes, some]) => `when own.uso_cfdi in (${known(some.map(([uso]) => uso))}) then ${quoted(regimenes)}`)
-  return `own.uso_cfdi in (${known(Object.keys(usos))}) and own.receptor_regimen_fiscal in (${known(Object.keys(regimes))})
-    and instr(case ${open.join(' ')} end, own.receptor_regimen_fiscal) = 0`
+  const open = [...alike].map(([regimenes, some]) => sql`when ${own.uso_cfdi} in ${some.map(([uso]) => uso)} then ${regimenes}`)
+  return sql`${own.uso_cfdi} in ${Object.keys(usos)} and ${own.receptor_regimen_fiscal} in ${Object.keys(regimes)}
+    and instr(case ${sql.join(open, sql` `)} end, ${own.receptor_regimen_fiscal}) = 0`
 }
 
 /** The total in micros of MXN above which the document `own` cannot be deducted when it is paid in cash. */
-export const cashLimit = (rules: Rules, days: Days): string =>
-  byDay(rules, FECHA, days, (on) => `${Number(on.get('cash.threshold')) * 1_000_000}`)
+export const cashLimit = (rules: Rules, days: Days): SQL =>
+  composedByDay(rules, own.fecha, days, (on) => sql`${Number(on.get('cash.threshold')) * 1_000_000}`)
 
 /**
  * The flags of insights.md 8.1, each as the condition under which `own` has it; null where no document that is read can have it. The one of
  * duplicates compares documents with each other: the store has it.
  */
-export const FLAGS: Record<FlagCode, (reading: FlagReading) => string | null> = {
+export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
   counterparty_69b_definitivo: onList('list_definitivo'),
   counterparty_69b_presunto: onList('list_presunto'),
   counterparty_69b_bis: onList('list_bis'),
@@ -127,47 +128,46 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => string | null> = 
   counterparty_69: onList('list_69'),
   cancelled_after_payment: (reading) => {
     if (reading.cancelled === 0) return null
-    const at = `coalesce(datetime(own.cancelled_at), datetime((${toldAt(reading)}) / 1000, 'unixepoch'))`
-    const isIncome = reading.direction === 0 ? ` or ${monthInMexico(at)} > substr(own.fecha, 1, 7)` : ''
-    return `${INVOICE} and (own.metodo_pago = 'PUE'${isIncome} or ${isPaidBy(reading.partition, 0)})`
+    const at = sql`coalesce(datetime(${own.cancelled_at}), datetime((${toldAt(reading)}) / 1000, 'unixepoch'))`
+    const isIncome = reading.direction === 0 ? sql` or ${monthInMexico(at)} > substr(${own.fecha}, 1, 7)` : sql``
+    return sql`${INVOICE} and (${own.metodo_pago} = 'PUE'${isIncome} or ${isPaidBy(reading.partition, 0)})`
   },
   cancellation_in_process: valid(({ ledger }) => cancellationInProcess(ledger.fiscal_entity_id)),
   sat_not_found: valid(({ ledger, rules, days }) =>
     isNotFound(
       ledger.fiscal_entity_id,
-      byDay(rules, FECHA, days, (on) => secondsOf(on.find('sat.not_found_hours') ?? 0)),
+      composedByDay(rules, own.fecha, days, (on) => secondsOf(on.find('sat.not_found_hours') ?? 0)),
     ),
   ),
   ppd_missing_complement: counted(({ partition, today, rules, days }) => {
-    const before = byDay(rules, FECHA, days, (on) =>
-      quoted(new Date(Date.parse(today) - on.get('rep.grace_days') * DAY_MS).toISOString().slice(0, 10)),
-    )
-    return `own.metodo_pago = 'PPD' and ${KNOWN} and own.fecha < ${before} and ${isOpen(partition)}`
+    const dayBefore = (count: number) => new Date(Date.parse(today) - count * DAY_MS).toISOString().slice(0, 10)
+    const before = composedByDay(rules, own.fecha, days, (on) => sql`${dayBefore(on.get('rep.grace_days'))}`)
+    return sql`${own.metodo_pago} = 'PPD' and ${KNOWN} and ${own.fecha} < ${before} and ${isOpen(partition)}`
   }),
   complement_late: valid(({ rules, days: { last } }) => {
     // What is paid in a later month than the documents are of is due after they are stamped.
     const paid = { first: ANY_DAY, last: lastDayOf(last.slice(0, 7)) }
-    const day = byDay(rules, 'own.first_paid_on', paid, (on) => quoted(String(on.get('rep.due_day')).padStart(2, '0')), 'month')
-    return `own.tipo_comprobante = 'P' and substr(own.certified_at, 1, 10) >
-      strftime('%Y-%m-', substr(own.first_paid_on, 1, 7) || '-01', '+1 month') || ${day}`
+    const day = composedByDay(rules, own.first_paid_on, paid, (on) => sql`${String(on.get('rep.due_day')).padStart(2, '0')}`, 'month')
+    return sql`${own.tipo_comprobante} = 'P' and substr(${own.certified_at}, 1, 10) >
+      strftime('%Y-%m-', substr(${own.first_paid_on}, 1, 7) || '-01', '+1 month') || ${day}`
   }),
   complement_cancelled: counted(
-    ({ partition }) => `own.metodo_pago = 'PPD' and ${KNOWN} and ${isOpen(partition)} and ${isPaidBy(partition, 1)}`,
+    ({ partition }) => sql`${own.metodo_pago} = 'PPD' and ${KNOWN} and ${isOpen(partition)} and ${isPaidBy(partition, 1)}`,
   ),
-  pue_forma_99: counted(() => "own.metodo_pago = 'PUE' and own.forma_pago = '99'"),
-  ppd_forma_not_99: counted(() => "own.metodo_pago = 'PPD' and own.forma_pago <> '99'"),
+  pue_forma_99: counted(() => sql`${own.metodo_pago} = 'PUE' and ${own.forma_pago} = '99'`),
+  ppd_forma_not_99: counted(() => sql`${own.metodo_pago} = 'PPD' and ${own.forma_pago} <> '99'`),
   cash_over_2000: counted(({ direction, rules, days }) =>
-    direction === 0 ? null : `own.forma_pago = '01' and own.total_mxn + 0 > ${cashLimit(rules, days)}`,
+    direction === 0 ? null : sql`${own.forma_pago} = '01' and ${own.total_mxn} + 0 > ${cashLimit(rules, days)}`,
   ),
-  withholding_missing: counted(({ rules, days }) => anyByDay(rules, FECHA, days, withholdingMissing)),
+  withholding_missing: counted(({ rules, days }) => anyComposedByDay(rules, own.fecha, days, withholdingMissing)),
   repse_not_valid_at_payment: counted((reading) => {
     const condition = repseNotValid(reading)
-    return condition && `${KNOWN} and ${condition}`
+    return condition && sql`${KNOWN} and ${condition}`
   }),
   duplicate_suspected: () => null,
-  substituted_not_cancelled: valid(({ partition }) => inlined(isSubstituted(partition, 'own'))),
+  substituted_not_cancelled: valid(({ partition }) => isSubstituted(partition, 'own')),
   receptor_regimen_uso_invalid: counted(usoInvalid),
-  metadata_only: () => 'own.xml_object is null',
+  metadata_only: () => sql`${own.xml_object} is null`,
 }
 export const FLAG_CODES = Object.keys(FLAGS) as FlagCode[]
 export const bitOf = (code: FlagCode): number => 2 ** FLAG_CODES.indexOf(code)

@@ -1,4 +1,6 @@
-import { inlined } from '../../platform/db/statement.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { cfdi, cfdiSubstitutions, own, source } from '../../cfdi/population/aliases.ts'
 import { isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { bitOf, type FlagCode } from './flags.ts'
 import { isPaidBy } from './payments.ts'
@@ -9,17 +11,22 @@ export interface Related {
   substitutes: string | null
 }
 
-const substitutes = (partition: Partition): string =>
-  `(select json_group_array(s.uuid) from cfdi_substitutions r cross join cfdi s
-    where r.entity = ${partition.number} and r.substituted = own.uuid and s.uuid = r.source and s.uuid <> own.uuid and s.cancelled = 0
-      and s.emisor_rfc = own.emisor_rfc and s.receptor_rfc = own.receptor_rfc and ${inlined(isVisible(partition, 's'))})`
+const r = alias(cfdiSubstitutions, 'r')
+const s = alias(cfdi, 's')
 
-const complements = (partition: Partition): string =>
-  isPaidBy(partition, 1, inlined(isVisible(partition, 'source')), 'json_group_array(distinct source.uuid)')
+const substitutes = (partition: Partition): SQL =>
+  sql`(select json_group_array(${s.uuid}) from ${cfdiSubstitutions} ${r} cross join ${cfdi} ${s}
+    where ${r.entity} = ${partition.number} and ${r.substituted} = ${own.uuid} and ${s.uuid} = ${r.source} and ${s.uuid} <> ${own.uuid} and ${s.cancelled} = 0
+      and ${s.emisor_rfc} = ${own.emisor_rfc} and ${s.receptor_rfc} = ${own.receptor_rfc} and ${isVisible(partition, 's')})`
+
+const complements = (partition: Partition): SQL =>
+  isPaidBy(partition, 1, isVisible(partition, 'source'), sql`json_group_array(distinct ${source.uuid})`)
 
 /** The columns of `Related` of the row `own` with the flags `page.mask`. They name only documents that the window shows. */
-export function relatedColumns(partitions: readonly Partition[]): string {
-  const ofFlag = (code: FlagCode, select: (partition: Partition) => string) =>
-    `case when page.mask & ${bitOf(code)} then case page.entity ${partitions.map((one) => `when ${one.number} then ${select(one)}`).join(' ')} end end`
-  return `${ofFlag('complement_cancelled', complements)} as cancelled_complements, ${ofFlag('substituted_not_cancelled', substitutes)} as substitutes`
+export function relatedColumns(partitions: readonly Partition[]): SQL {
+  const ofFlag = (code: FlagCode, select: (partition: Partition) => SQL): SQL => {
+    const each = partitions.map((one) => sql`when ${one.number} then ${select(one)}`)
+    return sql`case when page.mask & ${sql.raw(String(bitOf(code)))} then case page.entity ${sql.join(each, sql` `)} end end`
+  }
+  return sql`${ofFlag('complement_cancelled', complements)} as cancelled_complements, ${ofFlag('substituted_not_cancelled', substitutes)} as substitutes`
 }

@@ -71,7 +71,7 @@ export async function setsOf({ ctx, ledger, today }: Insight, suppliers: readonl
   const ctes = named.map(([name, list]) =>
     name === 'repse_expired'
       ? sql`repse_expired (rfc, until) as materialized (select value->>0, value->>1 from json_each(${JSON.stringify(list)})), `
-      : sql`${sql.raw(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
+      : sql`${sql.identifier(name)} (rfc) as (select value from json_each(${JSON.stringify(list)})), `,
   )
-  return { ctes: sql.join([...ctes], sql.raw('')), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
+  return { ctes: sql.join([...ctes], sql``), sets: new Set(filled.map(([name]) => name)), listings, lapsed, related }
 }

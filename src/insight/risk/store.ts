@@ -1,4 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { cfdi, cfdiSuppliers, own } from '../../cfdi/population/aliases.ts'
 import { populationOf } from '../../cfdi/population/population.ts'
 import type { ReadRow } from '../../cfdi/read-row.ts'
 import { all } from '../../platform/db/statement.ts'
@@ -40,8 +42,8 @@ export type RiskyDocument = { uuid: string; mask: number; score: number; pesos: 
 
 const DIGITS = 24
 export const padded = (micros: string): string => micros.padStart(DIGITS, '0')
-const PESOS = `case when own.version is null or own.total_mxn is null then '' else substr('${'0'.repeat(DIGITS)}' || own.total_mxn, -${DIGITS}) end`
-const SAME = `own.direction || own.counterparty_rfc || ' ' || coalesce(own.currency, '') || ' ' || coalesce(own.total_micros, '0') || ' ' || substr(own.fecha, 1, 10)`
+const PESOS = sql`case when ${own.version} is null or ${own.total_mxn} is null then '' else substr(${sql.raw(`'${'0'.repeat(DIGITS)}'`)} || ${own.total_mxn}, -${sql.raw(String(DIGITS))}) end`
+const SAME = sql`${own.direction} || ${own.counterparty_rfc} || ' ' || coalesce(${own.currency}, '') || ' ' || coalesce(${own.total_micros}, '0') || ' ' || substr(${own.fecha}, 1, 10)`
 
 /** The documents that state no exchange rate, and are therefore ranked outside SQL: they are rare, because the law wants one. */
 const MOST_UNRATED = 1_000
@@ -52,19 +54,19 @@ function flagged(reading: FlagReading, days: { first: string; last: string }): S
   const population = populationOf(partition, { ...days, direction, cancelled, substituted: true })
   const bits = FLAG_CODES.flatMap((code) => {
     const condition = FLAGS[code](reading)
-    return condition === null ? [] : [`iif(${condition}, ${bitOf(code)}, 0)`]
+    return condition === null ? [] : [sql`iif(${condition}, ${sql.raw(String(bitOf(code)))}, 0)`]
   })
-  const isCounted = reading.cancelled === 1 ? '0' : `not (${FLAGS.substituted_not_cancelled(reading)})`
+  const isCounted = reading.cancelled === 1 ? sql`0` : sql`not (${FLAGS.substituted_not_cancelled(reading)!})`
   return (
     population &&
-    sql`select own.entity, own.uuid, ${sql.raw(bits.join(' + '))} as mask, ${sql.raw(PESOS)} as pesos, ${sql.raw(IS_UNRATED)} as unrated,
-      ${sql.raw(isCounted)} as counts, ${sql.raw(`iif(own.tipo_comprobante = 'I' and ${isCounted}, ${SAME}, null)`)} as same ${population}`
+    sql`select ${own.entity}, ${own.uuid}, ${sql.join(bits, sql` + `)} as mask, ${PESOS} as pesos, ${IS_UNRATED} as unrated,
+      ${isCounted} as counts, iif(${own.tipo_comprobante} = 'I' and ${isCounted}, ${SAME}, null) as same ${population}`
   )
 }
 
 const within = ({ scores, codes, min_total }: Chosen, after: RiskPosition | undefined): SQL =>
   all([
-    sql.raw('mask <> 0'),
+    sql`mask <> 0`,
     ...(scores === null ? [] : [sql.raw(`(${scores.map(([least, below]) => `(score >= ${least} and score < ${below})`).join(' or ')})`)]),
     ...(codes === null ? [] : [sql.raw(`mask & ${codes.reduce((sum, code) => sum + bitOf(code), 0)} <> 0`)]),
     ...(min_total === null ? [] : [sql`pesos >= ${padded(min_total)}`]),
@@ -101,22 +103,26 @@ export function riskStatements(
     )
     if (selects.length === 0) return []
     const order = (alias: string) => sql.raw(`${alias}.unrated desc, ${alias}.score desc, ${alias}.pesos desc, ${alias}.uuid`)
-    const twins = sql.raw(
-      cancelled === 1 ? '' : ` + iif(same is not null and count(same) over (partition by same) > 1, ${bitOf('duplicate_suspected')}, 0)`,
-    )
+    const twin = sql.raw(String(bitOf('duplicate_suspected')))
+    const twins = cancelled === 1 ? sql`` : sql` + iif(same is not null and count(same) over (partition by same) > 1, ${twin}, 0)`
     return [
       // The limit keeps SQLite from writing the conditions of all flags out wherever `mask` stands, for which it lacks the memory.
-      sql`with ${ctes} documents as (${sql.join([...selects], sql.raw(' union all '))} limit -1),
+      sql`with ${ctes} documents as (${sql.join([...selects], sql` union all `)} limit -1),
         flagged as (select entity, uuid, pesos, unrated, counts, mask${twins} as mask from documents),
         scored as (select *, min(${sql.raw(String(most))}, ${sql.raw(points)}) as score from flagged),
         page as materialized (select * from scored where unrated or (${within(chosen, after)}) order by ${order('scored')} limit ${sql.raw(String(take + MOST_UNRATED))})
         select page.uuid, page.mask, page.score, page.pesos, page.unrated, page.counts,
-          ${sql.raw(`${SHOWN.map((name) => `own.${name}`).join(', ')}, ${relatedColumns(partitionsToRead(ledger))}`)}
-        from page cross join cfdi own on own.entity = page.entity and own.uuid = page.uuid
+          ${sql.join(
+            SHOWN.map((name) => sql`${own[name]}`),
+            sql`, `,
+          )}, ${relatedColumns(partitionsToRead(ledger))}
+        from page cross join ${cfdi} ${own} on ${own.entity} = page.entity and ${own.uuid} = page.uuid
         order by ${order('page')} limit ${sql.raw(String(take))} + (select coalesce(sum(unrated), 0) from page)`,
     ]
   })
 }
+
+const s = alias(cfdiSuppliers, 's')
 
 /**
  * Selects the RFCs of the suppliers whose documents count in a range, and of others of its months: out of the totals of suppliers, and of
@@ -126,9 +132,9 @@ export const supplierStatements = (ledger: ScopedLedger, { first, last }: { firs
   partitionsToRead(ledger).flatMap((partition) => {
     const { number } = partition
     const until = boundsOf(partition, 1)?.until ?? null
-    const months = sql`select distinct j.key as rfc from cfdi_suppliers s cross join json_each(s.totals) j
-      where s.entity = ${number} and s.month >= ${first.slice(0, 7)} and s.month <= ${last.slice(0, 7)}`
-    const later = sql`select distinct own.counterparty_rfc as rfc from cfdi own indexed by cfdi_substituted
-      where own.entity = ${number} and own.direction = 1 and own.substituted_from > ${until}`
+    const months = sql`select distinct j.key as rfc from ${cfdiSuppliers} ${s} cross join json_each(${s.totals}) j
+      where ${s.entity} = ${number} and ${s.month} >= ${first.slice(0, 7)} and ${s.month} <= ${last.slice(0, 7)}`
+    const later = sql`select distinct ${own.counterparty_rfc} as rfc from ${cfdi} ${own} indexed by cfdi_substituted
+      where ${own.entity} = ${number} and ${own.direction} = 1 and ${own.substituted_from} > ${until}`
     return until === null ? [months] : [months, later]
   })

@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type Name, type SQL, sql } from 'drizzle-orm'
 import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
 import type { Micros } from '../../cfdi/money.ts'
 import { measureOpenOn, partOf } from '../../cfdi/open/measure-open-on.ts'
@@ -32,19 +32,18 @@ interface Figure {
 const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']
 
 /** The condition of a figure that depends on suppliers. What is over the limit in cash is only known when it is measured. */
-const riskOf = (name: string): string =>
+const riskOf = (name: string): SQL =>
   name === 'no_deducible_excluded'
-    ? "(is_excluded = 1 or as_json->>'cash_of' is not null)"
-    : `not is_excluded and ${name === 'at_risk_69b' ? 'is_presumed' : 'is_lapsed'}`
+    ? sql`(is_excluded = 1 or as_json->>'cash_of' is not null)`
+    : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
 
-const rowsOf = (from: SQL, amount: string, where: SQL): SQL =>
-  sql`select uuid, applies_to, issued_at, cast(${sql.raw(amount)} as text) as amount, is_odd, as_json from (${from}) where ${where}`
+const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
+  sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, as_json from (${from}) where ${where}`
 
 const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
 
-/** The column, or sum of columns, of a cash event that a figure adds up. */
-const columnOf = (name: string): Sum | typeof IVA =>
-  WITHHELD.includes(name) ? 'iva_retenido' : RISKS.includes(name) ? IVA : (name.slice(name.indexOf('.') + 1) as Sum)
+/** The column of a cash event that a figure of no risk adds up. */
+const columnOf = (name: string): Sum => (WITHHELD.includes(name) ? 'iva_retenido' : (name.slice(name.indexOf('.') + 1) as Sum))
 
 /** The rows of a figure in a partition and direction; null when it has none there. */
 function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
@@ -60,17 +59,17 @@ function streamOf(figure: Figure, partition: Partition, direction: DirectionNumb
   }
   if (name.startsWith('devengado')) {
     const events = accruedEvents(partition, direction, span)
-    const json = sql.raw("json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)")
-    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql.raw('reason is null'))
+    const json = sql`json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)`
+    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql`reason is null`)
   }
   const from = movements(partition, direction, span, exclusions, figure.suppliers)
   if (from === null) return null
-  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, 'stated', sql.raw("reason is not null or (is_odd = 1 and tipo = 'P')"))
+  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (is_odd = 1 and tipo = 'P')`)
   return rowsOf(
     from,
-    columnOf(name),
-    sql`reason is null ${sql.raw(RISKS.includes(name) ? `and ${riskOf(name)}` : '')}
-    ${rfc === undefined ? sql.raw('') : sql`and counterparty = ${rfc}`}`,
+    RISKS.includes(name) ? IVA : sql.identifier(columnOf(name)),
+    sql`reason is null ${RISKS.includes(name) ? sql`and ${riskOf(name)}` : sql``}
+    ${rfc === undefined ? sql`` : sql`and counterparty = ${rfc}`}`,
   )
 }
 
@@ -113,7 +112,7 @@ async function measureAll({ name, insight, exclusions }: Figure, items: readonly
     const taxes = (JSON.parse(event.source) as unknown[])[3]
     if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
     if (name.startsWith('devengado')) return ivaOf(outcome)
-    if (!isRisk) return outcome[columnOf(name) as Sum]
+    if (!isRisk) return outcome[columnOf(name)]
     const isExcluded = isOverLimit(event, exclusions, rateOfDay) || event.is_excluded === 1
     return isExcluded === (name === 'no_deducible_excluded') ? ivaOf(outcome) : null
   }

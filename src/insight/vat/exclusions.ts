@@ -1,3 +1,4 @@
+import { type SQL, sql } from 'drizzle-orm'
 import type { EventSource } from '../../cfdi/cash/measure.ts'
 import { type Micros, micros, times } from '../../cfdi/money.ts'
 import type { Days } from '../../cfdi/population/population.ts'
@@ -11,11 +12,11 @@ const NO_TAX_EFFECTS = 'S01'
 /** Conditions in SQL on a cash event of what was received, with columns of its invoice. */
 export interface Exclusions {
   /** The law does not let its IVA be credited, whoever issued it. */
-  isExcluded: string
+  isExcluded: SQL
   /** It bills specialized services by its product keys. */
-  isInScope: string
+  isInScope: SQL
   /** It was paid in cash, so that it depends on its total. */
-  isCash: string
+  isCash: SQL
   /** The total in micros of MXN above which cash is not deductible on a day. */
   limitOn: (day: string) => Micros
 }
@@ -40,9 +41,9 @@ function isExcludedUnder(rules: Rules): string {
  * values of these rules are digits (rules/shapes.ts).
  */
 export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
-  isExcluded: byDay(rules, 'day', days, isExcludedUnder),
-  isInScope: byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`),
-  isCash: byDay(rules, 'day', days, isCashUnder),
+  isExcluded: sql.raw(byDay(rules, 'day', days, isExcludedUnder)),
+  isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`)),
+  isCash: sql.raw(byDay(rules, 'day', days, isCashUnder)),
   limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
 })
 

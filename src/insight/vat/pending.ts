@@ -18,7 +18,6 @@ export interface OpenRow {
 }
 
 const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
-const sumOf = (amount: (name: (typeof RATES)[number]) => string): string => RATES.map(amount).join(' + ')
 
 /** The place of the amounts in the currency of the document, in its taxes (taxes/breakdown.ts). */
 const OWN = BREAKDOWN.length
@@ -33,22 +32,29 @@ export const openColumns =
     return {
       ...balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`),
       rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(`${alias}.tipo_cambio`)} end`,
-      open_iva: sumOf((name) => `(${taxOf(alias, name)})`),
+      open_iva: RATES.map((name) => `(${taxOf(alias, name)})`).join(' + '),
       ...Object.fromEntries(RATES.map((name) => [`open_${name}`, own(name)])),
     }
   }
 
-const shareOf = (name: string): string => `(open_${name} * 1.0 * balance / total)`
-const rounded = (name: string): string => `cast(${shareOf(name)} + 0.5 as integer)`
-const inMxn = (micros: string): string => `${micros} / 1000000 * rate + (${micros} % 1000000 * rate + 500000) / 1000000`
+const shareOf = (name: string): SQL => sql`(${sql.identifier(`open_${name}`)} * 1.0 * balance / total)`
+const rounded = (name: string): SQL => sql`cast(${shareOf(name)} + 0.5 as integer)`
+const inMxn = (micros: SQL): SQL => sql`${micros} / 1000000 * rate + (${micros} % 1000000 * rate + 500000) / 1000000`
 /** Floating point decides how a share is rounded, unless that is too close. */
-const IS_CLOSE = RATES.map((name) => `abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`).join(' or ')
+const IS_CLOSE = sql.join(
+  RATES.map((name) => sql`abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`),
+  sql` or `,
+)
+const IVA = sql.join(
+  RATES.map((name) => inMxn(rounded(name))),
+  sql` + `,
+)
 
 /** Adds up the IVA of `open` by the months in which it was, as `OpenRow`. */
 export const pendingGroups = (partition: Partition, first: string): SQL => sql`
   select month, until, sum(iif(is_single, 0, iva)) as iva, iif(is_single, cast(balance as text), null) as balance,
-    iif(is_single, (${invoicesIn(partition, sql.raw('select owed.uuid'))}), null) as invoice
-  from (select uuid, month, until, balance, ${sql.raw(`balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
-      iif(balance = total, open_iva, ${sumOf((name) => inMxn(rounded(name)))}) as iva`)}
+    iif(is_single, (${invoicesIn(partition, sql`select owed.uuid`)}), null) as invoice
+  from (select uuid, month, until, balance, balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
+      iif(balance = total, open_iva, ${IVA}) as iva
     from open where ${isOpenSince(first)} limit -1) owed
   group by month, until, iif(is_single, uuid, '')`

@@ -32,7 +32,7 @@ export interface PositionRow {
 }
 
 // The month, whether it is of paid parts, and the flags as one number, by which SQLite sorts fast.
-const KEY = `(substr(day, 1, 4) || substr(day, 6, 2)) * 16 + (tipo = 'P') * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
+const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 16 + (tipo = 'P') * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
 
 export function groupIn(row: string): GroupRow {
   const [key, reason, pairs, odds, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
@@ -50,7 +50,7 @@ export function openIn(row: string): OpenRow {
   return { month, until, iva, balance, invoice }
 }
 
-const sumOf = (name: string): string => `cast(coalesce(sum(iif(is_odd, 0, ${name})), 0) as text)`
+const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(is_odd, 0, ${sql.identifier(name)})), 0) as text)`
 
 /**
  * Reads a direction in one pass: movements of the days by month, what the documents of these days accrue, and what was open at the ends of
@@ -74,13 +74,13 @@ export function positionOf(
   const own = Object.keys(columns('i'))
   const paid = marked(parts, direction, exclusions, suppliers, ['invoice', 'amount', 'metodo_pago', 'is_hidden', ...own])
   const moved = sql.raw(['uuid', 'applies_to', 'day', 'tipo', 'reason', ...FLAGS, ...SUMS, 'is_odd', 'stated', 'as_json'].join(', '))
-  const changes = sql`${paidSince(sql.raw('paid'), columns)} union all ${credited}`
+  const changes = sql`${paidSince(sql`paid`, columns)} union all ${credited}`
   return sql`with paid as materialized (${paid}), ${openByMonth(partition, direction, through, changes, columns)}
-    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${sql.raw(['stated', ...SUMS].map(sumOf).join(', '))}) as row
-      from (select ${sql.raw(KEY)} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
+    select 'group' as kind, json_array(key, reason, count(distinct pair), json_group_array(as_json) filter (where is_odd), ${sql.join(['stated', ...SUMS].map(sumOf), sql`, `)}) as row
+      from (select ${KEY} as key, iif(reason is null or tipo <> 'P', null, uuid || applies_to) as pair, ${moved} from (
         select * from (select ${moved} from (${marked(whole, direction, exclusions, suppliers)}) limit -1)
         union all select ${moved} from paid where not is_hidden and day <= ${days.last}))
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
-    union all select 'odd', invoice from (${invoicesIn(partition, sql.raw('select uuid from odd'))})`
+    union all select 'odd', invoice from (${invoicesIn(partition, sql`select uuid from odd`)})`
 }

@@ -15,7 +15,7 @@ export type Sum = (typeof SUMS)[number]
 export const MORE = named('uso_cfdi', 'products', 'total_mxn', 'fecha')
 
 /** The IVA that a row of events transfers. */
-export const IVA = '(iva_16 + iva_8 + iva_otras)'
+export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
 
 /** What distinguishes movements: who was paid, whether IVA cannot be credited, and whether it is at risk unless it is excluded. */
 export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
@@ -28,11 +28,11 @@ function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, 
   const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
   const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
   return [
-    definitive.size === 0 ? sql.raw(isExcluded) : sql`(${sql.raw(isExcluded)} or counterparty in ${list(definitive)})`,
-    presumed.size === 0 ? sql.raw('0') : sql`counterparty in ${list(presumed)}`,
+    definitive.size === 0 ? isExcluded : sql`(${isExcluded} or counterparty in ${list(definitive)})`,
+    presumed.size === 0 ? sql`0` : sql`counterparty in ${list(presumed)}`,
     lapsed.length === 0
-      ? sql.raw('0')
-      : sql`(counterparty in ${list(registrations.keys())} and (${sql.raw(isInScope)} or counterparty in ${list(active)}) and exists (
+      ? sql`0`
+      : sql`(counterparty in ${list(registrations.keys())} and (${isInScope} or counterparty in ${list(active)}) and exists (
           select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
   ]
 }
@@ -45,18 +45,20 @@ export function marked(
   suppliers: KnownSuppliers,
   more: readonly string[] = [],
 ): SQL {
-  const flags = direction === 0 ? [sql.raw('0'), sql.raw('0'), sql.raw('0')] : flagsOf(exclusions, suppliers)
+  const flags = direction === 0 ? [sql`0`, sql`0`, sql`0`] : flagsOf(exclusions, suppliers)
   // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
-  const isUnknown = direction === 0 ? '0' : `(total_mxn is null and ${exclusions.isCash})`
+  const isUnknown = direction === 0 ? sql`0` : sql`(total_mxn is null and ${exclusions.isCash})`
   // SQL adds amounts of so many digits up without an overflow.
-  const names = SUMS.map((name) => `${name} + 0`).join(', ')
-  const isOdd = `(is_odd or ${isUnknown} or coalesce(max(${names}) >= 1e${LARGE} or min(${names}) <= -1e${LARGE}, 0))`
+  const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
+  const limit = sql.raw(`1e${LARGE}`)
+  const isOdd = sql`(is_odd or ${isUnknown} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
   const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
-    ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql.raw(', '))},
-    'is_unmatched', reason is not null, 'cash_of', ${sql.raw(`iif(${isUnknown}, substr(fecha, 1, 10), null)`)})`
+    ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
+    'is_unmatched', reason is not null, 'cash_of', iif(${isUnknown}, substr(fecha, 1, 10), null))`
   return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
-      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql.raw(', '))}, ${sql.raw(`${isOdd} as is_odd, iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated`)},
-      case when ${sql.raw(isOdd)} then ${json} end as as_json
+      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${isOdd} as is_odd,
+      iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
+      case when ${isOdd} then ${json} end as as_json
     from (${events} limit -1) where reason is not 'not_counted'`
 }
 

@@ -19,10 +19,10 @@ type Figure = (typeof FIGURES)[number]
 
 const rowsOf = (rows: SQL, figure: Figure): SQL => {
   const isMissing = figure === 'missing_amount'
-  const side = isMissing ? '1' : figure.endsWith('por_enterar') ? IS_OURS : `not (${IS_OURS})`
-  const amount = isMissing ? MISSING_AMOUNT : `${figure.slice(0, 3)}_retenido`
-  return sql`select uuid, applies_to, issued_at, ${sql.raw(`cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json`)}
-    from (${rows}) where reason is null and ${sql.raw(side)}`
+  const side = isMissing ? sql`1` : figure.endsWith('por_enterar') ? IS_OURS : sql`not (${IS_OURS})`
+  const amount = isMissing ? MISSING_AMOUNT : sql.identifier(`${figure.slice(0, 3)}_retenido`)
+  return sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json
+    from (${rows}) where reason is null and ${side}`
 }
 
 /**

@@ -1,3 +1,4 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { dividedBy, type Micros, times } from '../../cfdi/money.ts'
 import type { Rules } from '../../rules/dated.ts'
 import { type WithholdingClass, withholdingClasses, withholdingClassOf } from '../../rules/withholding-classes.ts'
@@ -46,41 +47,39 @@ export function isMissing(amount: Micros, expected: Micros | null, tolerance: st
   return (difference < 0n ? -difference : difference) > times(expected, tolerance)
 }
 
-const listed = (values: readonly string[]): string => `(${values.map((value) => `'${value}'`).join()})`
+const anyOf = (conditions: readonly SQL[]): SQL => (conditions.length === 0 ? sql`0` : sql.join([...conditions], sql` or `))
 
-/** The condition that a key begins with one of these. Rules hold nothing but digits here (rules/shapes.ts). */
-const begins = (prefixes: readonly string[] | null): string =>
+/** The condition that a key begins with one of these. */
+const begins = (prefixes: readonly string[] | null): SQL =>
   prefixes === null
-    ? '1'
-    : [...Map.groupBy(prefixes, ({ length }) => length)]
-        .map(([length, some]) => `substr(clave, 1, ${length}) in ${listed(some)}`)
-        .join(' or ') || '0'
+    ? sql`1`
+    : anyOf([...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => sql`substr(clave, 1, ${length}) in ${some}`))
 
-const half = (amount: string, { numerator, denominator }: Fraction): string =>
-  `nullif(max((${amount} * ${2 * numerator} + ${denominator}) / ${2 * denominator}, 0), 0)`
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+const half = (amount: SQL, { numerator, denominator }: Fraction): SQL =>
+  sql`nullif(max((${amount} * ${2 * numerator} + ${denominator}) / ${2 * denominator}, 0), 0)`
 
 /**
  * The same rules in SQL, over the columns of `Billed` and net and iva in micros: the `name` of the class, null where nothing can be expected
  * of the receiver, and the `isr` and `iva` that are expected.
  */
-export function expectationSql(rules: Rules): Record<'name' | 'isr' | 'iva', string> {
+export function expectationSql(rules: Rules): Record<'name' | 'isr' | 'iva', SQL> {
   const classes = withholdingClasses(rules).map((one) => {
     const detected = one.detection.map(({ emisor_regimenes, claves }) => {
-      const regime = emisor_regimenes === null ? '1' : `emisor_regimen_fiscal in ${listed(emisor_regimenes)}`
-      return `(coalesce(${regime}, 0) and (${begins(claves)}))`
+      const regime = emisor_regimenes === null ? sql`1` : sql`emisor_regimen_fiscal in ${emisor_regimenes}`
+      return sql`(coalesce(${regime}, 0) and (${begins(claves)}))`
     })
-    return { ...one, is: `${one.emisor === 'any' ? '1' : `length(emisor_rfc) = ${PERSON}`} and (${detected.join(' or ') || '0'})` }
+    return { ...one, is: sql`${one.emisor === 'any' ? sql`1` : sql`length(emisor_rfc) = ${PERSON}`} and (${anyOf(detected)})` }
   })
-  const isReceiver = `length(receptor_rfc) = ${COMPANY} and receptor_rfc not in ${listed(GENERIC_RFCS)}`
-  const chosen = (of: (one: (typeof classes)[number]) => string, is = isReceiver) =>
-    `case when not coalesce(${is}, 0) then null ${classes.map((one) => `when ${one.is} then ${of(one)}`).join(' ')} end`
+  const isReceiver = sql`length(receptor_rfc) = ${COMPANY} and receptor_rfc not in ${GENERIC_RFCS}`
+  const chosen = (of: (one: (typeof classes)[number]) => SQL, is = isReceiver): SQL => {
+    const each = classes.map((one) => sql`when ${one.is} then ${of(one)}`)
+    return sql`case when not coalesce(${is}, 0) then null ${sql.join(each, sql` `)} end`
+  }
   const iva = (one: (typeof classes)[number]) =>
-    one.iva ? `iif(${begins(one.iva.claves)}, ${half(one.iva.of === 'iva' ? 'iva' : 'net', one.iva)}, null)` : 'null'
+    one.iva ? sql`iif(${begins(one.iva.claves)}, ${half(one.iva.of === 'iva' ? sql`iva` : sql`net`, one.iva)}, null)` : sql`null`
   return {
-    name: chosen((one) => quoted(one.class)),
-    isr: chosen(({ isr }) => (isr ? half('net', isr) : 'null'), `${isReceiver} and tipo <> 'E'`),
-    iva: chosen(iva, `${isReceiver} and tipo <> 'E'`),
+    name: chosen((one) => sql`${one.class}`),
+    isr: chosen(({ isr }) => (isr ? half(sql`net`, isr) : sql`null`), sql`${isReceiver} and tipo <> 'E'`),
+    iva: chosen(iva, sql`${isReceiver} and tipo <> 'E'`),
   }
 }

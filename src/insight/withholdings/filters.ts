@@ -6,24 +6,24 @@ import { IS_OURS, MISSING } from './store.ts'
 
 type Filters = Pick<WithholdingsQuery, 'role' | 'impuesto' | 'concept_class' | 'source' | 'missing'>
 
-const SOURCES = { cfdi: "tipo in ('I', 'E', 'N')", pago: "tipo = 'P'", retencion_cfdi: "tipo = 'R'" }
+const SOURCES = { cfdi: sql`tipo in ('I', 'E', 'N')`, pago: sql`tipo = 'P'`, retencion_cfdi: sql`tipo = 'R'` }
 const TAXES = {
-  ISR: '(isr_retenido <> 0 or due_isr is not null)',
-  IVA: '(iva_retenido <> 0 or due_iva is not null)',
-  IEPS: 'ieps_retenido <> 0',
+  ISR: sql`(isr_retenido <> 0 or due_isr is not null)`,
+  IVA: sql`(iva_retenido <> 0 or due_iva is not null)`,
+  IEPS: sql`ieps_retenido <> 0`,
 }
 
 /** The condition that an event has a line that may match. */
 export function conditionOf({ role, impuesto, source, missing, concept_class }: Filters): SQL {
   const missed = (impuesto === undefined ? (['ISR', 'IVA'] as const) : impuesto === 'IEPS' ? [] : [impuesto]).map(
-    (one) => `${MISSING[one]} = 1`,
+    (one) => sql`${MISSING[one]} = 1`,
   )
   return all([
-    sql.raw('1'),
-    ...(role ? [sql.raw(`${role === 'withheld_by_us' ? '' : 'not '}(${IS_OURS})`)] : []),
-    ...(impuesto ? [sql.raw(TAXES[impuesto])] : []),
-    ...(source ? [sql.raw(SOURCES[source])] : []),
-    ...(missing ? [sql.raw(`(${missed.join(' or ') || '0'})`)] : []),
+    sql`1`,
+    ...(role ? [role === 'withheld_by_us' ? sql`(${IS_OURS})` : sql`not (${IS_OURS})`] : []),
+    ...(impuesto ? [TAXES[impuesto]] : []),
+    ...(source ? [SOURCES[source]] : []),
+    ...(missing ? [sql`(${missed.length === 0 ? sql`0` : sql.join(missed, sql` or `)})`] : []),
     ...(concept_class === undefined ? [] : [classCondition(concept_class)]),
   ])
 }

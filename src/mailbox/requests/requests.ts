@@ -17,6 +17,7 @@ import {
   type MailboxRequest,
   mayAcknowledge,
 } from './store.ts'
+import { mailboxRequests } from './tables.ts'
 
 /** A message of the downloads queue: the organization may wait for documents of the RFC's mailbox. */
 export interface MailboxCall {
@@ -85,7 +86,7 @@ export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): P
 type Author = Parameters<typeof auditedFound>[0]
 
 const requestsWhere = (condition: SQL): SQL =>
-  sql`select organization_id, notification_id as resource_id from mailbox_requests where ${condition}`
+  sql`select ${mailboxRequests.organization_id}, ${mailboxRequests.notification_id} as resource_id from ${mailboxRequests} where ${condition}`
 
 /**
  * Returns the statements that withdraw the openings that wait for organizations and that nobody stands behind any more, each with its audit

@@ -3,7 +3,7 @@ import { type Ctx, eventsOf, type System } from '../context.ts'
 import { commit, type Database, jsonChunks, type Statement } from '../db/commit.ts'
 import { isGuardViolation } from '../db/guard.ts'
 import { newId } from '../db/id.ts'
-import { prepared } from '../db/statement.ts'
+import { bare, prepared } from '../db/statement.ts'
 import { suffixOf } from '../db/typeid.ts'
 import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
@@ -39,6 +39,11 @@ export const audited = ({ db, now, requestId, actor }: Author, organization_id: 
     created_at: now,
   })
 
+const COLUMNS = [
+  ...[auditEvents.audit_event_id, auditEvents.organization_id, auditEvents.actor, auditEvents.action],
+  ...[auditEvents.resource_id, auditEvents.changed, auditEvents.request_id, auditEvents.created_at],
+].map(bare)
+
 /** The audit rows of a change that concerns several organizations, for a commit that the caller makes itself. */
 export const auditedEach = (
   { db, now, requestId, actor }: Author,
@@ -46,12 +51,12 @@ export const auditedEach = (
   { action, changed = [] }: Pick<Change, 'action' | 'changed'>,
 ): D1PreparedStatement[] =>
   jsonChunks(rows.map(({ organization_id, resource_id }) => [newId('aud'), organization_id, resource_id])).map((json) =>
-    db.$client
-      .prepare(
-        `insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
-         select value->>0, value->>1, ?2, ?3, value->>2, ?4, ?5, ?6 from json_each(?1)`,
-      )
-      .bind(json, nameOf(actor), action, JSON.stringify(changed), requestId, now.getTime()),
+    prepared(
+      db.$client,
+      sql`insert into ${auditEvents} ${COLUMNS}
+         select value->>0, value->>1, ${nameOf(actor)}, ${action}, value->>2, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
+           from json_each(${json})`,
+    ),
   )
 
 /** The audit rows of a change that concerns each `organization_id, resource_id` that a query finds, for a commit that the caller makes itself. */
@@ -62,7 +67,7 @@ export const auditedFound = (
 ): D1PreparedStatement =>
   prepared(
     db.$client,
-    sql`insert into audit_events (audit_event_id, organization_id, actor, action, resource_id, changed, request_id, created_at)
+    sql`insert into ${auditEvents} ${COLUMNS}
       select substr(${newId('aud')}, 1, 24) || printf('%06d', row_number() over ()), organization_id, ${nameOf(actor)}, ${action},
         resource_id, ${JSON.stringify(changed)}, ${requestId}, ${now.getTime()}
       from (${found})`,

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { CasingCache } from 'drizzle-orm/casing'
-import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core'
+import { SQLiteAsyncDialect, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 
 const dialect = new SQLiteAsyncDialect()
 
@@ -41,3 +41,6 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
 
 /** The text of a piece of SQL with all of its values written into it. */
 export const inlined = (piece: SQL): string => dialect.sqlToQuery(sql`${piece}`.inlineParams()).sql
+
+/** The name of a column alone, as `set`, the columns of an insert and `on conflict` take it. */
+export const bare = (column: SQLiteColumn) => sql.identifier(column.name)

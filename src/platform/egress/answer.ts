@@ -1,4 +1,4 @@
-import type { Incoming } from './incoming.ts'
+import type { IncomingBytes } from './incoming.ts'
 
 export interface Head {
   status: number
@@ -12,7 +12,7 @@ const LARGEST_HEAD = 65_536
  * Reads the head of an HTTP/1.1 answer (RFC 9112). Interim answers (1xx) are skipped, unless the receiver switches protocols or closes
  * the connection after one. Throws an Error that says what is wrong.
  */
-export async function readHead(incoming: Incoming): Promise<Head> {
+export async function readHead(incoming: IncomingBytes): Promise<Head> {
   let left = LARGEST_HEAD
   const line = async (): Promise<string | null> => {
     const text = await incoming.line(left)
@@ -40,7 +40,7 @@ export async function readHead(incoming: Incoming): Promise<Head> {
 }
 
 /** The body that follows a head, in pieces of at most `most` bytes. Throws at once when the head has no valid length. */
-export function bodyOf({ status, headers }: Head, incoming: Incoming, most: number): AsyncGenerator<Uint8Array> {
+export function bodyOf({ status, headers }: Head, incoming: IncomingBytes, most: number): AsyncGenerator<Uint8Array> {
   const coding = headers.get('transfer-encoding')
   const length = headers.get('content-length')
   if (isBodiless(status)) return exactly(incoming, 0, most)
@@ -57,11 +57,11 @@ function lengthOf(header: string): number {
   return Number(length)
 }
 
-async function* toTheEnd(incoming: Incoming, most: number): AsyncGenerator<Uint8Array> {
+async function* toTheEnd(incoming: IncomingBytes, most: number): AsyncGenerator<Uint8Array> {
   for (let piece = await incoming.some(most); piece; piece = await incoming.some(most)) yield piece
 }
 
-async function* exactly(incoming: Incoming, length: number, most: number): AsyncGenerator<Uint8Array> {
+async function* exactly(incoming: IncomingBytes, length: number, most: number): AsyncGenerator<Uint8Array> {
   for (let left = length; left > 0; ) {
     const piece = await incoming.some(Math.min(left, most))
     if (piece === null) throw new Error(`the connection was closed ${left} bytes before the end of its body`)
@@ -70,7 +70,7 @@ async function* exactly(incoming: Incoming, length: number, most: number): Async
   }
 }
 
-async function* chunks(incoming: Incoming, most: number): AsyncGenerator<Uint8Array> {
+async function* chunks(incoming: IncomingBytes, most: number): AsyncGenerator<Uint8Array> {
   for (;;) {
     const [, size] = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i.exec((await incoming.line(LARGEST_HEAD)) ?? '') ?? []
     if (size === undefined) throw new Error('a chunk of its body has no size')

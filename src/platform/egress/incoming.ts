@@ -2,7 +2,7 @@ const LF = 10
 const CR = 13
 
 /** Bytes as they arrive. Methods return null at the end; `most` is a number of bytes. */
-export class Incoming {
+export class IncomingBytes {
   #read: () => Promise<Uint8Array | null>
   #rest: Uint8Array = new Uint8Array()
 

@@ -1,5 +1,5 @@
 /** The receiver of deliveries, or the stand-in of storage providers or of the tax authority, on a laptop. */
-export interface Sink {
+export interface SinkAddress {
   hostname: string
   port: number
 }
@@ -7,7 +7,7 @@ export interface Sink {
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
 
 /** Reads WEBHOOK_SINK, STORAGE_SINK or SAT_STAND_IN: null when it is empty. Throws unless it names a receiver on loopback. */
-export function sinkOf(name: string, text: string): Sink | null {
+export function sinkOf(name: string, text: string): SinkAddress | null {
   if (text === '') return null
   const url = URL.parse(text)
   const isBare = url !== null && url.username === '' && url.password === '' && url.pathname === '/' && url.search === '' && url.hash === ''

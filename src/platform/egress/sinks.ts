@@ -1,8 +1,9 @@
 import { connect } from 'cloudflare:sockets'
-import { SINK_FAULTS, STATUS_HEADER } from '../../webhooks/deliveries/answer-status.ts'
+import { log } from '../log.ts'
 import { bodyOf, type Head, isBodiless, readHead } from './answer.ts'
-import { Incoming } from './incoming.ts'
-import { type Sink, sinkOf } from './sink.ts'
+import { SINK_FAULTS, STATUS_HEADER } from './answer-status.ts'
+import { IncomingBytes } from './incoming.ts'
+import { type SinkAddress, sinkOf } from './sink.ts'
 
 const PIECE = 16_384
 /** Headers of a connection, not of a message. */
@@ -33,7 +34,7 @@ export async function sendToSink(env: Env, purpose: Purpose, request: Request): 
   } catch (error) {
     const fault = variable !== 'WEBHOOK_SINK' ? '' : sink ? (error instanceof Unreachable ? SINK_FAULTS.closed : '') : SINK_FAULTS.unset
     const reason = error instanceof Error ? error.message : String(error)
-    console.error(JSON.stringify({ level: 'error', message: `Not delivered to ${host}: ${reason}` }))
+    log.error({ requestId: 'egress' }, `Not delivered to ${host}: ${reason}`)
     throw new Error(`No answer: ${reason}${fault && `. ${fault}`}`)
   }
 }
@@ -55,7 +56,7 @@ async function messageOf(request: Request): Promise<Uint8Array> {
   return message
 }
 
-async function answerOf(sink: Sink, message: Uint8Array, longestMs: number): Promise<Response> {
+async function answerOf(sink: SinkAddress, message: Uint8Array, longestMs: number): Promise<Response> {
   const socket = connect(sink)
   // Each failure is reported where it is awaited.
   for (const later of [socket.opened, socket.closed]) later.catch(() => null)
@@ -74,7 +75,7 @@ async function answerOf(sink: Sink, message: Uint8Array, longestMs: number): Pro
     // A receiver may answer and close before it has read everything.
     writer.write(message).catch(() => null)
     const reader = socket.readable.getReader()
-    const incoming = new Incoming(async () => (await Promise.race([reader.read(), tooLate])).value ?? null)
+    const incoming = new IncomingBytes(async () => (await Promise.race([reader.read(), tooLate])).value ?? null)
     const head = await readHead(incoming)
     return responseOf(head, streamOf(bodyOf(head, incoming, PIECE), close))
   } catch (error) {

@@ -1,4 +1,7 @@
+import { sql } from 'drizzle-orm'
 import * as z from 'zod'
+import { prepared } from '../db/statement.ts'
+import { guards } from '../db/tables.ts'
 import { errorMessage, log } from '../log.ts'
 import { type Settings, settingsOf, UnusableSettings } from '../settings.ts'
 
@@ -49,7 +52,7 @@ async function faultOf(name: string, d1: D1Database | undefined, requestId: stri
   if (!d1) return `${name} is not bound.`
   try {
     // The table of the guards: without it, no guarded change can be committed.
-    await d1.prepare('select 1 from guards limit 1').first()
+    await prepared(d1, sql`select 1 from ${guards} limit 1`).first()
     return null
   } catch (error) {
     if (!/no such table/.test(errorMessage(error))) {

@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import * as z from 'zod'
 import { Failure, type Kind, Unavailable } from '../../failures.ts'
@@ -77,8 +76,8 @@ export const wrongMethod = (methods: readonly string[]): Failure => {
 
 function asFailure(error: Error): Failure | undefined {
   if (error instanceof Failure) return error
-  // Hono's validator throws it.
-  if (error instanceof HTTPException) return new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
+  // Hono's validator throws an HTTPException of its own copy of Hono.
+  if ('getResponse' in error) return new Failure('malformed', 'request.malformed_json', 'The body is not valid JSON in UTF-8.')
   if (!(error instanceof InvalidInput)) return undefined
   const [first = { path: '', message: error.message }, ...others] = error.faults
   const detail = `${first.path || 'body'}: ${first.message}`

@@ -2,6 +2,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { KeyClaim } from '../context.ts'
 import { commit, type Database, type Statement } from '../db/commit.ts'
 import { assertThat } from '../db/guard.ts'
+import { prepared } from '../db/statement.ts'
 import { idempotencyKeys as keys } from './tables.ts'
 
 /** The row of a key, with the token of the request that has claimed it. */
@@ -65,7 +66,8 @@ export const CLAIMED = 'idempotency_key.claimed'
 export const assertClaimed = (db: Database, { organization_id, key, token }: KeyClaim): Statement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from idempotency_keys where organization_id = ${organization_id} and key = ${key} and token = ${token})`,
+    sql`exists (select 1 from ${keys} where ${keys.organization_id} = ${organization_id}
+      and ${keys.key} = ${key} and ${keys.token} = ${token})`,
     CLAIMED,
   )
 
@@ -100,11 +102,10 @@ export const releaseKey = (db: Database, claim: KeyClaim): Statement[] => [
 /** Deletes up to `limit` expired keys. Returns how many it deleted. */
 export const deleteExpired = async (db: Database, expired_at: Date, limit: number): Promise<number> =>
   (
-    await db.$client
-      .prepare(
-        `delete from idempotency_keys where (organization_id, key) in
-           (select organization_id, key from idempotency_keys where created_at <= ? limit ?)`,
-      )
-      .bind(expired_at.getTime(), limit)
-      .run()
+    await prepared(
+      db.$client,
+      sql`delete from ${keys} where ${[keys.organization_id, keys.key]} in
+           (select ${keys.organization_id}, ${keys.key} from ${keys}
+             where ${keys.created_at} <= ${expired_at.getTime()} limit ${limit})`,
+    ).run()
   ).meta.changes

@@ -24,7 +24,8 @@ export const listDecidedLetters = ({ db }: System, limit: number): Promise<DeadL
   db.select().from(deadLetters).where(isNotNull(deadLetters.wanted)).limit(limit).all()
 
 const among = (letters: readonly DeadLetter[]) =>
-  sql`dead_letter_id in (select value from json_each(${JSON.stringify(letters.map(({ dead_letter_id }) => dead_letter_id))}))`
+  sql`${deadLetters.dead_letter_id} in (select value
+    from json_each(${JSON.stringify(letters.map(({ dead_letter_id }) => dead_letter_id))}))`
 
 /** Deletes letters, except those that were put aside again after the operator's decision. */
 export async function deleteLetters({ db }: System, letters: readonly DeadLetter[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { assertThat } from '../db/guard.ts'
-import { prepared } from '../db/statement.ts'
+import { bare, prepared } from '../db/statement.ts'
+import { receipts } from './tables.ts'
 
 /** An organization's Idempotency-Key. */
 interface Key {
@@ -12,14 +13,15 @@ interface Key {
 export const UNUSED = 'idempotency_key.unused'
 
 const found = ({ organization_id, key }: Key, expired_at: Date) =>
-  sql`select resource_id from receipts where organization_id = ${organization_id} and key = ${key} and created_at > ${expired_at.getTime()}`
+  sql`select ${receipts.resource_id} from ${receipts} where ${receipts.organization_id} = ${organization_id} and ${receipts.key} = ${key}
+    and ${receipts.created_at} > ${expired_at.getTime()}`
 
 /** Records in the commit of a change that the key is used. Refuses the commit of a second change with the key. */
 export const leaveReceipt = (d1: D1Database, key: Key, resource_id: string, now: Date, expired_at: Date): D1PreparedStatement[] => [
   assertThat(d1, sql`not exists (${found(key, expired_at)})`, UNUSED),
   prepared(
     d1,
-    sql`insert or replace into receipts (organization_id, key, resource_id, created_at)
+    sql`insert or replace into ${receipts} ${[receipts.organization_id, receipts.key, receipts.resource_id, receipts.created_at].map(bare)}
       values (${key.organization_id}, ${key.key}, ${resource_id}, ${now.getTime()})`,
   ),
 ]
@@ -33,7 +35,8 @@ export const deleteReceipts = async (d1: D1Database, expired_at: Date, limit: nu
   (
     await prepared(
       d1,
-      sql`delete from receipts where (organization_id, key) in
-        (select organization_id, key from receipts where created_at <= ${expired_at.getTime()} limit ${limit})`,
+      sql`delete from ${receipts} where ${[receipts.organization_id, receipts.key]} in
+        (select ${receipts.organization_id}, ${receipts.key} from ${receipts} where ${receipts.created_at} <= ${expired_at.getTime()}
+          limit ${limit})`,
     ).run()
   ).meta.changes

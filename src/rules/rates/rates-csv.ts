@@ -1,3 +1,4 @@
+import { recordsOf } from '../../platform/csv.ts'
 import { type Day, dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { isForeignCurrency } from './currencies.ts'
 
@@ -28,15 +29,6 @@ const ISO = /^\d{4}-\d{2}-\d{2}$/
 const NO_VALUE = /^(N\/E|)$/i
 /** 1970-01-01 was a Thursday. */
 const isWeekend = (epochDay: number): boolean => [0, 6].includes((epochDay + 4) % 7)
-
-/** Cells without their quotes. No cell of these files has a comma within. */
-const cellsOf = (line: string): string[] =>
-  line.split(',').map((cell) =>
-    cell
-      .trim()
-      .replace(/^"(.*)"$/, '$1')
-      .trim(),
-  )
 
 function dayIn(text: string): Day | null {
   const iso = text.replace(SLASHED, '$3-$2-$1')
@@ -106,10 +98,11 @@ export function ratesIn(
   series: Readonly<Record<string, string>>,
   today: Day,
 ): { rates: LoadedRate[]; source: 'banxico' | 'operator' } {
-  const lines = text
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\r|\n/)
-    .map(cellsOf)
+  const records = recordsOf([text])
+  const lines: string[][] = []
+  let next = records.next()
+  for (; !next.done; next = records.next()) lines.push(next.value.map((cell) => cell.trim()))
+  if (next.value) throw new RatesRefused([`Line ${lines.length}: A quote is not closed.`])
   const isPlain = (cells: readonly string[]) => ['currency', 'date', 'rate'].every((name) => cells.includes(name))
   const at = lines.findIndex((cells) => (cells[0] === 'Fecha' && cells.length > 1) || isPlain(cells))
   if (at === -1) throw new RatesRefused(['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.'])

@@ -1,5 +1,7 @@
+import { sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { log } from '../../platform/log.ts'
 import { rulesAt } from '../rules.ts'
 import { loadSql } from './load-sql.ts'
@@ -33,7 +35,7 @@ export async function refreshRates(system: System): Promise<void> {
     const d1 = system.db.$client
     await commit(
       d1,
-      loadSql(rates, source).map((sql) => d1.prepare(sql)),
+      loadSql(rates, source).map((text) => prepared(d1, sql.raw(text))),
     )
     log.info(system, { message: 'Exchange rates were loaded.', rates: rates.length })
   } catch (error) {

@@ -1,4 +1,10 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { prepared } from '../../platform/db/statement.ts'
 import type { Day } from '../../platform/time/calendar.ts'
+import { fxRates } from '../tables.ts'
+
+const f = alias(fxRates, 'f')
 
 export interface FoundRate {
   /** The place of the question. */
@@ -10,13 +16,12 @@ export interface FoundRate {
 
 /** The last rates before these days, one for each `[currency, day]` that has one. Reads two rows for each. */
 export async function findRates(d1: D1Database, wanted: readonly (readonly [string, Day])[]): Promise<FoundRate[]> {
-  const { results } = await d1
-    .prepare(
-      `select j.key as n, f.date, f.rate, f.source from json_each(?1) j cross join fx_rates f
-       on f.currency = j.value->>0
-       and f.date = (select max(date) from fx_rates where currency = j.value->>0 and date < j.value->>1)`,
-    )
-    .bind(JSON.stringify(wanted))
-    .all<FoundRate>()
+  const { results } = await prepared(
+    d1,
+    sql`select j.key as n, ${f.date}, ${f.rate}, ${f.source} from json_each(${JSON.stringify(wanted)}) j cross join ${fxRates} ${f}
+       on ${f.currency} = j.value->>0
+       and ${f.date} = (select max(${fxRates.date}) from ${fxRates} where ${fxRates.currency} = j.value->>0
+         and ${fxRates.date} < j.value->>1)`,
+  ).all<FoundRate>()
   return results
 }

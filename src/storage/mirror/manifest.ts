@@ -1,8 +1,10 @@
 import { sql } from 'drizzle-orm'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { configOf } from '../connector.ts'
 import { type Destination, DestinationError, isRefusal } from '../drivers/port.ts'
+import { storageConnectors as connectors } from '../tables.ts'
 import { assertHeld, setConnector, type WorkRow } from './store.ts'
 
 /**
@@ -35,7 +37,7 @@ const PARTS = 250
 const READS_AT_ONCE = 4
 
 const NONE: Manifest = { last: {}, parts: 0 }
-const KNOWN = sql`coalesce(manifest, ${JSON.stringify(NONE)})`
+const KNOWN = sql`coalesce(${connectors.manifest}, ${JSON.stringify(NONE)})`
 const LAST = ({ manifest }: Pick<WorkRow, 'manifest'>): Manifest => (manifest === null ? NONE : (JSON.parse(manifest) as Manifest))
 const encoded = (...texts: string[]): Uint8Array => new TextEncoder().encode(texts.join(''))
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
@@ -52,11 +54,16 @@ export const lastManifestOf = (row: Pick<WorkRow, 'manifest' | 'config'>): Liste
 
 /** Keeps what lies at the old place of a connector that moves out of the manifests of the new one. */
 export const moveManifests = (d1: D1Database, connector: number): D1PreparedStatement =>
-  setConnector(d1, connector, sql`manifest = json_set(${KNOWN}, '$.parts', parts, '$.due', null)`)
+  setConnector(d1, connector, sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.parts', ${connectors.parts}, '$.due', null)`)
 
 /** Says that a manifest of the day is due, unless there is nothing left to list. The sweep finds it until it is written. */
 export const orderManifest = (d1: D1Database, { connector }: Pick<WorkRow, 'connector'>, day: string): D1PreparedStatement =>
-  setConnector(d1, connector, sql`manifest = json_set(${KNOWN}, '$.due', iif(parts > coalesce(manifest->>'parts', 0), ${day}, null))`)
+  setConnector(
+    d1,
+    connector,
+    sql`${bare(connectors.manifest)} = json_set(${KNOWN}, '$.due', iif(${connectors.parts} > coalesce(${connectors.manifest}->>'parts', 0),
+        ${day}, null))`,
+  )
 
 /** Deletes the parts that no manifest lists any more because the connector moved. What a crash leaves is deleted with the connector. */
 export async function dropParts({ env }: System, row: Pick<WorkRow, 'connector_id' | 'manifest' | 'parts'>): Promise<void> {
@@ -128,7 +135,7 @@ export async function writeManifests(
   const place = placeOf(configOf(row))
   const keep = async (manifest: Manifest): Promise<void> => {
     row.manifest = JSON.stringify(manifest)
-    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`manifest = ${row.manifest}`)])
+    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.manifest)} = ${row.manifest}`)])
   }
   for (let known = LAST(row); known.parts < row.parts; known = LAST(row)) {
     if (!system.budget.allows(20)) return true

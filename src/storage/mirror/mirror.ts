@@ -6,11 +6,13 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import type { ConnectorScope } from '../contract.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
 import type { MirroredKind } from '../kinds.ts'
+import { storageConnectors as connectors, storageMirrors as mirrors } from '../tables.ts'
 import { nextBatch } from './batch.ts'
 import { type Copying, copyItems, type Item } from './copy.ts'
 import { readDocuments } from './documents.ts'
@@ -45,7 +47,7 @@ export async function workOnMirror(system: System, held: Held, mirror: MirrorRow
   const { d1 } = held
   let round = mirror.round === null ? null : (JSON.parse(mirror.round) as CopyRound)
   // What is reported from here on is seen, or begins another round.
-  if (round === null && mirror.due === 1) await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, sql`due = 2`)])
+  if (round === null && mirror.due === 1) await commit(d1, [assertHeld(d1, held.row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   for (;;) {
     const ledger = await openedFor(system, held, mirror)
     if (ledger === null) {
@@ -63,7 +65,7 @@ export async function workOnMirror(system: System, held: Held, mirror: MirrorRow
 }
 
 /** Of a mirror on which nothing is to be done, unless something has been reported meanwhile. */
-const AT_REST = sql`due = iif(due = 1, 1, 0)`
+const AT_REST = sql`${bare(mirrors.due)} = iif(${mirrors.due} = 1, 1, 0)`
 
 async function openedFor(system: System, { row }: Held, { fiscal_entity }: MirrorRow): Promise<ScopedLedger | null> {
   const reader = await readerOf(system, row.organization_id, idOfUuid('fe', fiscal_entity))
@@ -93,7 +95,7 @@ const kindsOf = ({ fiscal_entity_ids, kinds }: ConnectorScope, { fiscal_entity_i
 /** Begins the round of a backfill, and counts what it copies. */
 export async function beginBackfill(system: System, held: Held, mirror: MirrorRow): Promise<void> {
   const { d1, row, scope } = held
-  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`due = 2`)])
+  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`${bare(mirrors.due)} = 2`)])
   const ledger = await openedFor(system, held, mirror)
   if (ledger === null) return void (await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, AT_REST)]))
   const round = await beginRound(ledger, held, mirror)
@@ -107,7 +109,10 @@ export async function beginBackfill(system: System, held: Held, mirror: MirrorRo
         after = page.next
         if (after === null) break
       }
-  await commit(d1, [assertHeld(d1, row), setMirror(d1, mirror, sql`round = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`)])
+  await commit(d1, [
+    assertHeld(d1, row),
+    setMirror(d1, mirror, sql`${bare(mirrors.round)} = ${JSON.stringify({ ...round, total } satisfies CopyRound)}`),
+  ])
 }
 
 /** Copies the next batch of a round and commits it. `round` is what is left of it; null for nothing. */
@@ -138,8 +143,10 @@ async function copyBatch(system: System, held: Held, ledger: ScopedLedger, mirro
       d1,
       mirror,
       isOver
-        ? sql`${AT_REST}, round = null, sequence = ${sequence}, import_sequence = ${import_sequence}, windows = ${JSON.stringify(windows)}, all_until = ${all_until}`
-        : sql`round = ${JSON.stringify(left)}`,
+        ? sql`${AT_REST}, ${bare(mirrors.round)} = null, ${bare(mirrors.sequence)} = ${sequence},
+            ${bare(mirrors.import_sequence)} = ${import_sequence}, ${bare(mirrors.windows)} = ${JSON.stringify(windows)},
+            ${bare(mirrors.all_until)} = ${all_until}`
+        : sql`${bare(mirrors.round)} = ${JSON.stringify(left)}`,
     ),
     ...insertCopied(
       d1,
@@ -166,14 +173,20 @@ const documentOf = ({ id }: Item): string => ('uuid' in id ? id.uuid : id.docume
 const countedColumns = ({ row }: Held, { lines: { length: copied }, refused }: Copying, isBackfill: boolean): SQL =>
   sql.join(
     [
-      sql`failures = 0, last_error = ${refusedError(row.connector)}`,
-      ...(copied > 0 ? [sql`copied_count = copied_count + ${copied}, last_copied_at = ${Date.now()}, parts = ${row.parts + 1}`] : []),
-      ...(refused.length > 0 ? [sql`failed_count = failed_count + ${refused.length}`] : []),
+      sql`${bare(connectors.failures)} = 0, ${bare(connectors.last_error)} = ${refusedError(row.connector)}`,
+      ...(copied > 0
+        ? [
+            sql`${bare(connectors.copied_count)} = ${connectors.copied_count} + ${copied},
+                ${bare(connectors.last_copied_at)} = ${Date.now()}, ${bare(connectors.parts)} = ${row.parts + 1}`,
+          ]
+        : []),
+      ...(refused.length > 0 ? [sql`${bare(connectors.failed_count)} = ${connectors.failed_count} + ${refused.length}`] : []),
       ...(isBackfill
         ? [
-            sql`backfill = json_set(backfill, '$.copied', backfill->>'copied' + ${copied}, '$.failed', coalesce(backfill->>'failed', 0) + ${refused.length})`,
+            sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.copied', ${connectors.backfill}->>'copied' + ${copied},
+                '$.failed', coalesce(${connectors.backfill}->>'failed', 0) + ${refused.length})`,
           ]
         : []),
     ],
-    sql.raw(', '),
+    sql`, `,
   )

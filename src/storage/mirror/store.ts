@@ -1,30 +1,35 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
-import type { storageConnectors, storageMirrors } from '../tables.ts'
+import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { storageConnectors as connectors, storageMirrors as mirrors, storageCopied, storageRefused } from '../tables.ts'
 import type { Claimant } from './places.ts'
 
+const m = alias(mirrors, 'm')
+
 /** A connector as its row has it: instants in milliseconds, flags as 0 and 1. */
-export type WorkRow = { [Name in keyof typeof storageConnectors.$inferSelect]: Stored<(typeof storageConnectors.$inferSelect)[Name]> }
+export type WorkRow = { [Name in keyof typeof connectors.$inferSelect]: Stored<(typeof connectors.$inferSelect)[Name]> }
 type Stored<T> = T extends Date ? number : T extends boolean ? 0 | 1 : T
-export type MirrorRow = typeof storageMirrors.$inferSelect & {
+export type MirrorRow = typeof mirrors.$inferSelect & {
   /** Whether the destination has refused documents of it. */
   refused?: 0 | 1
 }
 
-const WITH_REFUSED = `m.*, exists (
-  select 1 from storage_refused r where r.connector = m.connector and r.fiscal_entity = m.fiscal_entity) as refused`
+const WITH_REFUSED = sql`${m}.*, exists (
+  select 1 from ${storageRefused} where ${storageRefused.connector} = ${m.connector}
+    and ${storageRefused.fiscal_entity} = ${m.fiscal_entity}) as refused`
 
 const isClaimable = (now: number): SQL =>
-  sql`lease_until <= ${now} and (deleted_at is not null or (connector_status = 'active' and retry_at <= ${now}))`
+  sql`${connectors.lease_until} <= ${now} and (${connectors.deleted_at} is not null or (${connectors.connector_status} = 'active'
+    and ${connectors.retry_at} <= ${now}))`
 
 /** Who needs a place for a connector; null when nobody can work on it. */
 export const findClaimant = (d1: D1Database, connector: number, now: number): Promise<Claimant | null> =>
   prepared(
     d1,
-    sql`select organization_id, coalesce(config->>'endpoint', provider) as host from storage_connectors
-      where connector = ${connector} and ${isClaimable(now)}`,
+    sql`select ${connectors.organization_id}, coalesce(${connectors.config}->>'endpoint', ${connectors.provider}) as host from ${connectors}
+      where ${connectors.connector} = ${connector} and ${isClaimable(now)}`,
   ).first<Claimant>()
 
 /** Takes a connector on which nobody works: one that is to be cleaned up, or an active one whose waits are over. */
@@ -32,8 +37,8 @@ export const claimConnector = async (d1: D1Database, connector: number, token: s
   (
     await prepared(
       d1,
-      sql`update storage_connectors set token = ${token}, lease_until = ${leaseUntil}
-        where connector = ${connector} and ${isClaimable(now)} returning *`,
+      sql`update ${connectors} set ${bare(connectors.token)} = ${token}, ${bare(connectors.lease_until)} = ${leaseUntil}
+        where ${connectors.connector} = ${connector} and ${isClaimable(now)} returning *`,
     ).all<WorkRow>()
   ).results[0]
 
@@ -41,8 +46,9 @@ export const claimConnector = async (d1: D1Database, connector: number, token: s
 export const releaseConnector = (d1: D1Database, connector: number, token: string): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update storage_connectors set token = iif(token = ${token}, null, 'stopped'), lease_until = iif(token = ${token}, 0, lease_until)
-      where connector = ${connector} and token in (${token}, ${token + STOP})`,
+    sql`update ${connectors} set ${bare(connectors.token)} = iif(${connectors.token} = ${token}, null, 'stopped'),
+        ${bare(connectors.lease_until)} = iif(${connectors.token} = ${token}, 0, ${connectors.lease_until})
+      where ${connectors.connector} = ${connector} and ${connectors.token} in (${token}, ${token + STOP})`,
   )
 
 const STOP = '.stop'
@@ -58,20 +64,28 @@ export const takeConnector = async (d1: D1Database, connector: number, token: st
     await d1.batch<WorkRow>([
       prepared(
         d1,
-        sql`update storage_connectors set token = token || ${STOP} where connector = ${connector} and lease_until > ${now}
-          and token not like ${`%${STOP}`} and token not like ${`${CHANGE}%`} and token <> 'stopped'`,
+        sql`update ${connectors} set ${bare(connectors.token)} = ${connectors.token} || ${STOP} where ${connectors.connector} = ${connector}
+            and ${connectors.lease_until} > ${now}
+          and ${connectors.token} not like ${`%${STOP}`} and ${connectors.token} not like ${`${CHANGE}%`}
+            and ${connectors.token} <> 'stopped'`,
       ),
       prepared(
         d1,
-        sql`update storage_connectors set token = ${token}, lease_until = ${leaseUntil} where connector = ${connector} and deleted_at is null
-          and (token is null or lease_until <= ${now} or token in ('stopped', ${token}) or ${isForced ? 1 : 0}) returning *`,
+        sql`update ${connectors} set ${bare(connectors.token)} = ${token}, ${bare(connectors.lease_until)} = ${leaseUntil}
+            where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is null
+          and (${connectors.token} is null or ${connectors.lease_until} <= ${now} or ${connectors.token} in ('stopped', ${token})
+            or ${isForced ? 1 : 0}) returning *`,
       ),
     ])
   )[1]!.results[0]
 
 /** Refuses its batch unless a change has asked this worker to stop, and waits for it. */
 export const assertStopping = (d1: D1Database, { connector, token }: WorkRow): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token + STOP})`, HELD)
+  assertThat(
+    d1,
+    sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token + STOP})`,
+    HELD,
+  )
 
 export const HELD = 'storage_connector.held'
 
@@ -83,12 +97,13 @@ export const isHeld = async (d1: D1Database, row: WorkRow): Promise<boolean> =>
   (await prepared(d1, sql`select 1 where ${held(row)}`).first()) !== null
 
 const held = ({ connector, token, updated_at, connector_status }: WorkRow): SQL =>
-  sql`exists (select 1 from storage_connectors where connector = ${connector} and token = ${token} and updated_at = ${updated_at}
-    and connector_status = ${connector_status} and deleted_at is null)`
+  sql`exists (select 1 from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.token} = ${token}
+      and ${connectors.updated_at} = ${updated_at}
+    and ${connectors.connector_status} = ${connector_status} and ${connectors.deleted_at} is null)`
 
 /** Sets columns of a connector. */
 export const setConnector = (d1: D1Database, connector: number, changes: SQL): D1PreparedStatement =>
-  prepared(d1, sql`update storage_connectors set ${changes} where connector = ${connector}`)
+  prepared(d1, sql`update ${connectors} set ${changes} where ${connectors.connector} = ${connector}`)
 
 /** Sets columns of a mirror. */
 export const setMirror = (
@@ -96,51 +111,55 @@ export const setMirror = (
   { connector, fiscal_entity }: Pick<MirrorRow, 'connector' | 'fiscal_entity'>,
   changes: SQL,
 ): D1PreparedStatement =>
-  prepared(d1, sql`update storage_mirrors set ${changes} where connector = ${connector} and fiscal_entity = ${fiscal_entity}`)
+  prepared(
+    d1,
+    sql`update ${mirrors} set ${changes} where ${mirrors.connector} = ${connector} and ${mirrors.fiscal_entity} = ${fiscal_entity}`,
+  )
 
 /** The first mirror after a fiscal entity on which there is work; undefined without one. */
 export const nextDue = async (d1: D1Database, connector: number, after: string): Promise<MirrorRow | undefined> =>
   (
-    await d1
-      .prepare(
-        `select ${WITH_REFUSED} from storage_mirrors m indexed by storage_mirrors_due where connector = ?1 and due and fiscal_entity > ?2
-         order by fiscal_entity limit 1`,
-      )
-      .bind(connector, after)
-      .all<MirrorRow>()
+    await prepared(
+      d1,
+      sql`select ${WITH_REFUSED} from ${mirrors} ${m} indexed by storage_mirrors_due where ${m.connector} = ${connector} and ${m.due}
+          and ${m.fiscal_entity} > ${after}
+         order by ${m.fiscal_entity} limit 1`,
+    ).all<MirrorRow>()
   ).results[0]
 
 /** The first mirror that is due and has no round yet. */
 export const nextUnbegun = async (d1: D1Database, connector: number): Promise<MirrorRow | undefined> =>
   (
-    await d1
-      .prepare('select * from storage_mirrors indexed by storage_mirrors_due where connector = ?1 and due and round is null limit 1')
-      .bind(connector)
-      .all<MirrorRow>()
+    await prepared(
+      d1,
+      sql`select * from ${mirrors} indexed by storage_mirrors_due where ${mirrors.connector} = ${connector} and ${mirrors.due}
+          and ${mirrors.round} is null limit 1`,
+    ).all<MirrorRow>()
   ).results[0]
 
-const OF_BACKFILL = "due and round->>'total' is not null"
+const ofBackfill = (connector: number): SQL =>
+  sql`from ${mirrors} where ${mirrors.connector} = ${connector} and ${mirrors.due} and ${mirrors.round}->>'total' is not null`
 
 /** Says that the rounds of a backfill have begun, and how many documents they copy. */
 export const startBackfill = (d1: D1Database, connector: number): D1PreparedStatement =>
   setConnector(
     d1,
     connector,
-    sql`backfill = json_set(backfill, '$.status', 'running', '$.total', (
-      select coalesce(sum(round->>'total'), 0) from storage_mirrors where connector = ${connector} and ${sql.raw(OF_BACKFILL)}))`,
+    sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'running', '$.total', (
+      select coalesce(sum(${mirrors.round}->>'total'), 0) ${ofBackfill(connector)}))`,
   )
 
 /** Whether a backfill has copied everything. */
 export const isCopied = async (d1: D1Database, connector: number): Promise<boolean> =>
-  (await prepared(d1, sql`select 1 from storage_mirrors where connector = ${connector} and ${sql.raw(OF_BACKFILL)} limit 1`).first()) ===
-  null
+  (await prepared(d1, sql`select 1 ${ofBackfill(connector)} limit 1`).first()) === null
 
 /** Completes a backfill. What it did not copy of what was counted is no longer visible. */
 export const completeBackfill = (d1: D1Database, connector: number, now: Date): D1PreparedStatement =>
   setConnector(
     d1,
     connector,
-    sql`backfill = json_set(backfill, '$.status', 'completed', '$.total', backfill->>'copied' + coalesce(backfill->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
+    sql`${bare(connectors.backfill)} = json_set(${connectors.backfill}, '$.status', 'completed', '$.total',
+        ${connectors.backfill}->>'copied' + coalesce(${connectors.backfill}->>'failed', 0), '$.completed_at', ${now.toISOString()})`,
   )
 
 export const findMirrors = async (d1: D1Database, connector: number, entities: readonly string[]): Promise<Map<string, MirrorRow>> =>
@@ -148,11 +167,14 @@ export const findMirrors = async (d1: D1Database, connector: number, entities: r
     (
       await prepared(
         d1,
-        sql`select ${sql.raw(WITH_REFUSED)} from json_each(${JSON.stringify(entities)}) j cross join storage_mirrors m
-          on m.connector = ${connector} and m.fiscal_entity = j.value`,
+        sql`select ${WITH_REFUSED} from json_each(${JSON.stringify(entities)}) j cross join ${mirrors} ${m}
+          on ${m.connector} = ${connector} and ${m.fiscal_entity} = j.value`,
       ).all<MirrorRow>()
     ).results.map((row) => [row.fiscal_entity, row]),
   )
+
+const { connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since } = mirrors
+const MIRROR = [connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since].map(bare)
 
 /** Inserts mirrors that do not exist. */
 export const insertMirrors = (
@@ -164,8 +186,9 @@ export const insertMirrors = (
     (json) =>
       prepared(
         d1,
-        sql`insert into storage_mirrors (connector, fiscal_entity, due, sequence, import_sequence, windows, documents_since)
-        select ${connector}, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true on conflict do nothing`,
+        sql`insert into ${mirrors} ${MIRROR}
+        select ${connector}, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5 from json_each(${json}) where true
+          on conflict do nothing`,
       ),
   )
 
@@ -173,7 +196,8 @@ export const markMirrors = (d1: D1Database, connector: number, entities: readonl
   jsonChunks(entities).map((json) =>
     prepared(
       d1,
-      sql`update storage_mirrors set due = 1 where connector = ${connector} and due <> 1 and fiscal_entity in (select value from json_each(${json}))`,
+      sql`update ${mirrors} set ${bare(mirrors.due)} = 1 where ${mirrors.connector} = ${connector} and ${mirrors.due} <> 1
+          and ${mirrors.fiscal_entity} in (select value from json_each(${json}))`,
     ),
   )
 
@@ -182,7 +206,8 @@ export const markRefused = (d1: D1Database, connector: number, entities: readonl
   jsonChunks(entities).map((json) =>
     prepared(
       d1,
-      sql`update storage_refused set due = 1 where connector = ${connector} and not due and fiscal_entity in (select value from json_each(${json}))`,
+      sql`update ${storageRefused} set ${bare(storageRefused.due)} = 1 where ${storageRefused.connector} = ${connector}
+          and not ${storageRefused.due} and ${storageRefused.fiscal_entity} in (select value from json_each(${json}))`,
     ),
   )
 
@@ -197,9 +222,11 @@ export const doneAmong = async (
       await prepared(
         d1,
         sql`select j.value as id from json_each(${JSON.stringify(document_ids)}) j
-          where exists (select 1 from storage_copied where connector = ${connector} and document_id = j.value)
-            or exists (select 1 from storage_refused
-              where connector = ${connector} and fiscal_entity = ${fiscal_entity} and document = j.value and not due)`,
+          where exists (select 1 from ${storageCopied} where ${storageCopied.connector} = ${connector}
+            and ${storageCopied.document_id} = j.value)
+            or exists (select 1 from ${storageRefused}
+              where ${storageRefused.connector} = ${connector} and ${storageRefused.fiscal_entity} = ${fiscal_entity}
+                and ${storageRefused.document} = j.value and not ${storageRefused.due})`,
       ).all<{ id: string }>()
     ).results.map(({ id }) => id),
   )
@@ -208,14 +235,15 @@ export const insertCopied = (d1: D1Database, connector: number, document_ids: re
   jsonChunks(document_ids).map((json) =>
     prepared(
       d1,
-      sql`insert into storage_copied (connector, document_id) select ${connector}, value from json_each(${json}) where true on conflict do nothing`,
+      sql`insert into ${storageCopied} ${[storageCopied.connector, storageCopied.document_id].map(bare)} select ${connector}, value
+          from json_each(${json}) where true on conflict do nothing`,
     ),
   )
 
 const OWNED = [
-  ['storage_mirrors', 'fiscal_entity'],
-  ['storage_copied', 'document_id'],
-  ['storage_refused', 'document'],
+  [mirrors, mirrors.fiscal_entity],
+  [storageCopied, storageCopied.document_id],
+  [storageRefused, storageRefused.document],
 ] as const
 
 /** Deletes some of what is left of a deleted connector, and the connector itself once nothing is left. */
@@ -223,16 +251,14 @@ export const clearStatements = (d1: D1Database, connector: number, rows: number)
   ...OWNED.map(([table, key]) =>
     prepared(
       d1,
-      sql`delete from ${sql.raw(table)} where connector = ${connector} and ${sql.raw(key)} in (
-        select ${sql.raw(key)} from ${sql.raw(table)} where connector = ${connector} limit ${rows})`,
+      sql`delete from ${table} where ${table.connector} = ${connector} and ${key} in (
+        select ${key} from ${table} where ${table.connector} = ${connector} limit ${rows})`,
     ),
   ),
   prepared(
     d1,
-    sql`delete from storage_connectors where connector = ${connector} and deleted_at is not null
-      and not exists (select 1 from storage_mirrors where connector = ${connector})
-      and not exists (select 1 from storage_copied where connector = ${connector})
-      and not exists (select 1 from storage_refused where connector = ${connector})`,
+    sql`delete from ${connectors} where ${connectors.connector} = ${connector} and ${connectors.deleted_at} is not null
+      and ${all(OWNED.map(([table]) => sql`not exists (select 1 from ${table} where ${table.connector} = ${connector})`))}`,
   ),
 ]
 
@@ -245,14 +271,18 @@ export const findIdle = async (d1: D1Database, now: number, after: number, limit
     await prepared(
       d1,
       sql`with recursive waiting(connector) as (
-          select min(connector) from storage_mirrors indexed by storage_mirrors_due where due and connector > ${after}
+          select min(${mirrors.connector}) from ${mirrors} indexed by storage_mirrors_due where ${mirrors.due}
+            and ${mirrors.connector} > ${after}
           union all
-          select (select min(connector) from storage_mirrors indexed by storage_mirrors_due where due and connector > waiting.connector)
+          select (select min(${mirrors.connector}) from ${mirrors} indexed by storage_mirrors_due where ${mirrors.due}
+            and ${mirrors.connector} > waiting.connector)
           from waiting where waiting.connector is not null)
-        select c.connector from waiting cross join storage_connectors c on c.connector = waiting.connector where ${isClaimable(now)}
+        select ${connectors.connector} from waiting cross join ${connectors} on ${connectors.connector} = waiting.connector
+          where ${isClaimable(now)}
         union
-        select c.connector from storage_connectors c indexed by storage_connectors_unfinished
-        where (not c.is_planned or c.deleted_at is not null or c.backfill->>'status' <> 'completed' or c.manifest->>'due' is not null) and c.connector > ${after} and ${isClaimable(now)}
+        select ${connectors.connector} from ${connectors} indexed by storage_connectors_unfinished
+        where (not ${connectors.is_planned} or ${connectors.deleted_at} is not null or ${connectors.backfill}->>'status' <> 'completed'
+          or ${connectors.manifest}->>'due' is not null) and ${connectors.connector} > ${after} and ${isClaimable(now)}
         order by connector limit ${limit}`,
     ).all<{ connector: number }>()
   ).results.map(({ connector }) => connector)
@@ -262,7 +292,8 @@ export const activeConnectors = async (d1: D1Database, after: number, limit: num
   (
     await prepared(
       d1,
-      sql`select * from storage_connectors where connector > ${after} and deleted_at is null and connector_status = 'active' and is_planned
-        order by connector limit ${limit}`,
+      sql`select * from ${connectors} where ${connectors.connector} > ${after} and ${connectors.deleted_at} is null
+          and ${connectors.connector_status} = 'active' and ${connectors.is_planned}
+        order by ${connectors.connector} limit ${limit}`,
     ).all<WorkRow>()
   ).results

@@ -3,6 +3,7 @@ import { alertStatements } from '../../alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
+import { bare } from '../../platform/db/statement.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { ownEventStatements, wakeOwnEvent } from '../../webhooks/own-events.ts'
 import { configOf, scopeOf } from '../connector.ts'
@@ -10,6 +11,7 @@ import type { Backfill } from '../contract.ts'
 import { openDestination } from '../destination.ts'
 import { DestinationError } from '../drivers/port.ts'
 import { type ConnectorHint, wakeConnector } from '../due.ts'
+import { storageConnectors as connectors } from '../tables.ts'
 import { waitAfter } from './failures.ts'
 import { dueManifest, partsPrefix, takesObjects, writeManifests } from './manifest.ts'
 import { beginBackfill, type Held, workOnMirror } from './mirror.ts'
@@ -112,7 +114,7 @@ async function work(system: System, shard: number, d1: D1Database, row: WorkRow,
   if (!row.is_planned) {
     const place = await pages(system, after, (from) => planPage(system, d1, row, from))
     if (place !== '') return { ...again, after: place }
-    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`is_planned = 1`)])
+    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
     // Until then events have marked nothing. What this leaves out, the daily review finds.
     await pages(system, '', (from) => reviewPage(system, d1, row, from))
   }
@@ -207,8 +209,9 @@ async function recordFailure(
     setConnector(
       d1,
       connector,
-      sql`failures = ${failures}, retry_at = ${now.getTime() + (wait ?? 0)}, last_error = ${last_error}, failed_count = failed_count + ${failed},
-        connector_status = ${wait === null ? 'error' : 'active'}`,
+      sql`${bare(connectors.failures)} = ${failures}, ${bare(connectors.retry_at)} = ${now.getTime() + (wait ?? 0)},
+          ${bare(connectors.last_error)} = ${last_error}, ${bare(connectors.failed_count)} = ${connectors.failed_count} + ${failed},
+        ${bare(connectors.connector_status)} = ${wait === null ? 'error' : 'active'}`,
     ),
     ...(wait === null ? alertStatements(d1, [alert], now) : []),
     ...told,

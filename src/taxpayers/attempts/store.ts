@@ -1,7 +1,10 @@
 import { and, eq, lte, or, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
-import { ciecAttempts } from '../tables.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { ciecAttempts, connections, fiscalEntities } from '../tables.ts'
+
+const [a, c, f, n] = [alias(ciecAttempts, 'a'), alias(connections, 'c'), alias(fiscalEntities, 'f'), alias(ciecAttempts, 'n')]
 
 export type AttemptRow = typeof ciecAttempts.$inferSelect
 
@@ -12,7 +15,12 @@ export interface AttemptLimit {
 }
 
 const countSince = (condition: SQL, now: Date, { milliseconds }: AttemptLimit): SQL =>
-  sql`(select count(*) from ciec_attempts where ${condition} and attempted_at > ${now.getTime() - milliseconds})`
+  sql`(select count(*) from ${ciecAttempts} where ${condition} and ${ciecAttempts.attempted_at} > ${now.getTime() - milliseconds})`
+
+const COLUMNS = [
+  ...[ciecAttempts.attempt_id, ciecAttempts.organization_id, ciecAttempts.rfc, ciecAttempts.kind],
+  ...[ciecAttempts.is_stranger, ciecAttempts.is_refused, ciecAttempts.attempted_at],
+].map(bare)
 
 /** Inserts an attempt, unless a limit is reached. Returns whether it was inserted. */
 export const insertAttempt = async (
@@ -20,11 +28,19 @@ export const insertAttempt = async (
   { attempt_id, organization_id, rfc, kind, is_stranger, attempted_at }: AttemptRow,
   limits: { ofOrganization: AttemptLimit; ofStrangers: AttemptLimit },
 ): Promise<boolean> => {
-  const own = countSince(sql`rfc = ${rfc} and organization_id = ${organization_id}`, attempted_at, limits.ofOrganization)
-  const strangers = countSince(sql`rfc = ${rfc} and is_stranger = 1 and kind = ${kind}`, attempted_at, limits.ofStrangers)
+  const own = countSince(
+    sql`${ciecAttempts.rfc} = ${rfc} and ${ciecAttempts.organization_id} = ${organization_id}`,
+    attempted_at,
+    limits.ofOrganization,
+  )
+  const strangers = countSince(
+    sql`${ciecAttempts.rfc} = ${rfc} and ${ciecAttempts.is_stranger} = 1 and ${ciecAttempts.kind} = ${kind}`,
+    attempted_at,
+    limits.ofStrangers,
+  )
   const { meta } = await prepared(
     db.$client,
-    sql`insert into ciec_attempts (attempt_id, organization_id, rfc, kind, is_stranger, is_refused, attempted_at)
+    sql`insert into ${ciecAttempts} ${COLUMNS}
       select ${attempt_id}, ${organization_id}, ${rfc}, ${kind}, ${Number(is_stranger)}, 0, ${attempted_at.getTime()}
       where ${own} < ${limits.ofOrganization.attempts}
         and (${Number(is_stranger)} = 0 or ${strangers} < ${limits.ofStrangers.attempts})`,
@@ -79,13 +95,15 @@ export const findGuessed = async (
   (
     await prepared(
       db.$client,
-      sql`select c.organization_id, o.events_shard, c.fiscal_entity_id, a.rfc, a.attempted_at
-        from ciec_attempts a cross join fiscal_entities f on f.rfc = a.rfc
-        cross join connections c indexed by connections_entity on c.entity = f.entity
-          and (c.state = 'active' or (c.state = 'paused' and c.paused_from <> 'draft'))
-        cross join organizations o on o.id = c.organization_id
-        where a.is_refused = 1 and ${attempt_id === undefined ? sql.raw('true') : sql`a.attempt_id = ${attempt_id}`} and (
-          select count(*) from ciec_attempts n where n.rfc = a.rfc and n.organization_id <> c.organization_id and n.is_refused = 1
-            and n.attempted_at > a.attempted_at - ${milliseconds} and n.attempted_at <= a.attempted_at + ${within}) >= ${attempts}`,
+      sql`select ${c.organization_id}, o.events_shard, ${c.fiscal_entity_id}, ${a.rfc}, ${a.attempted_at}
+        from ${ciecAttempts} ${a} cross join ${fiscalEntities} ${f} on ${f.rfc} = ${a.rfc}
+        cross join ${connections} ${c} indexed by connections_entity on ${c.entity} = ${f.entity}
+          and (${c.state} = 'active' or (${c.state} = 'paused' and ${c.paused_from} <> 'draft'))
+        cross join organizations o on o.id = ${c.organization_id}
+        where ${a.is_refused} = 1 and ${attempt_id === undefined ? sql`true` : sql`${a.attempt_id} = ${attempt_id}`} and (
+          select count(*) from ${ciecAttempts} ${n} where ${n.rfc} = ${a.rfc} and ${n.organization_id} <> ${c.organization_id}
+            and ${n.is_refused} = 1
+            and ${n.attempted_at} > ${a.attempted_at} - ${milliseconds}
+              and ${n.attempted_at} <= ${a.attempted_at} + ${within}) >= ${attempts}`,
     ).all<GuessedRow>()
   ).results

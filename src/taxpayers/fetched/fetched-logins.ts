@@ -5,6 +5,7 @@ import { commit } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { readLogin } from '../login.ts'
 import { rejectLogin } from '../login-answers.ts'
+import { connections } from '../tables.ts'
 import { findConnection, isDraft, isInvalid, NO_LOGIN, updateConnection, type WithReaches } from '../taxpayers.ts'
 import { dueForFetcher, findLeased, moveVerification } from './fetched-logins-store.ts'
 
@@ -43,7 +44,8 @@ export async function leasedLogin(system: System, { connection, until }: LeasedL
 export const assertLeased = ({ db }: System, { connection, until }: LeasedLogin): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from connections where connection = ${connection} and ciec_verify_at = ${until} and ciec is not null)`,
+    sql`exists (select 1 from ${connections} where ${connections.connection} = ${connection} and ${connections.ciec_verify_at} = ${until}
+      and ${connections.ciec} is not null)`,
     'connection.ciec_leased',
   )
 

@@ -1,6 +1,10 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
+import { connections } from '../tables.ts'
+
+const c = alias(connections, 'c')
 
 /** The place of an e.firma in the order of their ends: the end, in milliseconds, and the number of the connection. */
 export type EfirmaPlace = readonly [valid_to: number, connection: number]
@@ -27,11 +31,12 @@ export const endingEfirmas = async (
   (
     await prepared(
       db.$client,
-      sql`select c.connection, c.organization_id, o.events_shard, o.timezone, c.fiscal_entity_id, c.rfc, c.efirma_number as number,
-          c.efirma_valid_to as valid_to
-        from connections c indexed by connections_efirmas_ending cross join organizations o on o.id = c.organization_id
-        where c.state = 'active' and c.efirma_valid_to >= ${valid_to} and c.efirma_valid_to <= ${until}
-          and (c.efirma_valid_to, c.connection) > (${valid_to}, ${connection})
-        order by c.efirma_valid_to, c.connection limit ${limit}`,
+      sql`select ${c.connection}, ${c.organization_id}, o.events_shard, o.timezone, ${c.fiscal_entity_id}, ${c.rfc},
+        ${c.efirma_number} as number,
+          ${c.efirma_valid_to} as valid_to
+        from ${connections} ${c} indexed by connections_efirmas_ending cross join organizations o on o.id = ${c.organization_id}
+        where ${c.state} = 'active' and ${c.efirma_valid_to} >= ${valid_to} and ${c.efirma_valid_to} <= ${until}
+          and (${c.efirma_valid_to}, ${c.connection}) > (${valid_to}, ${connection})
+        order by ${c.efirma_valid_to}, ${c.connection} limit ${limit}`,
     ).all<EndingEfirma>()
   ).results

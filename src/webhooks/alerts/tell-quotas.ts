@@ -1,8 +1,10 @@
+import { sql } from 'drizzle-orm'
 import { unitOf } from '../../plans/quotas.ts'
 import { assertUntold, keepWarnings, markWarningsTold, type QuotaWarning, untoldWarnings } from '../../plans/warnings.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { each } from '../../platform/each.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 
@@ -22,10 +24,11 @@ async function moveWarnings({ db, settings }: System): Promise<void> {
   const control = db.$client
   const warnings = await untoldWarnings(control, PAGE)
   if (warnings.length === 0) return
-  const { results } = await control
-    .prepare('select id, events_shard from organizations where id in (select value from json_each(?))')
-    .bind(JSON.stringify(warnings.map(({ organization_id }) => organization_id)))
-    .all<{ id: string; events_shard: number }>()
+  const ids = JSON.stringify(warnings.map(({ organization_id }) => organization_id))
+  const { results } = await prepared(
+    control,
+    sql`select id, events_shard from organizations where id in (select value from json_each(${ids}))`,
+  ).all<{ id: string; events_shard: number }>()
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
   await each([...Map.groupBy(warnings, ({ organization_id }) => shards.get(organization_id)!)], async ([shard, own]) => {
     const d1 = settings.events[shard]!

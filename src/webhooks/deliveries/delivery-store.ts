@@ -1,4 +1,9 @@
-import type { AttemptRecord, DeliveryStatus } from './tables.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { webhooks } from '../endpoints/tables.ts'
+import { events } from '../events/tables.ts'
+import { type AttemptRecord, type DeliveryStatus, deliveries } from './tables.ts'
 
 /** An endpoint with what its deliveries need. */
 export interface EndpointRow {
@@ -19,21 +24,23 @@ export interface EndpointRow {
   due: number
 }
 
-const DUE = `webhook = ?1 and status = 'pending' and due_at <= ?2`
+const KEY = [deliveries.webhook, deliveries.seq, deliveries.redelivery]
+const [d, e, w] = [alias(deliveries, 'd'), alias(events, 'e'), alias(webhooks, 'w')]
+
 /** Due, and not claimed under a lease that still runs. */
-const CLAIMABLE = `${DUE} and (lease_until is null or lease_until <= ?2)`
+const isClaimable = (webhook: number, now: number): SQL =>
+  sql`${deliveries.webhook} = ${webhook} and ${deliveries.status} = 'pending' and ${deliveries.due_at} <= ${now}
+    and (${deliveries.lease_until} is null or ${deliveries.lease_until} <= ${now})`
 
 /** Finds an endpoint and counts its claimable deliveries, up to a limit. */
 export const findEndpoint = (d1: D1Database, webhook: number, now: number, limit: number): Promise<EndpointRow | null> =>
-  d1
-    .prepare(
-      `select webhook, webhook_id, organization_id, name, url, is_enabled, deleted_at, secret_version, digests, header_name, header_value,
-         undelivered,
-         (select count(*) from (select 1 from deliveries indexed by deliveries_pending where ${CLAIMABLE} limit ?3)) as due
-       from webhooks where webhook = ?1`,
-    )
-    .bind(webhook, now, limit)
-    .first<EndpointRow>()
+  prepared(
+    d1,
+    sql`select ${w.webhook}, ${w.webhook_id}, ${w.organization_id}, ${w.name}, ${w.url}, ${w.is_enabled}, ${w.deleted_at}, ${w.secret_version},
+        ${w.digests}, ${w.header_name}, ${w.header_value}, ${w.undelivered}, (select count(*) from (
+          select 1 from ${deliveries} indexed by deliveries_pending where ${isClaimable(webhook, now)} limit ${limit})) as due
+      from ${webhooks} ${w} where ${w.webhook} = ${webhook}`,
+  ).first<EndpointRow>()
 
 /** A claimed delivery with the event that it sends. */
 export interface ClaimedDelivery {
@@ -53,21 +60,21 @@ export const claimStatements = (
   { webhook, organization_id }: Pick<EndpointRow, 'webhook' | 'organization_id'>,
   { token, now, leaseUntil, limit }: { token: string; now: number; leaseUntil: number; limit: number },
 ): D1PreparedStatement[] => [
-  d1
-    .prepare(
-      `update deliveries set token = ?3, lease_until = ?4 where (webhook, seq, redelivery) in (
-         select webhook, seq, redelivery from deliveries indexed by deliveries_pending
-         where ${CLAIMABLE} order by due_at limit ?5)`,
-    )
-    .bind(webhook, now, token, leaseUntil, limit),
-  d1
-    .prepare(
-      `select d.seq, d.redelivery, json_array_length(d.attempts) as attempt_count, e.body->>'event_id' as event_id, d.event_key, e.body
-       from deliveries d indexed by deliveries_pending
-       cross join events e on e.organization_id = ?4 and e.seq = d.seq
-       where d.webhook = ?1 and d.status = 'pending' and d.due_at <= ?2 and d.token = ?3 order by d.due_at limit ?5`,
-    )
-    .bind(webhook, now, token, organization_id, limit),
+  prepared(
+    d1,
+    sql`update ${deliveries} set ${bare(deliveries.token)} = ${token}, ${bare(deliveries.lease_until)} = ${leaseUntil}
+      where ${KEY} in (
+        select ${sql.join(KEY, sql`, `)} from ${deliveries} indexed by deliveries_pending
+        where ${isClaimable(webhook, now)} order by ${deliveries.due_at} limit ${limit})`,
+  ),
+  prepared(
+    d1,
+    sql`select ${d.seq}, ${d.redelivery}, json_array_length(${d.attempts}) as attempt_count, ${e.body}->>'event_id' as event_id, ${d.event_key}, ${e.body}
+      from ${deliveries} ${d} indexed by deliveries_pending
+      cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}
+      where ${d.webhook} = ${webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now} and ${d.token} = ${token}
+      order by ${d.due_at} limit ${limit}`,
+  ),
 ]
 
 /** Names a claim on a delivery: only the holder of the token may record an attempt. */
@@ -78,77 +85,73 @@ export interface Claim {
   token: string
 }
 
+const isClaimed = ({ webhook, seq, redelivery, token }: Claim): SQL =>
+  sql`${deliveries.webhook} = ${webhook} and ${deliveries.seq} = ${seq} and ${deliveries.redelivery} = ${redelivery}
+    and ${deliveries.token} = ${token} and ${deliveries.status} = 'pending'`
+
 /** Records an attempt and the state in which it leaves the delivery. Does nothing once the claim is lost. */
 export const recordAttemptStatement = (
   d1: D1Database,
-  { webhook, seq, redelivery, token }: Claim,
+  claim: Claim,
   attempt: AttemptRecord,
   { status, due_at }: { status: DeliveryStatus; due_at: number },
 ): D1PreparedStatement =>
-  d1
-    .prepare(
-      `update deliveries set status = ?5, due_at = ?6, token = null, lease_until = null, attempts = json_insert(attempts, '$[#]', json(?7))
-       where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending'`,
-    )
-    .bind(webhook, seq, redelivery, token, status, due_at, JSON.stringify(attempt))
+  prepared(
+    d1,
+    sql`update ${deliveries} set ${bare(deliveries.status)} = ${status}, ${bare(deliveries.due_at)} = ${due_at},
+        ${bare(deliveries.token)} = null, ${bare(deliveries.lease_until)} = null,
+        ${bare(deliveries.attempts)} = json_insert(${deliveries.attempts}, '$[#]', json(${JSON.stringify(attempt)}))
+      where ${isClaimed(claim)}`,
+  )
 
 /**
  * Counts the deliveries in a row that ended undelivered; one that was delivered sets the count to 0. Does nothing once the claim is lost,
  * and therefore precedes the statement that records the attempt, which ends the claim.
  */
-export const countUndeliveredStatement = (
-  d1: D1Database,
-  { webhook, seq, redelivery, token }: Claim,
-  isDelivered: boolean,
-): D1PreparedStatement =>
-  d1
-    .prepare(
-      `update webhooks set undelivered = case when ?5 then 0 else undelivered + 1 end
-       where webhook = ?1 and exists (
-         select 1 from deliveries where webhook = ?1 and seq = ?2 and redelivery = ?3 and token = ?4 and status = 'pending')`,
-    )
-    .bind(webhook, seq, redelivery, token, isDelivered ? 1 : 0)
+export const countUndeliveredStatement = (d1: D1Database, claim: Claim, isDelivered: boolean): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update ${webhooks} set ${bare(webhooks.undelivered)} = case when ${isDelivered ? 1 : 0} then 0 else ${webhooks.undelivered} + 1 end
+      where ${webhooks.webhook} = ${claim.webhook} and exists (select 1 from ${deliveries} where ${isClaimed(claim)})`,
+  )
 
 /** Returns endpoints after a number with a claimable delivery. Costs one seek for each endpoint that has anything pending. */
-export const findStuckEndpoints = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> =>
-  (
-    await d1
-      .prepare(
-        `with recursive waiting(webhook) as (
-           select min(webhook) from deliveries indexed by deliveries_pending where status = 'pending' and webhook > ?3
-           union all
-           select (select min(webhook) from deliveries indexed by deliveries_pending where status = 'pending' and webhook > waiting.webhook)
-           from waiting where waiting.webhook is not null)
-         select w.webhook from waiting cross join webhooks w on w.webhook = waiting.webhook
-         where w.is_enabled = 1 and w.deleted_at is null and exists (
-           select 1 from deliveries d indexed by deliveries_pending
-           where d.webhook = w.webhook and d.status = 'pending' and d.due_at <= ?1 and (d.lease_until is null or d.lease_until <= ?1))
-         limit ?2`,
-      )
-      .bind(now, limit, after)
-      .all<{ webhook: number }>()
-  ).results.map(({ webhook }) => webhook)
+export const findStuckEndpoints = async (d1: D1Database, now: number, after: number, limit: number): Promise<number[]> => {
+  const first = sql`select min(${deliveries.webhook}) from ${deliveries} indexed by deliveries_pending
+    where ${deliveries.status} = 'pending' and ${deliveries.webhook}`
+  const { results } = await prepared(
+    d1,
+    sql`with recursive waiting(webhook) as (
+        ${first} > ${after}
+        union all
+        select (${first} > waiting.webhook) from waiting where waiting.webhook is not null)
+      select ${w.webhook} from waiting cross join ${webhooks} ${w} on ${w.webhook} = waiting.webhook
+      where ${w.is_enabled} = 1 and ${w.deleted_at} is null and exists (
+        select 1 from ${deliveries} ${d} indexed by deliveries_pending
+        where ${d.webhook} = ${w.webhook} and ${d.status} = 'pending' and ${d.due_at} <= ${now}
+          and (${d.lease_until} is null or ${d.lease_until} <= ${now}))
+      limit ${limit}`,
+  ).all<{ webhook: number }>()
+  return results.map(({ webhook }) => webhook)
+}
 
 /** Returns deleted endpoints, whose delivery logs are to be cleared. */
 export const findDeletedEndpoints = async (d1: D1Database, limit: number): Promise<number[]> =>
   (
-    await d1
-      .prepare('select webhook from webhooks indexed by webhooks_deleted where deleted_at is not null limit ?')
-      .bind(limit)
-      .all<{ webhook: number }>()
+    await prepared(
+      d1,
+      sql`select ${webhooks.webhook} from ${webhooks} indexed by webhooks_deleted where ${webhooks.deleted_at} is not null limit ${limit}`,
+    ).all<{ webhook: number }>()
   ).results.map(({ webhook }) => webhook)
 
 /** Deletes at most `limit` deliveries of a deleted endpoint, and the endpoint itself once none is left. */
-export const clearStatements = (d1: D1Database, webhook: number, limit: number): D1PreparedStatement[] => [
-  d1
-    .prepare(
-      `delete from deliveries where (webhook, seq, redelivery) in (
-         select webhook, seq, redelivery from deliveries where webhook = ?1 limit ?2)`,
-    )
-    .bind(webhook, limit),
-  d1
-    .prepare(
-      'delete from webhooks where webhook = ?1 and deleted_at is not null and not exists (select 1 from deliveries where webhook = ?1)',
-    )
-    .bind(webhook),
-]
+export const clearStatements = (d1: D1Database, webhook: number, limit: number): D1PreparedStatement[] => {
+  const own = sql`from ${deliveries} where ${deliveries.webhook} = ${webhook}`
+  return [
+    prepared(d1, sql`delete from ${deliveries} where ${KEY} in (select ${sql.join(KEY, sql`, `)} ${own} limit ${limit})`),
+    prepared(
+      d1,
+      sql`delete from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is not null and not exists (select 1 ${own})`,
+    ),
+  ]
+}

@@ -1,8 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import type { Position } from '../../platform/paging/cursor.ts'
 import { type Scan, scan } from '../events/scan.ts'
-import type { deliveries } from './tables.ts'
+import { events } from '../events/tables.ts'
+import { deliveries } from './tables.ts'
 
 export type DeliveryRow = Pick<
   typeof deliveries.$inferSelect,
@@ -16,9 +18,11 @@ export type DeliveryRow = Pick<
   attempts: string
 }
 
-const COLUMNS = sql.raw(
-  "d.webhook, d.seq, d.redelivery, d.event_key, d.status, d.due_at, d.created_at, d.attempts, e.body->>'event_id' as event_id, e.body->>'fiscal_entity_id' as about, e.body->>'period' as period",
-)
+const [d, e] = [alias(deliveries, 'd'), alias(events, 'e')]
+const COLUMNS = sql`${d.webhook}, ${d.seq}, ${d.redelivery}, ${d.event_key}, ${d.status}, ${d.due_at}, ${d.created_at}, ${d.attempts},
+  ${e.body}->>'event_id' as event_id, ${e.body}->>'fiscal_entity_id' as about, ${e.body}->>'period' as period`
+const withEvent = (organization_id: string): SQL =>
+  sql`cross join ${events} ${e} on ${e.organization_id} = ${organization_id} and ${e.seq} = ${d.seq}`
 
 interface DeliveryFilters {
   status?: DeliveryRow['status'] | null | undefined
@@ -34,15 +38,16 @@ export function scanDeliveries(
   rows: number,
 ): Promise<Scan<DeliveryRow>> {
   const isIndexed = status === 'failed' || status === 'lost'
-  const before: SQL = after ? sql`and (seq, redelivery) < (${after[0]!}, ${after[1]!})` : sql.raw('')
-  const from = sql.raw(
-    isIndexed ? "deliveries indexed by deliveries_undelivered where status in ('failed', 'lost') and" : 'deliveries where',
-  )
+  const { seq, redelivery } = deliveries
+  const before = after && sql`and ${[seq, redelivery]} < (${after[0]!}, ${after[1]!})`
+  const indexed = sql`indexed by deliveries_undelivered where ${deliveries.status} in ('failed', 'lost') and`
   const query = sql`
-    select ${COLUMNS}, (${status} is null or d.status = ${status}) and (${event_key} is null or d.event_key = ${event_key}) as is_match
-    from (select * from ${from} webhook = ${webhook} ${before} order by seq desc, redelivery desc limit ${rows}) d
-    cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
-    order by d.seq desc, d.redelivery desc`
+    select ${COLUMNS},
+      (${status} is null or ${d.status} = ${status}) and (${event_key} is null or ${d.event_key} = ${event_key}) as is_match
+    from (select * from ${deliveries} ${isIndexed ? indexed : sql`where`} ${deliveries.webhook} = ${webhook} ${before}
+      order by ${seq} desc, ${redelivery} desc limit ${rows}) d
+    ${withEvent(organization_id)}
+    order by ${d.seq} desc, ${d.redelivery} desc`
   return scan(prepared(d1, query), rows)
 }
 
@@ -54,6 +59,6 @@ export const findDelivery = (
 ): Promise<DeliveryRow | null> =>
   prepared(
     d1,
-    sql`select ${COLUMNS} from deliveries d cross join events e on e.organization_id = ${organization_id} and e.seq = d.seq
-        where d.webhook = ${webhook} and d.seq = ${seq} order by d.redelivery desc limit 1`,
+    sql`select ${COLUMNS} from ${deliveries} ${d} ${withEvent(organization_id)}
+      where ${d.webhook} = ${webhook} and ${d.seq} = ${seq} order by ${d.redelivery} desc limit 1`,
   ).first<DeliveryRow>()

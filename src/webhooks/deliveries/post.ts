@@ -1,4 +1,4 @@
-import { answerStatus, faultOf } from './answer-status.ts'
+import { answerStatus, faultOf } from '../../platform/egress/answer-status.ts'
 import { TIMEOUT_MS } from './retry.ts'
 import type { AttemptRecord } from './tables.ts'
 

@@ -1,6 +1,7 @@
-import { and, asc, sql as drizzleSql, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, getTableColumns, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { webhooks } from './tables.ts'
 
 export type WebhookRow = typeof webhooks.$inferSelect
@@ -13,10 +14,10 @@ const LOOKED_AT = 20
 
 const SHOWN = {
   ...getTableColumns(webhooks),
-  last_delivery: drizzleSql<ShownWebhook['last_delivery']>`(
+  last_delivery: sql<ShownWebhook['last_delivery']>`(
     select iif(d.status = 'delivered', 'delivered', 'undelivered') from (
       select seq, redelivery, status, attempts from deliveries where webhook = webhooks.webhook
-      order by seq desc, redelivery desc limit ${drizzleSql.raw(String(LOOKED_AT))}) d
+      order by seq desc, redelivery desc limit ${sql.raw(String(LOOKED_AT))}) d
     where d.attempts <> '[]' order by d.seq desc, d.redelivery desc limit 1)`,
 }
 
@@ -37,20 +38,23 @@ export const listWebhookRows = (db: Database, organization_id: string, after: nu
 
 /** Selects the number of the organization's endpoints. */
 export const webhooksUsed = (organization_id: string): SQL =>
-  sql`select count(*) from webhooks indexed by webhooks_organization where organization_id = ${organization_id} and deleted_at is null`
+  sql`select count(*) from ${webhooks} indexed by webhooks_organization
+    where ${webhooks.organization_id} = ${organization_id} and ${webhooks.deleted_at} is null`
 
 export const insertWebhook = (db: Database, row: Omit<WebhookRow, 'webhook'>) => db.insert(webhooks).values(row)
 
 /** Refuses the batch if the endpoint is deleted. */
 export const assertWebhookExists = (d1: D1Database, webhook: number): D1PreparedStatement =>
-  assertThat(d1, sql`exists (select 1 from webhooks where webhook = ${webhook} and deleted_at is null)`, 'webhook.exists')
+  assertThat(d1, sql`exists (${existing(webhook)})`, 'webhook.exists')
+
+const existing = (webhook: number): SQL =>
+  sql`select 1 from ${webhooks} where ${webhooks.webhook} = ${webhook} and ${webhooks.deleted_at} is null`
 
 /** Refuses the batch if the endpoint was deleted, or another secret was made or committed, since the row was read. */
 export const assertSecretUnchanged = (d1: D1Database, { webhook, secret_version, next_hint }: WebhookRow): D1PreparedStatement =>
   assertThat(
     d1,
-    sql`exists (select 1 from webhooks where webhook = ${webhook} and deleted_at is null
-      and secret_version = ${secret_version} and next_hint is ${next_hint})`,
+    sql`exists (${existing(webhook)} and ${webhooks.secret_version} = ${secret_version} and ${webhooks.next_hint} is ${next_hint})`,
     'webhook.secret_unchanged',
   )
 
@@ -65,18 +69,16 @@ interface SecretDigests {
 }
 
 /** Replaces wrapped digests and a sealed header by the same under another key, unless a request has changed them in the meantime. */
-export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement =>
-  db.$client
-    .prepare(
-      `update webhooks set digests = ?2, next_digests = ?3, header_value = ?6
-       where webhook = ?1 and digests = ?4 and next_digests is ?5 and header_value is ?7`,
-    )
-    .bind(
-      webhook,
-      ...[to.digests, to.next, from.digests, from.next].map((digests) => digests && JSON.stringify(digests)),
-      to.header,
-      from.header,
-    )
+export const replaceDigests = (db: Database, webhook: number, from: SecretDigests, to: SecretDigests): D1PreparedStatement => {
+  const text = (digests: StoredDigests) => digests && JSON.stringify(digests)
+  return prepared(
+    db.$client,
+    sql`update ${webhooks} set ${bare(webhooks.digests)} = ${text(to.digests)}, ${bare(webhooks.next_digests)} = ${text(to.next)},
+        ${bare(webhooks.header_value)} = ${to.header}
+      where ${webhooks.webhook} = ${webhook} and ${webhooks.digests} = ${text(from.digests)}
+        and ${webhooks.next_digests} is ${text(from.next)} and ${webhooks.header_value} is ${from.header}`,
+  )
+}
 
 /** Returns a page of endpoints with digests or a header that are wrapped with another version of the key, in the order of their numbers. */
 export const listOutdatedDigests = (db: Database, version: string, after: number, limit: number): Promise<WebhookRow[]> =>
@@ -87,8 +89,8 @@ export const listOutdatedDigests = (db: Database, version: string, after: number
       and(
         gt(webhooks.webhook, after),
         isNull(webhooks.deleted_at),
-        drizzleSql`(digests not like ${`{"a":"${version}:%`} or next_digests not like ${`{"a":"${version}:%`}
-          or header_value not like ${`${version}:%`})`,
+        sql`(${webhooks.digests} not like ${`{"a":"${version}:%`} or ${webhooks.next_digests} not like ${`{"a":"${version}:%`}
+          or ${webhooks.header_value} not like ${`${version}:%`})`,
       ),
     )
     .orderBy(asc(webhooks.webhook))

@@ -1,9 +1,10 @@
 import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { timeOf } from './event-id.ts'
 import { type Scan, scan } from './scan.ts'
 import { storedOf } from './stored-body.ts'
+import { events } from './tables.ts'
 
 export interface EventRow {
   seq: number
@@ -21,9 +22,9 @@ export const scanEvents = (
 ): Promise<Scan<EventRow>> => {
   const query = sql`
     select seq, case when is_match then body end as body, is_match from (
-      select seq, body, (${event_key} is null or body->>'event' = ${event_key})
-        and (${entity_uuid} is null or body->>'fiscal_entity_id' is ${entity_uuid}) as is_match
-      from events where organization_id = ${organization_id} and seq > ${after} order by seq limit ${rows})
+      select ${events.seq}, ${events.body}, (${event_key} is null or ${events.body}->>'event' = ${event_key})
+        and (${entity_uuid} is null or ${events.body}->>'fiscal_entity_id' is ${entity_uuid}) as is_match
+      from ${events} where ${events.organization_id} = ${organization_id} and ${events.seq} > ${after} order by ${events.seq} limit ${rows})
     order by seq`
   return scan(prepared(d1, query), rows)
 }
@@ -32,15 +33,17 @@ export const scanEvents = (
 const NEAR_MS = 600_000
 
 /** Finds an event by its identifier. Examines what the organization was told within ten minutes of its time. */
-export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> =>
-  prepared(
+export const findEvent = (d1: D1Database, organization_id: string, event_id: string): Promise<EventRow | null> => {
+  const own = sql`select ${events.seq}, ${events.body} from ${events} where ${events.organization_id} = ${organization_id}`
+  return prepared(
     d1,
-    sql`select seq, body from events where event_id = ${event_id} and organization_id = ${organization_id}
+    sql`${own} and ${events.event_id} = ${event_id}
       union all
-      select seq, body from events where organization_id = ${organization_id}
-        and seq between ${timeOf(event_id) - NEAR_MS} and ${timeOf(event_id) + NEAR_MS} and body->>'event_id' = ${event_id}
+      ${own} and ${events.seq} between ${timeOf(event_id) - NEAR_MS} and ${timeOf(event_id) + NEAR_MS}
+        and ${events.body}->>'event_id' = ${event_id}
       limit 1`,
   ).first<EventRow>()
+}
 
 /** An event that is not in its organization's feed yet. */
 export interface NewEvent {
@@ -56,30 +59,30 @@ export interface NewEvent {
 export const findTold = async (d1: D1Database, event_ids: readonly string[]): Promise<Set<string>> => {
   const { results } = await prepared(
     d1,
-    sql`select e.event_id as id from json_each(${JSON.stringify(event_ids)}) i cross join events e indexed by events_id on e.event_id = i.value`,
+    sql`select ${events.event_id} as id from json_each(${JSON.stringify(event_ids)}) i
+      cross join ${events} indexed by events_id on ${events.event_id} = i.value`,
   ).all<{ id: string }>()
   return new Set(results.map(({ id }) => id))
 }
 
 /** Appends events to the feeds of their organizations. Refuses the batch with a unique violation if a unique one is there already. */
-export const insertEvents = (d1: D1Database, events: readonly NewEvent[], now: number): D1PreparedStatement[] =>
+export const insertEvents = (d1: D1Database, added: readonly NewEvent[], now: number): D1PreparedStatement[] =>
   jsonChunks(
-    events.map(({ organization_id, body, event_id, isUnique }) => [
+    added.map(({ organization_id, body, event_id, isUnique }) => [
       organization_id,
       storedOf(body),
       event_id,
       isUnique ? 0 : timeOf(event_id),
     ]),
   ).map((json) =>
-    d1
-      .prepare(
-        `insert into events (organization_id, seq, body, event_id)
-         select organization_id, seq, body, iif(abs(seq - time) > ${NEAR_MS}, event_id, null) from (
-           select n.value->>0 as organization_id,
-             max(coalesce((select max(seq) from events where organization_id = n.value->>0), 0), ?2)
-               + row_number() over (partition by n.value->>0 order by n.key) as seq,
-             n.value->>1 as body, n.value->>2 as event_id, n.value->>3 as time
-           from json_each(?1) n)`,
-      )
-      .bind(json, now),
+    prepared(
+      d1,
+      sql`insert into ${events} ${[events.organization_id, events.seq, events.body, events.event_id].map(bare)}
+        select organization_id, seq, body, iif(abs(seq - time) > ${NEAR_MS}, event_id, null) from (
+          select n.value->>0 as organization_id,
+            max(coalesce((select max(${events.seq}) from ${events} where ${events.organization_id} = n.value->>0), 0), ${now})
+              + row_number() over (partition by n.value->>0 order by n.key) as seq,
+            n.value->>1 as body, n.value->>2 as event_id, n.value->>3 as time
+          from json_each(${json}) n)`,
+    ),
   )

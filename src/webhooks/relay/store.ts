@@ -1,3 +1,6 @@
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../platform/db/statement.ts'
+
 /** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
   /** Which request for recipients the row answers. */
@@ -41,18 +44,18 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
   for (const [n, it] of requests.entries())
     if ('after' in it) all.push([n, it.entity, it.after])
     else named.push([n, it.entity, it.organizations])
-  const { results } = await d1
-    .prepare(
-      `with planned as materialized (
-         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ?4),
+  const { results } = await prepared(
+    d1,
+    sql`with planned as materialized (
+         select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${Date.now()}),
        found as materialized (
          select r.value->>0 as request, c.connection
-         from json_each(?1) r cross join connections c on c.connection in (
+         from json_each(${JSON.stringify(all)}) r cross join connections c on c.connection in (
            select connection from connections indexed by connections_entity
-           where entity = r.value->>1 and connection > r.value->>2 and state <> 'unlinked' order by connection limit ?3)
+           where entity = r.value->>1 and connection > r.value->>2 and state <> 'unlinked' order by connection limit ${limit})
          union all
          select r.value->>0, c.connection
-         from json_each(?2) r cross join json_each(r.value->2) o
+         from json_each(${JSON.stringify(named)}) r cross join json_each(r.value->2) o
          cross join connections c indexed by connections_rfc
            on c.organization_id = o.value and c.entity = r.value->>1)
        select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
@@ -63,9 +66,7 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
        cross join connections c on c.connection = f.connection
        cross join organizations o on o.id = c.organization_id
        order by c.connection`,
-    )
-    .bind(JSON.stringify(all), JSON.stringify(named), limit, Date.now())
-    .all<RecipientRow>()
+  ).all<RecipientRow>()
   return results
 }
 
@@ -76,13 +77,11 @@ export const findOrganizations = async (
   limit: number,
 ): Promise<{ entity: number; organization_id: string }[]> =>
   (
-    await d1
-      .prepare(
-        `select c.entity, c.organization_id
-         from json_each(?1) e cross join connections c on c.connection in (
+    await prepared(
+      d1,
+      sql`select c.entity, c.organization_id
+         from json_each(${JSON.stringify(entities)}) e cross join connections c on c.connection in (
            select connection from connections indexed by connections_entity
-           where entity = e.value and state <> 'unlinked' order by connection limit ?2)`,
-      )
-      .bind(JSON.stringify(entities), limit)
-      .all<{ entity: number; organization_id: string }>()
+           where entity = e.value and state <> 'unlinked' order by connection limit ${limit})`,
+    ).all<{ entity: number; organization_id: string }>()
   ).results

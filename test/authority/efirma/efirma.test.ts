@@ -10,6 +10,7 @@ import {
   authorityKey,
   certificateOf,
   der,
+  HASHES,
   newKey,
   opensslKey,
   pem,
@@ -36,6 +37,7 @@ const input = (changes: Partial<EfirmaInput> = {}): EfirmaInput => ({
   ...changes,
 })
 const open = (changes: Partial<EfirmaInput> = {}, rfc = RFC, now = NOW) => openEfirma(input(changes), rfc, now)
+const openKey = async (bytes: Uint8Array, password = PASSWORD) => openPrivateKey(bytes, password)
 const reason = (opened: Promise<unknown>): Promise<unknown> =>
   opened.then(
     () => 'accepted',
@@ -70,6 +72,10 @@ describe('an e.firma', () => {
       )
     },
   )
+
+  it.each(HASHES)('is opened when its password was hashed by %s', async (hash) => {
+    expect(await reason(open({ private_key: base64(authorityKey(key, PASSWORD, { hash })) }))).toBe('accepted')
+  })
 
   it('may be in PEM, in base64 of PEM, or in base64 with line breaks, with other text around', async () => {
     const encrypted = opensslKey(key, 'aes-256-cbc', PASSWORD)
@@ -287,7 +293,7 @@ describe('a file that is changed anywhere', () => {
     await fc.assert(
       fc.asyncProperty(changes, fc.boolean(), async (all, isPlain) => {
         const bytes = changed(isPlain ? new Uint8Array(key.export({ format: 'der', type: 'pkcs8' })) : file, all)
-        codes.add(await reason(openPrivateKey(bytes, PASSWORD)))
+        codes.add(await reason(openKey(bytes)))
       }),
       { numRuns: runs(300, 10_000) },
     )
@@ -301,7 +307,7 @@ describe('a file that is changed anywhere', () => {
         const nested = der(SEQUENCE, der(SEQUENCE, one), two)
         for (const bytes of [one, new Uint8Array(nested)]) {
           expect(() => readCertificate(bytes)).toThrow(EfirmaRefused)
-          expect(await reason(openPrivateKey(bytes, ''))).toMatch(/^efirma\.key_/)
+          expect(await reason(openKey(bytes, ''))).toMatch(/^efirma\.key_/)
         }
       }),
       { numRuns: runs(500, 20_000) },

@@ -220,8 +220,8 @@ describe('a certificate that the authority refuses', () => {
     for (const [one, more] of [
       [revoked, {}],
       // The service itself would open neither.
-      [{ ...expired, ...(await files({ to: new Date('2026-01-01T00:00:00Z') })) }, {}],
-      [{ ...csd, ...(await files({ isCsd: true })) }, {}],
+      [{ ...expired, ...files({ to: new Date('2026-01-01T00:00:00Z') }) }, {}],
+      [{ ...csd, ...files({ isCsd: true }) }, {}],
     ] as const)
       await expect(satSession(send, { ...one, ...more }, pace).login('cfdi')).rejects.toMatchObject({ code: 'InvalidSecurity' })
     expect(standIn.log.entries.map(({ answer }) => answer)).toEqual(['InvalidSecurity', 'InvalidSecurity', 'InvalidSecurity'])
@@ -230,10 +230,10 @@ describe('a certificate that the authority refuses', () => {
 })
 
 /** An e.firma that would not be opened. */
-async function files(more: Parameters<typeof makeEfirma>[1]): Promise<Efirma> {
+function files(more: Parameters<typeof makeEfirma>[1]): Efirma {
   const { certificate, private_key, password } = makeEfirma(RFC, more)
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'))
-  return { rfc: RFC, certificate: readCertificate(bytes(certificate)), pkcs8: await openPrivateKey(bytes(private_key), password) }
+  return { rfc: RFC, certificate: readCertificate(bytes(certificate)), pkcs8: openPrivateKey(bytes(private_key), password) }
 }
 
 describe('a request without an answer', () => {

@@ -99,17 +99,29 @@ export function certificateOf(key: KeyObject, { subject, issuer = ISSUER, number
   return der(SEQUENCE, signed, SHA256_RSA, der(0x03, Buffer.from([0]), sign('sha256', signed, key)))
 }
 
+const HMACS = {
+  sha1: '1.2.840.113549.2.7',
+  sha256: '1.2.840.113549.2.9',
+  sha384: '1.2.840.113549.2.10',
+  sha512: '1.2.840.113549.2.11',
+} as const
+export type Hash = keyof typeof HMACS
+export const HASHES = Object.keys(HMACS) as Hash[]
+
 /** A key, or other bytes, encrypted as the authority encrypts keys: PBES2 with PBKDF2, HMAC-SHA1 by default, and 3DES in CBC. */
 export function authorityKey(
   key: KeyObject | Uint8Array,
   password: string,
-  { iterations = 2048, keyLength = false, stated }: { iterations?: number; keyLength?: boolean; stated?: number } = {},
+  { iterations = 2048, keyLength = false, stated, hash }: { iterations?: number; keyLength?: boolean; stated?: number; hash?: Hash } = {},
 ): Buffer {
   const plain = key instanceof Uint8Array ? key : key.export({ format: 'der', type: 'pkcs8' })
   const [salt, iv] = [randomBytes(8), randomBytes(8)]
-  const cipher = createCipheriv('des-ede3-cbc', pbkdf2Sync(password, salt, iterations, 24, 'sha1'), iv)
+  const cipher = createCipheriv('des-ede3-cbc', pbkdf2Sync(password, salt, iterations, 24, hash ?? 'sha1'), iv)
   const encrypted = Buffer.concat([cipher.update(plain), cipher.final()])
-  const numbers = [der(0x04, salt), integer(stated ?? iterations), ...(keyLength ? [integer(24)] : [])]
+  const derivation = [
+    ...[der(0x04, salt), integer(stated ?? iterations), ...(keyLength ? [integer(24)] : [])],
+    ...(hash ? [der(SEQUENCE, oid(HMACS[hash]), der(0x05))] : []),
+  ]
   return der(
     SEQUENCE,
     der(
@@ -117,7 +129,7 @@ export function authorityKey(
       oid('1.2.840.113549.1.5.13'),
       der(
         SEQUENCE,
-        der(SEQUENCE, oid('1.2.840.113549.1.5.12'), der(SEQUENCE, ...numbers)),
+        der(SEQUENCE, oid('1.2.840.113549.1.5.12'), der(SEQUENCE, ...derivation)),
         der(SEQUENCE, oid('1.2.840.113549.3.7'), der(0x04, iv)),
       ),
     ),

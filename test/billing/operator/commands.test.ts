@@ -119,7 +119,7 @@ describe('what an operator records', () => {
     await env.DB.prepare('delete from operator_orders').run()
     const of = await billed()
     await env.DB.prepare(
-      "insert into operator_orders (order_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, 'inv_none', 0), ('o2', 'plan', ?1, null, 1)",
+      "insert into operator_orders (command_id, kind, organization_id, invoice_id, created_at) values ('o1', 'pay', ?1, 'inv_none', 0), ('o2', 'plan', ?1, null, 1)",
     )
       .bind(of.id)
       .run()
@@ -132,7 +132,7 @@ describe('what an operator records', () => {
       expect.objectContaining({ command_id: 'o2', refused: 'plan: There is no such plan.' }),
     ])
     const { results } = await env.DB.prepare(LATEST).all()
-    expect(results.slice(-2).map(({ order_id, outcome }) => [order_id, outcome])).toEqual([
+    expect(results.slice(-2).map(({ command_id, outcome }) => [command_id, outcome])).toEqual([
       ['o2', 'refused: plan: There is no such plan.'],
       ['o1', `refused: ${gone}`],
     ])

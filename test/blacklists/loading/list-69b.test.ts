@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { highest, labelOf, severityOf } from '../../../src/blacklists/catalog.ts'
 import { type ListingStep, listingStatus } from '../../../src/blacklists/listing-status.ts'
-import { recordsOf } from '../../../src/blacklists/loading/csv.ts'
 import { datesIn } from '../../../src/blacklists/loading/dates.ts'
 import { entriesOf as entriesOfRows } from '../../../src/blacklists/loading/entries.ts'
 import { formatOf } from '../../../src/blacklists/loading/formats.ts'
 import { type ListRow, readList } from '../../../src/blacklists/loading/read-list.ts'
 import { refuseImplausible } from '../../../src/blacklists/loading/refusal.ts'
+import { recordsOf } from '../../../src/platform/csv.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from '../support/list-csv.ts'
 
 const readList69b = (bytes: Uint8Array) => readList(bytes, formatOf('sat_69b', '2026-08-05'), '2026-08-05')
@@ -15,69 +15,6 @@ const entriesOf = (rows: Iterable<ListRow>) => {
   const { rfcs: _, others: __, ...read } = entriesOfRows(rows)
   return { ...read, entries: [...read.entries] }
 }
-
-/** A CSV reader one character at a time: slow, and plain to see through. */
-function slowRecords(text: string): string[][] {
-  const records: string[][] = []
-  let record: string[] = []
-  let cell = ''
-  let state: 'start' | 'plain' | 'quoted' = 'start'
-  let isPending = false
-  const endCell = () => {
-    record.push(cell)
-    cell = ''
-    state = 'start'
-  }
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!
-    isPending = true
-    if (state === 'quoted') {
-      if (char !== '"') cell += char
-      else if (text[at + 1] === '"') {
-        cell += '"'
-        at++
-      } else state = 'plain'
-    } else if (char === '"' && state === 'start') state = 'quoted'
-    else if (char === ',') endCell()
-    else if (char === '\n' || char === '\r') {
-      if (char === '\r' && text[at + 1] === '\n') at++
-      endCell()
-      records.push(record)
-      record = []
-      isPending = false
-    } else {
-      cell += char
-      state = 'plain'
-    }
-  }
-  if (isPending) {
-    endCell()
-    records.push(record)
-  }
-  return records
-}
-
-describe('a CSV', () => {
-  const cell = fc.string({ unit: fc.constantFrom('a', 'Ñ', ' ', '"', ',', '\n', '\r', '/'), maxLength: 6 })
-
-  it('reads as an oracle of one character at a time reads it, however broken', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r'), maxLength: 24 }), (text) => {
-        expect([...recordsOf(text)]).toEqual(slowRecords(text))
-      }),
-      { numRuns: 3_000 },
-    )
-  })
-
-  it('gives back what was written into it', () => {
-    fc.assert(
-      fc.property(fc.array(fc.array(cell, { minLength: 1, maxLength: 5 }), { maxLength: 6 }), (records) => {
-        expect([...recordsOf(csvOf(records))]).toEqual(records)
-      }),
-      { numRuns: 1_000 },
-    )
-  })
-})
 
 describe('dates', () => {
   it.each([

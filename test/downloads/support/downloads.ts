@@ -180,8 +180,9 @@ export function before(like: RegExp, something: () => Promise<unknown>): () => b
   return () => happened
 }
 
-/** What D1 does not tell of a statement, its own object knows. */
-const sqlOf = (statement: D1PreparedStatement): string => (statement as unknown as { statement: string }).statement
+/** What D1 does not tell of a statement, its own object knows. Names are without quotes. */
+export const sqlOf = (statement: D1PreparedStatement): string =>
+  (statement as unknown as { statement: string }).statement.replaceAll('"', '')
 
 /** Two months of issued CFDIs. */
 export const ISSUED = cfdiOf(1, { data_source_keys: ['sat_cfdi_issued'] })

@@ -95,7 +95,7 @@ describe('a connection that is active again after longer than its extractors rea
   it.each([
     ['before the jobs are requested', /insert into extractions/],
     ['before the windows widen', /issued_from = min/],
-    ['before the outcome is recorded', /update "runs" set "status"/],
+    ['before the outcome is recorded', /update runs set status/],
   ])('asks for the gap once, and tells of it, when the isolate ends %s', async (_, like) => {
     vi.spyOn(console, 'error').mockImplementation(() => {})
     const rfc = freshRfc()

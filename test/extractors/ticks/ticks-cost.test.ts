@@ -51,7 +51,7 @@ function insertsApart(clockwork: Clockwork): () => number {
       return async (statements: D1PreparedStatement[]) => {
         const results = await database.batch(statements)
         for (const [n, { meta }] of results.entries())
-          if ((statements[n] as unknown as { statement: string }).statement.startsWith('insert into runs')) read += meta.rows_read
+          if ((statements[n] as unknown as { statement: string }).statement.startsWith('insert into "runs"')) read += meta.rows_read
         return results
       }
     },

@@ -4,20 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QUIET, ROOT } from '../../../scripts/wrangler.ts'
 
-const COPIED = [
-  'assets',
-  'background',
-  'console',
-  'destinations',
-  'migrations',
-  'pdf',
-  'scripts',
-  'src',
-  'surfaces',
-  'package-lock.json',
-  'package.json',
-  'tsconfig.json',
-]
+const COPIED = ['assets', 'console', 'migrations', 'scripts', 'src', 'package-lock.json', 'package.json', 'tsconfig.json']
 
 /** wrangler.toml as it is before an operator has written anything into it, whatever this repository's own has by now. */
 export function unconfigured(text: string): string {
@@ -36,8 +23,8 @@ export function unconfigured(text: string): string {
   return local! + withoutHosts(test!) + withoutBilling(withoutHosts(live!))
 }
 
-/** Other tests write configurations for wrangler, and wrangler its own files beside them, while files are copied. */
-export const isKept = (path: string): boolean => !/\/wrangler\.json[^/]*$|\/\.wrangler$/.test(path)
+/** Wrangler writes its own files beside a configuration, while files are copied. */
+export const isKept = (path: string): boolean => !/\/\.wrangler$/.test(path)
 
 /** A fresh clone of this repository in a folder of its own, after `npm ci`. */
 export class Clone {

@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { childrenLeft, type Runner } from '../../../scripts/leftovers.ts'
+import { childrenLeft, RUNTIME, type Runner } from '../../../scripts/leftovers.ts'
 import { end, type Mark, markOf, processes } from '../../../scripts/processes.ts'
-import { ROOT, WRANGLER } from '../../../scripts/wrangler.ts'
+import { ROOT } from '../../../scripts/wrangler.ts'
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((done) => {
@@ -100,11 +100,11 @@ export class Started {
   }
 
   /** All that the runner has started, and what that has. */
-  children(): { wrangler: Mark[]; workerd: Mark[] } {
+  children(): { runtime: Mark[]; workerd: Mark[] } {
     const { child } = JSON.parse(readFileSync(join(this.stateDir, 'runner.json'), 'utf8')) as Runner
     const all = childrenLeft(this.stateDir, child)
-    const isWrangler = ({ command }: { command: string }) => command.includes(WRANGLER)
-    return { wrangler: all.filter(isWrangler), workerd: all.filter((one) => !isWrangler(one) && one.command.includes('workerd')) }
+    const isRuntime = ({ command }: { command: string }) => command.includes(RUNTIME)
+    return { runtime: all.filter(isRuntime), workerd: all.filter((one) => !isRuntime(one) && one.command.includes('workerd')) }
   }
 
   async stop(): Promise<number | string | null> {

@@ -6,7 +6,7 @@ import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { askersOf } from '../../../src/visibility/askers.ts'
 
 interface Fact {
-  fact_id: string
+  outbox_event_id: string
   kind: string
   entity: number
   organizations: string | null
@@ -53,7 +53,7 @@ function factsOf(stateDir: string, ledger: DatabaseSync): Fact[] {
       const of = fiscal_entity_id === undefined ? undefined : connections.get(`${organization_id} ${idOfUuid('fe', fiscal_entity_id)}`)
       return of === undefined || !entities.has(of)
         ? []
-        : [{ fact_id: event_id!, kind: event!, entity: of, organizations: JSON.stringify([organization_id]), body }]
+        : [{ outbox_event_id: event_id!, kind: event!, entity: of, organizations: JSON.stringify([organization_id]), body }]
     })
   })
 }
@@ -104,11 +104,11 @@ function shownJobs(stateDir: string, ledger: DatabaseSync): Map<string, string> 
 /** Lays the facts out as a table beside the ledger's own, for the questions below. */
 function spread(stateDir: string, ledger: DatabaseSync): void {
   const jobs = shownJobs(stateDir, ledger)
-  ledger.exec('create temp table facts (fact_id, kind, entity, organizations, body, job)')
+  ledger.exec('create temp table facts (outbox_event_id, kind, entity, organizations, body, job)')
   ledger.exec('create index temp.facts_job on facts (job)')
   const insert = ledger.prepare('insert into facts values (?, ?, ?, ?, ?, ?)')
-  for (const { fact_id, kind, entity, organizations, body } of factsOf(stateDir, ledger))
-    insert.run(fact_id, kind, entity, organizations, body, jobs.get((JSON.parse(body) as { job_id?: string }).job_id ?? '') ?? null)
+  for (const { outbox_event_id, kind, entity, organizations, body } of factsOf(stateDir, ledger))
+    insert.run(outbox_event_id, kind, entity, organizations, body, jobs.get((JSON.parse(body) as { job_id?: string }).job_id ?? '') ?? null)
 }
 
 /** Jobs with who asked for them, as many times as a fact tells one of them of it. */
@@ -121,8 +121,8 @@ const TOLD = `select ${JOB} as job, o.value as organization, (
 const FAULTS: Record<string, string> = {
   'jobs that are not settled with success': `select job_id, status, error_class, attempts from sync_jobs where status <> 'succeeded' or open <> 0`,
   'organizations that were not told once': `select * from (${TOLD}) where times <> 1`,
-  'facts that are there twice': `select fact_id from facts group by fact_id having count(*) > 1`,
-  'facts of no job': `select fact_id from facts where kind like 'sync.%' and not exists (
+  'facts that are there twice': `select outbox_event_id from facts group by outbox_event_id having count(*) > 1`,
+  'facts of no job': `select outbox_event_id from facts where kind like 'sync.%' and not exists (
       select 1 from sync_jobs j where ${JOB} = facts.job)`,
   'jobs that count otherwise by day than in all': `select ${JOB} as job from sync_jobs j left join json_each(j.brought) b left join json_each(b.value) c
       where j.month <> '' group by 1

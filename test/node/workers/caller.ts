@@ -1,6 +1,6 @@
 export { Egress } from '../../../src/platform/egress/egress.ts'
 
-import { answerStatus } from '../../../src/webhooks/deliveries/answer-status.ts'
+import { answerStatus } from '../../../src/platform/egress/answer-status.ts'
 
 /** What a caller asks of the binding EGRESS. */
 export interface Call {

@@ -6,7 +6,7 @@ import { api } from '../../support/client.ts'
 import { connect, type Organization, organization } from '../../support/tenants.ts'
 
 export interface Kept {
-  fact_id: string
+  outbox_event_id: string
   kind: string
   entity: number
   organizations: string[] | null
@@ -45,15 +45,15 @@ async function endsOf(entity: number): Promise<Kept[]> {
       attempts,
       completed_at,
     }
-    const fact_id = [kind, entity, source, month, job_id, ...(organization === null ? [] : [organization])].join(':')
-    return { fact_id, kind, entity, organizations: named, body }
+    const outbox_event_id = [kind, entity, source, month, job_id, ...(organization === null ? [] : [organization])].join(':')
+    return { outbox_event_id, kind, entity, organizations: named, body }
   })
 }
 
 /** The facts about an entity in either outbox, of kinds that begin so. */
 export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
   const read = (database: D1Database) =>
-    database.prepare("select * from outbox where entity = ? and kind like ? || '%' order by fact_id").bind(entity, kind)
+    database.prepare("select * from outbox where entity = ? and kind like ? || '%' order by outbox_event_id").bind(entity, kind)
   const rows = (await Promise.all([env.DB, env.LEDGER_0].map((database) => read(database).all<Record<string, string>>()))).flatMap(
     (it) => it.results,
   )
@@ -61,7 +61,7 @@ export async function factsOf(entity: number, kind: string): Promise<Kept[]> {
     (row) => ({ ...row, organizations: JSON.parse(row['organizations'] ?? 'null'), body: JSON.parse(row['body']!) }) as unknown as Kept,
   )
   const ends = (await endsOf(entity)).filter((end) => end.kind.startsWith(kind))
-  return [...facts, ...ends].filter((fact) => fact.kind !== 'jobs').sort((a, b) => (a.fact_id < b.fact_id ? -1 : 1))
+  return [...facts, ...ends].filter((fact) => fact.kind !== 'jobs').sort((a, b) => (a.outbox_event_id < b.outbox_event_id ? -1 : 1))
 }
 
 export interface JobRow {

@@ -33,7 +33,10 @@ async function health(bindings: Env = env) {
 
 const lacksMigrations = (name: string) =>
   `${name} has no migrations. Apply them with \`npm start\` locally, or with \`npm run deploy\` for a hosted service.`
-const failing = (message: string) => ({ prepare: () => ({ first: () => Promise.reject(new Error(message)) }) })
+const failing = (message: string) => {
+  const statement = { bind: () => statement, first: () => Promise.reject(new Error(message)) }
+  return { prepare: () => statement }
+}
 
 describe('/health', () => {
   it('answers 200 with one statement for each database, and without a credential', async () => {

@@ -110,11 +110,6 @@ describe('the document', () => {
     expect(outlineOf(body.paths)).toEqual(outlineOf(openApiOf(ENVIRONMENT).paths))
   })
 
-  it('has texts that no Worker has', () => {
-    expect('A text.').toBeUndefined()
-    expect(document.components.schemas['Problem']).toMatchObject({ properties: { code: { description: expect.any(String) } } })
-  })
-
   it('has no reference that leads nowhere, and no schema that nobody refers to', () => {
     const refs = [...objectsIn(document)].flatMap(([at, object]) => ('$ref' in object ? [[at, object['$ref'] as string]] : []))
     expect(refs.length).toBeGreaterThan(20)

@@ -473,7 +473,7 @@ export const TASK_LOADS: Record<keyof typeof TASKS, Load> = {
     await invoicesOf(700, 1)
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 150)
-       insert into operator_orders (order_id, kind, organization_id, plan, created_at)
+       insert into operator_orders (command_id, kind, organization_id, plan, created_at)
        select 'order' || n.i, 'plan', ${idSql('org')}, 'starter', n.i from n`,
     ).run()
     await env.DB.prepare('insert into zones select value, ?2 from json_each(?1) where true on conflict do nothing')
@@ -807,7 +807,7 @@ export const CRON_LOADS: Record<string, Load> = {
     await organizations(200, {})
     await env.DB.prepare(
       `with recursive n (i) as (select 1 union all select i + 1 from n where i < 200)
-       insert into operator_orders (order_id, kind, organization_id, plan, created_at)
+       insert into operator_orders (command_id, kind, organization_id, plan, created_at)
        select 'order' || n.i, 'plan', ${idSql('org')}, 'starter', n.i from n`,
     ).run()
     await env.DB.prepare(

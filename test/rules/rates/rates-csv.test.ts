@@ -70,6 +70,7 @@ it('takes the days of a plain file as they are, with its columns and lines in an
 it.each([
   ['no header', 'a,b,c\n1,2,3', ['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.']],
   ['an empty file', '', ['No line is `Fecha,SF43718,…` (Banco de México) or `currency,date,rate`.']],
+  ['a file that breaks off within a value', sie('Fecha,SF43718', '"12/11/2026","18.1'), ['Line 8: A quote is not closed.']],
   ['no rate', 'currency,date,rate\n', ['The file has no rate.']],
   ['days without a value alone', sie('Fecha,SF43718', '14/11/2026,N/E'), ['The file has no rate.']],
   [

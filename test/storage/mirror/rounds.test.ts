@@ -249,7 +249,7 @@ describe('a document of the tax mailbox that a run fetches', () => {
 
   it('late is copied with the daily review when the service dies before it marks them', async () => {
     const { acme, work, copies, due } = await expiring()
-    beforeBatch('insert into storage_mirrors', 'spoil')
+    beforeBatch('insert into "storage_mirrors"', 'spoil')
     await acme.receive()
     await acme.told()
     expect([(await acme.jobs()).map(({ status }) => status).filter((status) => status !== 'succeeded'), await due()]).toEqual([
@@ -291,7 +291,7 @@ describe('a document of the tax mailbox that an opening fetches', () => {
     expect(await due()).toEqual([0, 0, 0, 0, 0])
     at('2026-05-20T09:10:00Z')
     await opener.document((await opener.list())[0]!.notification_id, { ack: true })
-    beforeBatch('insert into storage_mirrors', 'spoil')
+    beforeBatch('insert into "storage_mirrors"', 'spoil')
     await opener.open()
     expect(await due()).toEqual([0, 0, 0, 0, 0])
     at('2026-05-20T09:11:00Z')

@@ -78,7 +78,7 @@ describe('a new key for stored logins', () => {
   it('does not undo another e.firma in the same moment, and one that cannot be opened stops no other', async () => {
     const { rfc, all, versions } = await three()
     const next = { efirma: efirmaOf(rfc, { number: numberOf('0003') }) }
-    const met = before(/^update "connections" set "efirma" = \? where/, () => all[0]!.ask('PATCH', all[0]!.path, next))
+    const met = before(/^update connections set efirma = \? where/, () => all[0]!.ask('PATCH', all[0]!.path, next))
     await env.DB.prepare("update connections set ciec = '7:AAAA' where organization_id = ?").bind(all[1]!.id).run()
     await expect(rewrapLogins(system(both))).rejects.toThrow('The ciec of fe_')
     expect([met(), await versions()]).toEqual([

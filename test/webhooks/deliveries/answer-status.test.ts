@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answerStatus } from '../../../src/webhooks/deliveries/answer-status.ts'
+import { answerStatus } from '../../../src/platform/egress/answer-status.ts'
 import { outcomeOf } from '../../../src/webhooks/deliveries/retry.ts'
 
 it.each([

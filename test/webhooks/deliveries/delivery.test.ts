@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SINK_FAULTS } from '../../../src/webhooks/deliveries/answer-status.ts'
+import { SINK_FAULTS } from '../../../src/platform/egress/answer-status.ts'
 import type { Delivery } from '../../../src/webhooks/deliveries/contract.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'

@@ -376,7 +376,7 @@ describe('a deleted webhook', () => {
     ['all again', (path: string): Call => ['POST', `${path}/deliveries/redeliver`, { since: iso(START) }]],
   ])('is sent nothing any more, also when it is deleted while %s is asked for', async (_, call) => {
     const { of, path, events, webhook, key } = await logOf([{ status: 'lost' }])
-    beforeBatch('insert into deliveries', async () => expect((await of.ask('DELETE', path)).status).toBe(204))
+    beforeBatch('insert into "deliveries"', async () => expect((await of.ask('DELETE', path)).status).toBe(204))
     const [method, where, body] = call(path, events[0]!)
     expect(codeOf(await of.ask(method, where, body))).toBe('404 webhook.not_found')
     expect(await countOf(webhook)).toBe(1)

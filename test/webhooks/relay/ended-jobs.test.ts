@@ -46,7 +46,7 @@ async function listed(cells: readonly string[], count = 1) {
 
 const list = (entity: number, cells: readonly string[], late: string | null = null) =>
   LEDGER.prepare(
-    `insert into outbox (entity, fact_id, kind, organizations, body, created_at) values (?1, 'jobs' || ?2, 'jobs', ?3, ?4, ?5)`,
+    `insert into outbox (entity, outbox_event_id, kind, organizations, body, created_at) values (?1, 'jobs' || ?2, 'jobs', ?3, ?4, ?5)`,
   )
     .bind(
       ...[entity, late ?? '', late && JSON.stringify([late])],
@@ -56,7 +56,7 @@ const list = (entity: number, cells: readonly string[], late: string | null = nu
 
 const relay = () => relayOutbox(systemIn(watchedEnv().env), OUTBOX)
 const periodsOf = async (organization_id: string) => (await feedOf([organization_id])).map(({ body }) => body.period).sort()
-const writesOfOutbox = () => LEDGER.prepare('select fact_id, progress, attempts from outbox').all()
+const writesOfOutbox = () => LEDGER.prepare('select outbox_event_id, progress, attempts from outbox').all()
 
 describe('a list of ended jobs', () => {
   it('becomes an event of each job for each organization, in any number of pages, and goes with the last one', async () => {
@@ -96,7 +96,7 @@ describe('a list of ended jobs', () => {
     await relay()
     expect(await periodsOf(all[0]!)).toEqual(cells.filter((_, n) => n !== 1).sort())
     const event = `sync.completed:${entity}:sat_cfdi_issued:${cells[1]}:job_of_one_run`
-    expect((await writesOfOutbox()).results).toEqual([{ fact_id: event, progress: 0, attempts: 1 }])
+    expect((await writesOfOutbox()).results).toEqual([{ outbox_event_id: event, progress: 0, attempts: 1 }])
     for (let attempt = 2; attempt <= 5; attempt++) {
       vi.setSystemTime(Date.now() + 3_600_000)
       await relay()

@@ -93,7 +93,7 @@ function largest() {
   vi.spyOn(proto, 'batch').mockImplementation(async function (this: D1Database, statements: D1PreparedStatement[]) {
     const results = await batch.call(this, statements)
     const made = statements.flatMap((one, n) =>
-      /^\s*insert into deliveries/.test((one as unknown as { statement: string }).statement) ? [results[n]!.results.length] : [],
+      /^\s*insert into "deliveries"/.test((one as unknown as { statement: string }).statement) ? [results[n]!.results.length] : [],
     )
     if (made.length > 0) seen.batches++
     seen.deliveries = Math.max(seen.deliveries, ...made)
@@ -111,7 +111,7 @@ describe(`an organization with ${ENDPOINTS} endpoints and 73 events`, () => {
     const seen = largest()
     let pages = 0
     const watch: Watch = (name, when, batch) => {
-      if (name === 'EVENTS_0' && when === 'after' && batch.some(({ statement }) => /insert into deliveries/.test(statement))) pages++
+      if (name === 'EVENTS_0' && when === 'after' && batch.some(({ statement }) => /insert into "deliveries"/.test(statement))) pages++
     }
     const it = watchedEnv(watch)
     // One page alone: the second organization has its delivery.
@@ -157,7 +157,7 @@ describe('an RFC with many organizations', () => {
     await relayOutbox(systemIn({ ...it.env, MUTEXES: { getByName: () => mutex } } as unknown as Env), 0)
     expect((await feedOf([one.organization_id])).length).toBe(1)
     expect((await feedOf(many.map(({ organization_id }) => organization_id))).length).toBeLessThanOrEqual(3 * 50)
-    const progress = await env.LEDGER_0.prepare('select progress from outbox order by fact_id').all<{ progress: number }>()
+    const progress = await env.LEDGER_0.prepare('select progress from outbox order by outbox_event_id').all<{ progress: number }>()
     expect(progress.results.every(({ progress }) => progress > 0)).toBe(true)
     await work(it, [{ outbox: 0 }])
     for (const { organization_id } of many) expect((await feedOf([organization_id])).length).toBe(3)

@@ -63,7 +63,9 @@ interface Letter {
 const letters = async (): Promise<Letter[]> =>
   (await env.DB.prepare('select * from dead_letters order by dead_letter_id').all<Letter>()).results
 const aside = async (database: D1Database = env.LEDGER_0): Promise<string[]> =>
-  (await database.prepare('select fact_id from outbox_aside order by 1').all<{ fact_id: string }>()).results.map(({ fact_id }) => fact_id)
+  (await database.prepare('select outbox_event_id from outbox_aside order by 1').all<{ outbox_event_id: string }>()).results.map(
+    ({ outbox_event_id }) => outbox_event_id,
+  )
 const toldTo = async (organization_id: string): Promise<string[]> =>
   (await feedOf([organization_id])).map(({ body }) => body.cfdi_uuid as string).sort()
 const uuidsOf = (facts: readonly OutboxEvent[]): unknown[] => facts.map(({ body }) => body['cfdi_uuid']).sort()
@@ -194,7 +196,9 @@ describe('an outage of the control plane', () => {
 
 describe('an event that is too large', () => {
   const insert = (entity: number, body: string) =>
-    env.LEDGER_0.prepare('insert into outbox (fact_id, kind, entity, organizations, body, created_at) values (?1, ?2, ?3, null, ?4, ?5)')
+    env.LEDGER_0.prepare(
+      'insert into outbox (outbox_event_id, kind, entity, organizations, body, created_at) values (?1, ?2, ?3, null, ?4, ?5)',
+    )
       .bind(`cfdi.cancelled:${entity}:large`, 'cfdi.cancelled', entity, body, Date.parse(NOW))
       .run()
 

@@ -653,7 +653,7 @@ describe('a fact that cannot be told', () => {
     const row = { kind: bad.kind, body: JSON.stringify(bad.body), organizations: null, ...more }
     await tell(ledger, [good[0]!])
     await ledger
-      .prepare('insert into outbox (fact_id, kind, entity, organizations, body, created_at) values (?, ?, ?, ?, ?, ?)')
+      .prepare('insert into outbox (outbox_event_id, kind, entity, organizations, body, created_at) values (?, ?, ?, ?, ?, ?)')
       .bind(bad.outbox_event_id, row.kind, entity, row.organizations, row.body, AS_OF)
       .run()
     await tell(ledger, [good[1]!])

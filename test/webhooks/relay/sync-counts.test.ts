@@ -67,7 +67,7 @@ describe('the counts of sync events', () => {
     }
     expect(error).toHaveBeenCalled()
     expect(await counts(poison.both)).toEqual([])
-    const aside = await LEDGER.prepare('select fact_id from outbox_aside where entity = ?').bind(poison.entity).raw()
+    const aside = await LEDGER.prepare('select outbox_event_id from outbox_aside where entity = ?').bind(poison.entity).raw()
     expect(aside).toEqual([[poison.event_id]])
   })
 
@@ -75,7 +75,7 @@ describe('the counts of sync events', () => {
     const { both, entity, event_id } = await finishedJob()
     // A crash between the commit of the events and that of the outbox.
     const dying = watchedEnv((name, when, batch) => {
-      if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from outbox/.test(statement)))
+      if (name === 'LEDGER_0' && when === 'before' && batch.some(({ statement }) => /delete from "outbox"/.test(statement)))
         throw new Error('Died.')
     })
     await expect(relayOutbox(systemIn(dying.env), OUTBOX)).rejects.toThrow('Died.')

@@ -188,7 +188,9 @@ export const tell = async (outbox: D1Database, facts: readonly OutboxEvent[], no
 }
 
 export const left = async (outbox: D1Database): Promise<string[]> =>
-  (await outbox.prepare('select fact_id from outbox order by 1').all<{ fact_id: string }>()).results.map(({ fact_id }) => fact_id)
+  (await outbox.prepare('select outbox_event_id from outbox order by 1').all<{ outbox_event_id: string }>()).results.map(
+    ({ outbox_event_id }) => outbox_event_id,
+  )
 
 export interface EventKept {
   organization_id: string

@@ -30,11 +30,3 @@ export interface SandboxDocuments {
   /** Returns what the status service says of a CFDI, which a test helper may have cancelled, at an instant. */
   status(document: AskedCfdi, override: CancellationOverride | undefined, now: Date): Promise<CfdiStatus>
 }
-
-/** Invents what is asked for. Its modules are loaded when they are first used. */
-export const inventedDocuments: SandboxDocuments = {
-  files: async (...asked) => (await import('./documents.ts')).filesOf(...asked),
-  notifications: async (...asked) => (await import('../mailbox/notifications.ts')).notificationsOf(...asked),
-  letter: async (...asked) => (await import('../mailbox/letter.ts')).letterOf(...asked),
-  status: async (...asked) => (await import('../statuses.ts')).statusOf(...asked),
-}

@@ -1,7 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
+import { connect } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
+import { bare, prepared } from '../../../platform/db/statement.ts'
 import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
+import { authorityConversations as conversations, authorityRequests as requests } from './tables.ts'
 
 export interface ConversationRow {
   due_at: number | null
@@ -20,26 +23,31 @@ const readRequest = ({ months, packages, ...row }: StoredRequest): AuthorityRequ
 
 /** The conversation about a taxpayer, and its requests: all of them, or those for a source. One call. */
 export async function readConversation(ledger: D1Database, entity: number, source: CfdiSource | null = null) {
-  const [conversation, requests] = await ledger.batch<unknown>([
-    ledger.prepare('select due_at, busy_until, refused, failures from authority_conversations where entity = ?').bind(entity),
-    ledger.prepare('select * from authority_requests where entity = ?1 and (?2 is null or source = ?2) order by n').bind(entity, source),
+  const { due_at, busy_until, refused, failures } = conversations
+  const isAsked = source === null ? sql`` : sql`and ${requests.source} = ${source}`
+  const [conversation, asked] = await ledger.batch<unknown>([
+    prepared(
+      ledger,
+      sql`select ${due_at}, ${busy_until}, ${refused}, ${failures} from ${conversations} where ${conversations.entity} = ${entity}`,
+    ),
+    prepared(ledger, sql`select * from ${requests} where ${requests.entity} = ${entity} ${isAsked} order by ${requests.n}`),
   ])
   return {
     conversation: (conversation!.results[0] ?? null) as ConversationRow | null,
-    requests: (requests!.results as StoredRequest[]).map(readRequest),
+    requests: (asked!.results as StoredRequest[]).map(readRequest),
   }
 }
+
+const DUE_AT = bare(conversations.due_at)
 
 /** Makes the conversation due at an instant, unless it is earlier. Returns whether that changed anything. */
 export const makeDue = async (ledger: D1Database, entity: number, due_at: number): Promise<boolean> =>
   (
-    await ledger
-      .prepare(
-        `insert into authority_conversations (entity, due_at) values (?1, ?2)
-         on conflict do update set due_at = excluded.due_at where due_at is null or due_at > excluded.due_at`,
-      )
-      .bind(entity, due_at)
-      .run()
+    await prepared(
+      ledger,
+      sql`insert into ${conversations} (${bare(conversations.entity)}, ${DUE_AT}) values (${entity}, ${due_at})
+        on conflict do update set ${DUE_AT} = excluded.${DUE_AT} where ${conversations.due_at} is null or ${conversations.due_at} > excluded.${DUE_AT}`,
+    ).run()
   ).meta.changes > 0
 
 /** A turn of the worker that holds the conversation. */
@@ -53,56 +61,51 @@ export interface Turn {
 /** Takes the conversation when it is due and nobody holds it. A check that finds a request still waiting writes nothing else. */
 export const takeTurn = async (ledger: D1Database, { entity, token, due_at }: Turn, now: number, busy_until: number): Promise<boolean> =>
   (
-    await ledger
-      .prepare(
-        'update authority_conversations set token = ?2, due_at = ?3, busy_until = ?5 where entity = ?1 and due_at <= ?4 and busy_until <= ?4',
-      )
-      .bind(entity, token, due_at, now, busy_until)
-      .run()
+    await connect(ledger)
+      .update(conversations)
+      .set({ token, due_at, busy_until })
+      .where(sql`${conversations.entity} = ${entity} and ${conversations.due_at} <= ${now} and ${conversations.busy_until} <= ${now}`)
   ).meta.changes > 0
 
-export const extendTurn = (ledger: D1Database, { entity, token }: Turn, busy_until: number) =>
-  ledger
-    .prepare('update authority_conversations set busy_until = ?3 where entity = ?1 and token = ?2')
-    .bind(entity, token, busy_until)
-    .run()
+const isHeld = ({ entity, token }: Turn): SQL => sql`${conversations.entity} = ${entity} and ${conversations.token} = ${token}`
+
+export const extendTurn = (ledger: D1Database, turn: Turn, busy_until: number) =>
+  connect(ledger).update(conversations).set({ busy_until }).where(isHeld(turn)).run()
 
 /** Changes when the conversation goes on if the worker of a turn dies, unless somebody made it due earlier meanwhile. */
-export const moveTurn = (ledger: D1Database, { entity, token, due_at }: Turn, next: number): D1PreparedStatement =>
-  ledger
-    .prepare('update authority_conversations set due_at = ?4 where entity = ?1 and token = ?2 and due_at is ?3')
-    .bind(entity, token, due_at, next)
+export const moveTurn = (ledger: D1Database, turn: Turn, next: number): D1PreparedStatement =>
+  prepared(ledger, sql`update ${conversations} set ${DUE_AT} = ${next} where ${isHeld(turn)} and ${conversations.due_at} is ${turn.due_at}`)
 
 /**
  * Ends a turn: the conversation goes on at an instant, or earlier when somebody made it due meanwhile; never when that is null. Returns when,
  * and undefined when somebody else holds it.
  */
-export async function endTurn(
-  ledger: D1Database,
-  { entity, token, due_at }: Turn,
-  next: number | null,
-  failures: number,
-): Promise<number | null | undefined> {
-  const { results } = await ledger
-    .prepare(
-      `update authority_conversations set busy_until = 0, token = null, failures = ?5,
-         due_at = iif(due_at is ?3, ?4, coalesce(min(due_at, ?4), due_at, ?4))
-       where entity = ?1 and token = ?2 returning due_at`,
-    )
-    .bind(entity, token, due_at, next, failures)
-    .all<{ due_at: number | null }>()
-  return results.length === 0 ? undefined : results[0]!.due_at
+export async function endTurn(ledger: D1Database, turn: Turn, next: number | null, failures: number): Promise<number | null | undefined> {
+  const { due_at } = conversations
+  const [ended] = await connect(ledger)
+    .update(conversations)
+    .set({
+      busy_until: 0,
+      token: null,
+      failures,
+      due_at: sql`iif(${due_at} is ${turn.due_at}, ${next}, coalesce(min(${due_at}, ${next}), ${due_at}, ${next}))`,
+    })
+    .where(isHeld(turn))
+    .returning({ due_at })
+  return ended?.due_at
 }
 
 /** The guard of what only the holder of a conversation writes. */
 export const HELD_GUARD = 'authority_conversation.held'
 
 /** Commits statements unless somebody else holds the conversation. */
-export const commitTurn = (ledger: D1Database, { entity, token }: Turn, statements: readonly D1PreparedStatement[]) =>
-  ledger.batch([
-    assertThat(ledger, sql`exists (select 1 from authority_conversations where entity = ${entity} and token = ${token})`, HELD_GUARD),
-    ...statements,
-  ])
+export const commitTurn = (ledger: D1Database, turn: Turn, statements: readonly D1PreparedStatement[]) =>
+  ledger.batch([assertThat(ledger, sql`exists (select 1 from ${conversations} where ${isHeld(turn)})`, HELD_GUARD), ...statements])
+
+const PLANNED = [
+  ...[requests.entity, requests.n, requests.family, requests.source, requests.kind, requests.first, requests.last, requests.months],
+  ...[requests.state, requests.asked_at, requests.attempts],
+].map(bare)
 
 /** Inserts requests that are to be made from an instant on. */
 export const insertRequests = (
@@ -112,12 +115,12 @@ export const insertRequests = (
   { asked_at, attempts }: { asked_at: number; attempts: number },
 ): D1PreparedStatement[] =>
   planned.map(({ family, source, kind, first, last, months }) =>
-    ledger
-      .prepare(
-        `insert into authority_requests (entity, n, family, source, kind, first, last, months, state, asked_at, attempts)
-         values (?1, (select coalesce(max(n), 0) + 1 from authority_requests where entity = ?1), ?2, ?3, ?4, ?5, ?6, ?7, 'planned', ?8, ?9)`,
-      )
-      .bind(entity, family, source, kind, first, last, JSON.stringify(months), asked_at, attempts),
+    prepared(
+      ledger,
+      sql`insert into ${requests} ${PLANNED} values (${entity},
+        (select coalesce(max(${requests.n}), 0) + 1 from ${requests} where ${requests.entity} = ${entity}),
+        ${family}, ${source}, ${kind}, ${first}, ${last}, ${JSON.stringify(months)}, 'planned', ${asked_at}, ${attempts})`,
+    ),
   )
 
 type Changes = Partial<
@@ -130,12 +133,13 @@ type Changes = Partial<
 /** Changes a request. */
 export const updateRequest = (ledger: D1Database, entity: number, n: number, changes: Changes): D1PreparedStatement => {
   const names = Object.keys(changes) as (keyof Changes)[]
-  const values = names.map((name) => (name === 'packages' ? JSON.stringify(changes.packages) : (changes[name] as string | number | null)))
-  return ledger
-    .prepare(`update authority_requests set ${names.map((name, i) => `${name} = ?${i + 3}`).join(', ')} where entity = ?1 and n = ?2`)
-    .bind(entity, n, ...values)
+  const set = names.map((name) => sql`${bare(requests[name])} = ${name === 'packages' ? JSON.stringify(changes.packages) : changes[name]}`)
+  return prepared(
+    ledger,
+    sql`update ${requests} set ${sql.join(set, sql`, `)} where ${requests.entity} = ${entity} and ${requests.n} = ${n}`,
+  )
 }
 
 /** Notes which certificate the authority has refused, or forgets it. */
 export const noteRefusal = (ledger: D1Database, entity: number, refused: string | null): D1PreparedStatement =>
-  ledger.prepare('update authority_conversations set refused = ?2 where entity = ?1').bind(entity, refused)
+  prepared(ledger, sql`update ${conversations} set ${bare(conversations.refused)} = ${refused} where ${conversations.entity} = ${entity}`)

@@ -4,6 +4,7 @@ import { unansweredInWords } from '../unanswered.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
 import { type AuthorityRequest, DENIED, isUnfinished, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { nextCheck } from './rules/schedule.ts'
+import { authorityConversations, authorityRequests } from './tables.ts'
 
 /** A request as it is told of. */
 export interface ToldRequest extends Omit<AuthorityRequest, 'months' | 'request_id' | 'packages'> {
@@ -16,11 +17,16 @@ export interface ToldRequest extends Omit<AuthorityRequest, 'months' | 'request_
 /** So many requests, the newest ones, are looked at. The first download of all years has a dozen, and a day has a few. */
 const LOOKED_AT = 100
 
+const r = authorityRequests
+const TOLD = [
+  ...[r.n, r.family, r.source, r.kind, r.first, r.last, r.months, r.state, r.code, r.message, r.announced, r.asked_at, r.attempts],
+]
+
 /** Selects the newest requests about a taxpayer. */
 export const toldRequests = (entity: number): SQL =>
-  sql`select n, family, source, kind, first, last, months, state, code, message, announced, asked_at, attempts,
-      (select due_at from authority_conversations c where c.entity = ${entity}) as due_at
-    from authority_requests where entity = ${entity} order by n desc limit ${sql.raw(String(LOOKED_AT))}`
+  sql`select ${sql.join(TOLD, sql`, `)},
+      (select ${authorityConversations.due_at} from ${authorityConversations} where ${authorityConversations.entity} = ${entity}) as due_at
+    from ${r} where ${r.entity} = ${entity} order by ${r.n} desc limit ${sql.raw(String(LOOKED_AT))}`
 
 const WRONG_IN_WORDS: Readonly<Record<string, string>> = {
   [SHORT]: 'The metadata lists fewer documents than the tax authority announced. The next run asks for it again.',

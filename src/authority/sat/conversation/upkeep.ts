@@ -1,20 +1,26 @@
+import { sql } from 'drizzle-orm'
+import { prepared } from '../../../platform/db/statement.ts'
+import { authorityConversations, authorityRequests } from './tables.ts'
+
 /** Taxpayers whose conversation should have gone on by now: its worker died, or nobody took it since an instant. */
-export const stuckConversations = (ledger: D1Database, now: number, since: number, limit: number) =>
-  ledger
-    .prepare(
-      'select entity from authority_conversations where due_at <= ?1 and busy_until <= ?1 and (busy_until > 0 or due_at <= ?2) limit ?3',
-    )
-    .bind(now, since, limit)
-    .all<{ entity: number }>()
+export const stuckConversations = (ledger: D1Database, now: number, since: number, limit: number) => {
+  const { entity, due_at, busy_until } = authorityConversations
+  return prepared(
+    ledger,
+    sql`select ${entity} from ${authorityConversations}
+      where ${due_at} <= ${now} and ${busy_until} <= ${now} and (${busy_until} > 0 or ${due_at} <= ${since}) limit ${limit}`,
+  ).all<{ entity: number }>()
+}
 
 /**
  * Forgets metadata requests of a taxpayer from before an instant that reached up to their present: no later one can have the same period. The
  * others stay, because the authority refuses the same period for ever.
  */
-export const forgetRequests = (ledger: D1Database, entity: number, before: number): D1PreparedStatement =>
-  ledger
-    .prepare(
-      `delete from authority_requests where entity = ?1 and asked_at < ?2 and kind = 'metadata' and packages = '[]'
-         and state in ('stored', 'empty', 'failed', 'replaced') and unixepoch(last) * 1000 > asked_at - 86400000`,
-    )
-    .bind(entity, before)
+export const forgetRequests = (ledger: D1Database, taxpayer: number, before: number): D1PreparedStatement => {
+  const { entity, asked_at, kind, packages, state, last } = authorityRequests
+  return prepared(
+    ledger,
+    sql`delete from ${authorityRequests} where ${entity} = ${taxpayer} and ${asked_at} < ${before} and ${kind} = 'metadata' and ${packages} = '[]'
+      and ${state} in ('stored', 'empty', 'failed', 'replaced') and unixepoch(${last}) * 1000 > ${asked_at} - 86400000`,
+  )
+}

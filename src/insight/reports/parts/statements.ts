@@ -1,23 +1,25 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { cashEvents } from '../../../cfdi/cash/events.ts'
+import { cfdi, cfdiChunks, cfdiPayments, i, k, own, p, source } from '../../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted, populationOf } from '../../../cfdi/population/population.ts'
 import { sumOf, taxOf } from '../../../cfdi/population/sums.ts'
-import { all } from '../../../platform/db/statement.ts'
+import { all, inlined } from '../../../platform/db/statement.ts'
 import { type DirectionNumber, isCounted, type Partition } from '../../../visibility/scoped-ledger.ts'
+import { nameColumn } from '../../common/names.ts'
 
 /** The digits of micros up to which SQL adds them up. */
 const LARGE = 13
-const nameColumn = (direction: DirectionNumber): string => (direction === 0 ? 'receptor_nombre' : 'emisor_nombre')
 /** A name behind the position of its document, so that the greatest is the newest. */
-const newest = (alias: string, direction: DirectionNumber): string =>
-  `max(case when ${alias}.${nameColumn(direction)} is not null then printf('%010d', ${alias}.issued_at) || ${alias}.uuid || ${alias}.${nameColumn(direction)} end)`
+const newest = (of: typeof own | typeof i, name: SQLiteColumn): SQL =>
+  sql`max(case when ${name} is not null then printf('%010d', ${of.issued_at}) || ${of.uuid} || ${name} end)`
 
 /** What SQL leaves to `measure`, like the events of cash. */
-const IS_ODD = `(own.version is not null and (own.net_mxn is null or length(own.total_mxn) > ${LARGE} or coalesce(instr(own.taxes, '"'), 0) > 0))`
-const SOURCE =
-  'json_array(own.total_micros, own.currency, null, null, own.currency, own.tipo_cambio, own.total_micros, own.subtotal, own.descuento, own.taxes, own.iva_trasladado)'
-const withXml = (amount: string): string => `case when own.version is not null then ${amount} end`
-const taxes = (...names: Parameters<typeof taxOf>[1][]): string => names.map((name) => `(${taxOf('own', name)})`).join(' + ')
+const IS_ODD = sql`(${own.version} is not null and (${own.net_mxn} is null or length(${own.total_mxn}) > ${sql.raw(String(LARGE))} or coalesce(instr(${own.taxes}, '"'), 0) > 0))`
+const SOURCE = sql`json_array(${own.total_micros}, ${own.currency}, null, null, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
+  ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
+const withXml = (amount: SQLWrapper): SQL => sql`case when ${own.version} is not null then ${amount} end`
+const taxes = (...names: Parameters<typeof taxOf>[1][]): SQL => sql.raw(`(${names.map((name) => `(${taxOf('own', name)})`).join(' + ')})`)
 
 /** A group of documents. A document with a `source` is alone, and its amounts are those that `measure` computes. */
 export interface DocumentsRow {
@@ -48,32 +50,30 @@ export interface DocumentsRow {
 /** Selects the I and E of a direction and month by counterparty: what counts, and what is cancelled. Null when nothing is visible. */
 export function documentsStatement(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
   const select = (cancelled: 0 | 1): SQL[] => {
-    const conditions = cancelled === 0 ? [sql.raw('own.version is not null')] : []
+    const conditions = cancelled === 0 ? [sql`${own.version} is not null`] : []
     const population = populationOf(partition, { ...days, direction, cancelled, types: ['I', 'E'], conditions })
     if (population === null) return []
-    const day = 'substr(own.fecha, 1, 10)'
-    const at = 'substr(own.cancelled_at, 1, 10)'
-    const columns = [
-      `own.counterparty_rfc as rfc, own.tipo_comprobante as tipo, ${cancelled} as cancelled`,
-      `${cancelled === 0 ? "''" : "coalesce(own.cancellation_reason, 'unknown')"} as reason`,
-      `case when ${IS_ODD} then own.uuid end as odd, max(case when ${IS_ODD} then ${SOURCE} end) as source`,
-      `max(${day}) as day, max(own.uso_cfdi is 'G01') as is_goods, ${newest('own', direction)} as newest`,
-      `min(${day}) as first, max(${day}) as last, count(*) as n`,
-      `cast(coalesce(sum(julianday(${at}) - julianday(${day})), 0) as integer) as lag, count(own.cancelled_at) as dated`,
-      `coalesce(sum(substr(own.cancelled_at, 1, 7) > substr(own.fecha, 1, 7)), 0) as after, count(iif(own.version is null, 1, null)) as without_amount`,
-    ].join(', ')
+    const day = sql`substr(${own.fecha}, 1, 10)`
+    const at = sql`substr(${own.cancelled_at}, 1, 10)`
+    const reason = cancelled === 0 ? sql`''` : sql`coalesce(${own.cancellation_reason}, 'unknown')`
+    const columns = sql`${own.counterparty_rfc} as rfc, ${own.tipo_comprobante} as tipo, ${sql.raw(String(cancelled))} as cancelled, ${reason} as reason,
+      case when ${IS_ODD} then ${own.uuid} end as odd, max(case when ${IS_ODD} then ${SOURCE} end) as source,
+      max(${day}) as day, max(${own.uso_cfdi} is 'G01') as is_goods, ${newest(own, own[nameColumn(direction)])} as newest,
+      min(${day}) as first, max(${day}) as last, count(*) as n,
+      cast(coalesce(sum(julianday(${at}) - julianday(${day})), 0) as integer) as lag, count(${own.cancelled_at}) as dated,
+      coalesce(sum(substr(${own.cancelled_at}, 1, 7) > substr(${own.fecha}, 1, 7)), 0) as after, count(iif(${own.version} is null, 1, null)) as without_amount`
     const sums = Object.entries({
-      net: 'own.net_mxn',
-      goods: "case when own.uso_cfdi = 'G01' then own.net_mxn end",
-      iva: `(${taxes('iva_16', 'iva_8', 'iva_otras')})`,
-      iva_retenido: `(${taxes('iva_retenido')})`,
-      isr_retenido: `(${taxes('isr_retenido')})`,
-      total: 'own.total_mxn',
-    }).map(([name, amount]) => sql`${sumOf(withXml(amount))} as ${sql.raw(name)}`)
-    return [sql`select ${sql.raw(columns)}, ${sql.join([...sums], sql.raw(', '))} ${population} group by 1, 2, 4, 5`]
+      net: own.net_mxn,
+      goods: sql`case when ${own.uso_cfdi} = 'G01' then ${own.net_mxn} end`,
+      iva: taxes('iva_16', 'iva_8', 'iva_otras'),
+      iva_retenido: taxes('iva_retenido'),
+      isr_retenido: taxes('isr_retenido'),
+      total: own.total_mxn,
+    }).map(([name, amount]) => sql`${sumOf(inlined(withXml(amount)))} as ${sql.identifier(name)}`)
+    return [sql`select ${columns}, ${sql.join(sums, sql`, `)} ${population} group by 1, 2, 4, 5`]
   }
   const parts = [...select(0), ...select(1)]
-  return parts.length === 0 ? null : sql.join([...parts], sql.raw(' union all '))
+  return parts.length === 0 ? null : sql.join([...parts], sql` union all `)
 }
 
 const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const
@@ -96,15 +96,14 @@ export type CashRow = Record<CashFigure, string> & {
 /** Selects the cash events of received documents. The class of a supplier who is a natural person depends on what it sells. */
 export function cashStatement(partition: Partition, days: Days): SQL | null {
   const events = cashEvents(partition, 1, days)
-  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.raw(name)}`)
-  const regimen = 'case when e.reason is null and length(e.counterparty) = 13 then i.emisor_regimen_fiscal end'
-  const products = 'case when e.reason is null and length(e.counterparty) = 13 then i.products end'
+  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.identifier(name)}`)
+  const ofPerson = (column: SQLiteColumn) => sql`case when e.reason is null and length(e.counterparty) = 13 then ${column} end`
   return (
     events &&
-    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${sql.raw(regimen)} as regimen, ${sql.raw(products)} as products,
+    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${ofPerson(i.emisor_regimen_fiscal)} as regimen, ${ofPerson(i.products)} as products,
         case when e.is_odd and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as odd, max(e.tipo) as tipo, max(e.day) as day,
-        max(case when e.is_odd then e.source end) as source, ${sql.raw(newest('i', 1))} as newest, count(*) as n, ${sql.join([...figures], sql.raw(', '))}
-      from (${events}) e left join cfdi i on i.entity = ${partition.number} and i.uuid = e.invoice
+        max(case when e.is_odd then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
+      from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
       group by 1, 2, 3, 4, 5`
   )
 }
@@ -134,20 +133,20 @@ export interface CreditInvoiceRow {
 export function invoicesStatement(partition: Partition, direction: DirectionNumber, days: Days, today: string): SQL | null {
   const population = populationOf(partition, {
     ...{ ...days, direction, types: ['I'] },
-    conditions: [sql.raw("own.metodo_pago = 'PPD' and own.version is not null")],
+    conditions: [sql`${own.metodo_pago} = 'PPD' and ${own.version} is not null`],
   })
   const counts = all([
-    sql`p.entity = ${partition.number} and p.invoice = own.uuid and p.kind = 'P' and source.uuid = p.source and source.cancelled = 0`,
-    sql.raw("source.emisor_rfc = own.emisor_rfc and coalesce(p.currency, own.currency, 'MXN') = coalesce(own.currency, 'MXN')"),
-    sql`substr(p.fecha_pago, 1, 10) <= ${today} and not ${isSubstituted(partition, 'source')}`,
+    sql`${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${p.kind} = 'P' and ${source.uuid} = ${p.source} and ${source.cancelled} = 0`,
+    sql`${source.emisor_rfc} = ${own.emisor_rfc} and coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`,
+    sql`substr(${p.fecha_pago}, 1, 10) <= ${today} and not ${isSubstituted(partition, 'source')}`,
     isCounted(partition, 'source'),
   ])
   return (
     population &&
-    sql`select own.counterparty_rfc as rfc, substr(own.fecha, 1, 10) as day, own.condiciones_pago as terms, own.currency, own.tipo_cambio,
-        printf('%010d', own.issued_at) || own.uuid || own.${sql.raw(nameColumn(direction))} as newest, own.total_micros as total,
-        own.paid, own.credited, own.net_mxn as net, (
-          select json_group_array(json_array(substr(p.fecha_pago, 1, 10), p.amount)) from cfdi_payments p cross join cfdi source where ${counts}
+    sql`select ${own.counterparty_rfc} as rfc, substr(${own.fecha}, 1, 10) as day, ${own.condiciones_pago} as terms, ${own.currency}, ${own.tipo_cambio},
+        printf('%010d', ${own.issued_at}) || ${own.uuid} || ${own[nameColumn(direction)]} as newest, ${own.total_micros} as total,
+        ${own.paid}, ${own.credited}, ${own.net_mxn} as net, (
+          select json_group_array(json_array(substr(${p.fecha_pago}, 1, 10), ${p.amount})) from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${counts}
         ) as payments ${population}`
   )
 }
@@ -169,16 +168,16 @@ export interface ReceiptRow {
 export function receiptsStatement(partition: Partition, days: Days): SQL | null {
   const population = populationOf(partition, {
     ...{ ...days, direction: 0, types: ['N'] },
-    conditions: [sql.raw('own.version is not null and own.chunk is not null')],
+    conditions: [sql`${own.version} is not null and ${own.chunk} is not null`],
   })
   return (
     population &&
-    sql`select own.counterparty_rfc as rfc, substr(own.fecha, 1, 10) as day, own.subtotal, own.isr_retenido as isr, own.currency,
-      own.tipo_cambio, own.chunk, own.chunk_at, own.chunk_parts ${population} order by own.chunk, own.chunk_at`
+    sql`select ${own.counterparty_rfc} as rfc, substr(${own.fecha}, 1, 10) as day, ${own.subtotal}, ${own.isr_retenido} as isr, ${own.currency},
+      ${own.tipo_cambio}, ${own.chunk}, ${own.chunk_at}, ${own.chunk_parts} ${population} order by ${own.chunk}, ${own.chunk_at}`
   )
 }
 
 /** Selects chunks of a partition, packed. */
 export const chunksStatement = (partition: Partition, chunks: readonly number[]): SQL =>
-  sql`select k.chunk, hex(k.data) as data from json_each(${JSON.stringify(chunks)}) j cross join cfdi_chunks k
-    where k.entity = ${partition.number} and k.chunk = j.value order by k.chunk`
+  sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunks)}) j cross join ${cfdiChunks} ${k}
+    where ${k.entity} = ${partition.number} and ${k.chunk} = j.value order by ${k.chunk}`

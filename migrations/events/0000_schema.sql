@@ -1,19 +1,16 @@
-CREATE TABLE `deliveries` (
+CREATE TABLE `fan_outs` (
+	`organization_id` text NOT NULL,
 	`webhook` integer NOT NULL,
 	`seq` integer NOT NULL,
-	`redelivery` integer NOT NULL,
-	`event_key` text NOT NULL,
-	`status` text NOT NULL,
-	`due_at` integer NOT NULL,
-	`token` text,
-	`lease_until` integer,
-	`attempts` text NOT NULL,
-	`created_at` integer NOT NULL,
-	PRIMARY KEY(`webhook`, `seq`, `redelivery`)
+	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `deliveries_pending` ON `deliveries` (`webhook`,`due_at`) WHERE status = 'pending';--> statement-breakpoint
-CREATE INDEX `deliveries_undelivered` ON `deliveries` (`webhook`,`seq`) WHERE status in ('failed', 'lost');--> statement-breakpoint
+CREATE TABLE `relays` (
+	`outbox` text PRIMARY KEY NOT NULL,
+	`version` integer NOT NULL,
+	`known` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `events` (
 	`organization_id` text NOT NULL,
 	`seq` integer NOT NULL,
@@ -49,31 +46,22 @@ CREATE TABLE `webhooks` (
 CREATE UNIQUE INDEX `webhooks_id` ON `webhooks` (`webhook_id`);--> statement-breakpoint
 CREATE INDEX `webhooks_organization` ON `webhooks` (`organization_id`,`webhook`) WHERE deleted_at is null;--> statement-breakpoint
 CREATE INDEX `webhooks_deleted` ON `webhooks` (`deleted_at`) WHERE deleted_at is not null;--> statement-breakpoint
-CREATE TABLE `fan_outs` (
-	`organization_id` text NOT NULL,
+CREATE TABLE `deliveries` (
 	`webhook` integer NOT NULL,
 	`seq` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `webhook`, `seq`)
+	`redelivery` integer NOT NULL,
+	`event_key` text NOT NULL,
+	`status` text NOT NULL,
+	`due_at` integer NOT NULL,
+	`token` text,
+	`lease_until` integer,
+	`attempts` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`webhook`, `seq`, `redelivery`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `relays` (
-	`outbox` text PRIMARY KEY NOT NULL,
-	`version` integer NOT NULL,
-	`known` text NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `quota_warnings` (
-	`organization_id` text NOT NULL,
-	`quota` text NOT NULL,
-	`period` text NOT NULL,
-	`used` integer NOT NULL,
-	`most` integer NOT NULL,
-	`marked_at` integer NOT NULL,
-	`told` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`organization_id`, `quota`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
+CREATE INDEX `deliveries_pending` ON `deliveries` (`webhook`,`due_at`) WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX `deliveries_undelivered` ON `deliveries` (`webhook`,`seq`) WHERE status in ('failed', 'lost');--> statement-breakpoint
 CREATE TABLE `alerts` (
 	`alert_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -93,34 +81,7 @@ CREATE UNIQUE INDEX `alerts_dedupe` ON `alerts` (`organization_id`,`dedupe_key`)
 CREATE INDEX `alerts_organization` ON `alerts` (`organization_id`,`alert_id`);--> statement-breakpoint
 CREATE INDEX `alerts_untold` ON `alerts` (`alert_id`) WHERE told <> 1;--> statement-breakpoint
 CREATE INDEX `alerts_open` ON `alerts` (`alert_id`) WHERE resolved_at is null and kind in ('connection.invalid', 'connection.failing', 'organization.suspended');--> statement-breakpoint
-CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;
---> statement-breakpoint
-CREATE TABLE `receipts` (
-	`organization_id` text NOT NULL,
-	`key` text NOT NULL,
-	`resource_id` text NOT NULL,
-	`created_at` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `key`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `guards` (
-	`name` text NOT NULL
-);
---> statement-breakpoint
-CREATE TABLE `audit_events` (
-	`audit_event_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`actor` text NOT NULL,
-	`action` text NOT NULL,
-	`resource_id` text NOT NULL,
-	`changed` text NOT NULL,
-	`request_id` text NOT NULL,
-	`created_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
-CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;
---> statement-breakpoint
+CREATE INDEX `alerts_unread` ON `alerts` (`organization_id`,`alert_id`) WHERE read_at is null;--> statement-breakpoint
 CREATE TABLE `storage_connectors` (
 	`connector` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`connector_id` text NOT NULL,
@@ -152,6 +113,12 @@ CREATE TABLE `storage_connectors` (
 CREATE UNIQUE INDEX `storage_connectors_id` ON `storage_connectors` (`connector_id`);--> statement-breakpoint
 CREATE INDEX `storage_connectors_organization` ON `storage_connectors` (`organization_id`,`connector`) WHERE deleted_at is null;--> statement-breakpoint
 CREATE INDEX `storage_connectors_unfinished` ON `storage_connectors` (`connector`) WHERE not is_planned or deleted_at is not null or backfill->>'status' <> 'completed' or manifest->>'due' is not null;--> statement-breakpoint
+CREATE TABLE `storage_copied` (
+	`connector` integer NOT NULL,
+	`document_id` text NOT NULL,
+	PRIMARY KEY(`connector`, `document_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `storage_mirrors` (
 	`connector` integer NOT NULL,
 	`fiscal_entity` text NOT NULL,
@@ -166,12 +133,6 @@ CREATE TABLE `storage_mirrors` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `storage_mirrors_due` ON `storage_mirrors` (`connector`,`fiscal_entity`) WHERE due;--> statement-breakpoint
-CREATE TABLE `storage_copied` (
-	`connector` integer NOT NULL,
-	`document_id` text NOT NULL,
-	PRIMARY KEY(`connector`, `document_id`)
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `storage_refused` (
 	`connector` integer NOT NULL,
 	`fiscal_entity` text NOT NULL,
@@ -184,6 +145,42 @@ CREATE TABLE `storage_refused` (
 	PRIMARY KEY(`connector`, `fiscal_entity`, `document`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `receipts` (
+	`organization_id` text NOT NULL,
+	`key` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `key`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `quota_warnings` (
+	`organization_id` text NOT NULL,
+	`quota` text NOT NULL,
+	`period` text NOT NULL,
+	`used` integer NOT NULL,
+	`most` integer NOT NULL,
+	`marked_at` integer NOT NULL,
+	`told` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`organization_id`, `quota`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
+CREATE TABLE `audit_events` (
+	`audit_event_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`actor` text NOT NULL,
+	`action` text NOT NULL,
+	`resource_id` text NOT NULL,
+	`changed` text NOT NULL,
+	`request_id` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `audit_events_organization` ON `audit_events` (`organization_id`,`audit_event_id`);--> statement-breakpoint
+CREATE TABLE `guards` (
+	`name` text NOT NULL
+);--> statement-breakpoint
+CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `events_mirrored` AFTER INSERT ON `events`
 WHEN (new.body LIKE '{"event":"sync.completed"%' AND instr(new.body, '"created_count"') > 0)
 	OR new.body LIKE '{"event":"mailbox.notification_received"%'

@@ -1,62 +1,3 @@
-CREATE TABLE `fetches` (
-	`fetch` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`entity` integer NOT NULL,
-	`source` text NOT NULL,
-	`month` text NOT NULL,
-	`asked_at` integer NOT NULL,
-	`state` text NOT NULL,
-	`due_at` integer,
-	`token` text,
-	`leased_at` integer,
-	`version` integer,
-	`login` text,
-	`files` text DEFAULT '{}' NOT NULL,
-	`is_whole` integer DEFAULT 1 NOT NULL,
-	`error_class` text
-);
---> statement-breakpoint
-CREATE UNIQUE INDEX `fetches_job` ON `fetches` (`entity`,`source`,`month`);--> statement-breakpoint
-CREATE INDEX `fetches_due` ON `fetches` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
-CREATE INDEX `fetches_over` ON `fetches` (`entity`) WHERE state in ('complete', 'failed');--> statement-breakpoint
-CREATE TABLE `authority_conversations` (
-	`entity` integer PRIMARY KEY NOT NULL,
-	`due_at` integer,
-	`token` text,
-	`busy_until` integer DEFAULT 0 NOT NULL,
-	`refused` text,
-	`failures` integer DEFAULT 0 NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `authority_conversations_due` ON `authority_conversations` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
-CREATE TABLE `authority_requests` (
-	`entity` integer NOT NULL,
-	`n` integer NOT NULL,
-	`family` text NOT NULL,
-	`source` text NOT NULL,
-	`kind` text NOT NULL,
-	`first` text NOT NULL,
-	`last` text NOT NULL,
-	`months` text NOT NULL,
-	`state` text NOT NULL,
-	`request_id` text,
-	`code` text,
-	`message` text,
-	`announced` integer,
-	`packages` text DEFAULT '[]' NOT NULL,
-	`asked_at` integer NOT NULL,
-	`attempts` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`entity`, `n`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `authority_requests_once` ON `authority_requests` (`entity`,`family`,`source`,`kind`,`first`,`last`);--> statement-breakpoint
-CREATE TABLE `certificates` (
-	`entity` integer NOT NULL,
-	`serial` text NOT NULL,
-	`valid_to` text NOT NULL,
-	PRIMARY KEY(`entity`, `serial`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `certificates_expiring` ON `certificates` (`valid_to`,`entity`,`serial`);--> statement-breakpoint
 CREATE TABLE `cfdi` (
 	`entity` integer NOT NULL,
 	`uuid` text NOT NULL,
@@ -236,6 +177,7 @@ CREATE TABLE `extractions` (
 	`requested_at` integer NOT NULL,
 	`attempts_before` text NOT NULL,
 	`is_range` integer DEFAULT 0 NOT NULL,
+	`is_cancelled` integer DEFAULT 0 NOT NULL,
 	PRIMARY KEY(`organization_id`, `entity`, `run_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -275,13 +217,21 @@ CREATE TABLE `sync_work` (
 	`jobs` text NOT NULL,
 	`runs` text DEFAULT '[]' NOT NULL,
 	`due_at` integer NOT NULL,
-	`is_awaited` integer DEFAULT 0 NOT NULL,
 	`token` text,
 	`leased_at` integer,
 	`lease_until` integer,
+	`is_awaited` integer DEFAULT 0 NOT NULL,
 	`is_careful` integer DEFAULT 0 NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE `certificates` (
+	`entity` integer NOT NULL,
+	`serial` text NOT NULL,
+	`valid_to` text NOT NULL,
+	PRIMARY KEY(`entity`, `serial`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `certificates_expiring` ON `certificates` (`valid_to`,`entity`,`serial`);--> statement-breakpoint
 CREATE TABLE `documents` (
 	`entity` integer NOT NULL,
 	`document_id` text NOT NULL,
@@ -314,33 +264,6 @@ CREATE TABLE `obligation_rules` (
 	PRIMARY KEY(`due_rule`, `entity`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `report_parts` (
-	`connection` integer NOT NULL,
-	`kind` text NOT NULL,
-	`month` text NOT NULL,
-	`n` integer NOT NULL,
-	`data` text NOT NULL,
-	PRIMARY KEY(`connection`, `kind`, `month`, `n`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `report_states` (
-	`connection` integer PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`fiscal_entity_id` text NOT NULL,
-	`entity` integer NOT NULL,
-	`sequence` integer DEFAULT 0 NOT NULL,
-	`import_sequence` integer DEFAULT 0 NOT NULL,
-	`basis` text,
-	`generated_at` integer,
-	`watermark` integer,
-	`round` text,
-	`due_at` integer,
-	`token` text,
-	`lease_until` integer DEFAULT 0 NOT NULL
-);
---> statement-breakpoint
-CREATE INDEX `report_states_entity` ON `report_states` (`entity`);--> statement-breakpoint
-CREATE INDEX `report_states_left` ON `report_states` (`lease_until`) WHERE due_at is not null or round is not null;--> statement-breakpoint
 CREATE TABLE `import_holdings` (
 	`book` integer NOT NULL,
 	`part` integer NOT NULL,
@@ -420,9 +343,87 @@ CREATE TABLE `status_doubts` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `status_doubts_due` ON `status_doubts` (`due_at`);--> statement-breakpoint
+CREATE TABLE `authority_conversations` (
+	`entity` integer PRIMARY KEY NOT NULL,
+	`due_at` integer,
+	`token` text,
+	`busy_until` integer DEFAULT 0 NOT NULL,
+	`refused` text,
+	`failures` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `authority_conversations_due` ON `authority_conversations` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE TABLE `authority_requests` (
+	`entity` integer NOT NULL,
+	`n` integer NOT NULL,
+	`family` text NOT NULL,
+	`source` text NOT NULL,
+	`kind` text NOT NULL,
+	`first` text NOT NULL,
+	`last` text NOT NULL,
+	`months` text NOT NULL,
+	`state` text NOT NULL,
+	`request_id` text,
+	`code` text,
+	`message` text,
+	`announced` integer,
+	`packages` text DEFAULT '[]' NOT NULL,
+	`asked_at` integer NOT NULL,
+	`attempts` integer DEFAULT 0 NOT NULL,
+	PRIMARY KEY(`entity`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `authority_requests_once` ON `authority_requests` (`entity`,`family`,`source`,`kind`,`first`,`last`);--> statement-breakpoint
+CREATE TABLE `fetches` (
+	`fetch` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`entity` integer NOT NULL,
+	`source` text NOT NULL,
+	`month` text NOT NULL,
+	`asked_at` integer NOT NULL,
+	`state` text NOT NULL,
+	`due_at` integer,
+	`token` text,
+	`leased_at` integer,
+	`version` integer,
+	`login` text,
+	`files` text DEFAULT '{}' NOT NULL,
+	`is_whole` integer DEFAULT 1 NOT NULL,
+	`error_class` text
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `fetches_job` ON `fetches` (`entity`,`source`,`month`);--> statement-breakpoint
+CREATE INDEX `fetches_due` ON `fetches` (`due_at`) WHERE due_at is not null;--> statement-breakpoint
+CREATE INDEX `fetches_over` ON `fetches` (`entity`) WHERE state in ('complete', 'failed');--> statement-breakpoint
+CREATE TABLE `report_parts` (
+	`connection` integer NOT NULL,
+	`kind` text NOT NULL,
+	`month` text NOT NULL,
+	`n` integer NOT NULL,
+	`data` text NOT NULL,
+	PRIMARY KEY(`connection`, `kind`, `month`, `n`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `report_states` (
+	`connection` integer PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`fiscal_entity_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`sequence` integer DEFAULT 0 NOT NULL,
+	`import_sequence` integer DEFAULT 0 NOT NULL,
+	`basis` text,
+	`generated_at` integer,
+	`watermark` integer,
+	`round` text,
+	`due_at` integer,
+	`token` text,
+	`lease_until` integer DEFAULT 0 NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `report_states_entity` ON `report_states` (`entity`);--> statement-breakpoint
+CREATE INDEX `report_states_left` ON `report_states` (`lease_until`) WHERE due_at is not null or round is not null;--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
-	`fact_id` text NOT NULL,
+	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
@@ -430,23 +431,22 @@ CREATE TABLE `outbox` (
 	`progress` integer DEFAULT 0 NOT NULL,
 	`attempts` integer DEFAULT 0 NOT NULL,
 	`retry_at` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`entity`, `fact_id`)
+	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `outbox_aside` (
 	`entity` integer NOT NULL,
-	`fact_id` text NOT NULL,
+	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`progress` integer NOT NULL,
-	PRIMARY KEY(`entity`, `fact_id`)
+	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `guards` (
 	`name` text NOT NULL
-);
---> statement-breakpoint
+);--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `report_states_due` AFTER INSERT ON `cfdi_commits` BEGIN UPDATE report_states SET due_at = new.committed_at + 30000 WHERE due_at IS NULL AND (entity = new.entity OR connection = -new.entity); END;

@@ -1,3 +1,14 @@
+CREATE TABLE `ciec_attempts` (
+	`attempt_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`rfc` text NOT NULL,
+	`kind` text DEFAULT 'ciec' NOT NULL,
+	`is_stranger` integer NOT NULL,
+	`is_refused` integer NOT NULL,
+	`attempted_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
 CREATE TABLE `connections` (
 	`connection` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`organization_id` text NOT NULL,
@@ -34,8 +45,11 @@ CREATE TABLE `connections` (
 	`received_to` integer,
 	`issued_reaches` text DEFAULT '[]' NOT NULL,
 	`received_reaches` text DEFAULT '[]' NOT NULL,
+	`asked_ranges` text DEFAULT '[]' NOT NULL,
 	`issued_struck` text,
 	`received_struck` text,
+	`widened_at` integer,
+	`widened_before` integer,
 	`imported_at` integer,
 	`untold` text,
 	`listed` text,
@@ -53,16 +67,6 @@ CREATE INDEX `connections_drafts` ON `connections` (`organization_id`,`state`,`p
 CREATE INDEX `connections_unverified` ON `connections` (`entity`,`ciec_verify_at`) WHERE ciec_verify_at is not null;--> statement-breakpoint
 CREATE INDEX `connections_efirmas_unverified` ON `connections` (`entity`,`efirma_verify_at`) WHERE efirma_verify_at is not null;--> statement-breakpoint
 CREATE INDEX `connections_efirmas_ending` ON `connections` (`efirma_valid_to`) WHERE efirma_valid_to is not null and state = 'active';--> statement-breakpoint
-CREATE TABLE `ciec_attempts` (
-	`attempt_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`rfc` text NOT NULL,
-	`is_stranger` integer NOT NULL,
-	`is_refused` integer NOT NULL,
-	`attempted_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `ciec_attempts_rfc` ON `ciec_attempts` (`rfc`,`attempted_at`);--> statement-breakpoint
 CREATE TABLE `fiscal_entities` (
 	`entity` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`rfc` text NOT NULL,
@@ -73,6 +77,30 @@ CREATE TABLE `fiscal_entities` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `fiscal_entities_rfc` ON `fiscal_entities` (`rfc`);--> statement-breakpoint
+CREATE TABLE `fx_rates` (
+	`currency` text NOT NULL,
+	`date` text NOT NULL,
+	`rate` text NOT NULL,
+	`source` text NOT NULL,
+	PRIMARY KEY(`currency`, `date`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `product_keys` (
+	`key` text PRIMARY KEY NOT NULL,
+	`label` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `rules` (
+	`key` text NOT NULL,
+	`valid_from` text NOT NULL,
+	`valid_to` text,
+	`value` text NOT NULL,
+	`rule_ref` text NOT NULL,
+	`source` text NOT NULL,
+	`confidence` text NOT NULL,
+	PRIMARY KEY(`key`, `valid_from`)
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `repse_records` (
 	`rfc` text PRIMARY KEY NOT NULL,
 	`name` text,
@@ -160,7 +188,7 @@ CREATE TABLE `quota_warnings` (
 CREATE INDEX `quota_warnings_untold` ON `quota_warnings` (`organization_id`,`quota`) WHERE told = 0;--> statement-breakpoint
 CREATE TABLE `outbox` (
 	`entity` integer NOT NULL,
-	`fact_id` text NOT NULL,
+	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
@@ -168,20 +196,36 @@ CREATE TABLE `outbox` (
 	`progress` integer DEFAULT 0 NOT NULL,
 	`attempts` integer DEFAULT 0 NOT NULL,
 	`retry_at` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`entity`, `fact_id`)
+	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `outbox_aside` (
 	`entity` integer NOT NULL,
-	`fact_id` text NOT NULL,
+	`outbox_event_id` text NOT NULL,
 	`kind` text NOT NULL,
 	`organizations` text,
 	`body` text NOT NULL,
 	`created_at` integer NOT NULL,
 	`progress` integer NOT NULL,
-	PRIMARY KEY(`entity`, `fact_id`)
+	PRIMARY KEY(`entity`, `outbox_event_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `mailbox_requests` (
+	`organization_id` text NOT NULL,
+	`entity` integer NOT NULL,
+	`sent_at` integer NOT NULL,
+	`notification` text NOT NULL,
+	`shard` integer NOT NULL,
+	`notification_id` text NOT NULL,
+	`acknowledged_by` text,
+	`attempts` integer NOT NULL,
+	`not_before` integer NOT NULL,
+	`token` text,
+	`lease_until` integer NOT NULL,
+	PRIMARY KEY(`organization_id`, `entity`, `sent_at`, `notification`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `mailbox_requests_due` ON `mailbox_requests` (`not_before`);--> statement-breakpoint
 CREATE TABLE `import_totals` (
 	`organization_id` text PRIMARY KEY NOT NULL,
 	`bytes` integer NOT NULL,
@@ -269,12 +313,78 @@ CREATE TABLE `credentials` (
 CREATE UNIQUE INDEX `credentials_api_key` ON `credentials` (`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_organization` ON `credentials` (`organization_id`,`created_at`,`api_key`);--> statement-breakpoint
 CREATE INDEX `credentials_valid` ON `credentials` (`organization_id`) WHERE revoked_at is null;--> statement-breakpoint
+CREATE TABLE `fetcher_signatures` (
+	`mac` text PRIMARY KEY NOT NULL,
+	`until` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `fetcher_signatures_until` ON `fetcher_signatures` (`until`);--> statement-breakpoint
+CREATE TABLE `extractors` (
+	`extractor_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`name` text NOT NULL,
+	`is_enabled` integer NOT NULL,
+	`trigger_kind` text NOT NULL,
+	`schedule_kind` text,
+	`schedule_spec` text NOT NULL,
+	`timezone` text NOT NULL,
+	`scope` text NOT NULL,
+	`scope_months` integer,
+	`data_source_keys` text NOT NULL,
+	`cadence` text,
+	`armed_day` text,
+	`last_run_at` integer,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `extractors_organization` ON `extractors` (`organization_id`,`extractor_id`);--> statement-breakpoint
+CREATE INDEX `extractors_due` ON `extractors` (`timezone`,`cadence`,`extractor_id`) WHERE is_enabled = 1 and cadence is not null;--> statement-breakpoint
+CREATE TABLE `zones` (
+	`timezone` text PRIMARY KEY NOT NULL,
+	`evaluated_day` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `tick_pages` (
+	`timezone` text NOT NULL,
+	`day` text NOT NULL,
+	`cadence` text NOT NULL,
+	`due_day` text NOT NULL,
+	`instant` integer NOT NULL,
+	`after` text NOT NULL,
+	`is_done` integer NOT NULL,
+	PRIMARY KEY(`timezone`, `day`, `cadence`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `tick_pages_open` ON `tick_pages` (`instant`) WHERE is_done = 0;--> statement-breakpoint
+CREATE TABLE `runs` (
+	`run_id` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`extractor_id` text NOT NULL,
+	`trigger` text NOT NULL,
+	`local_date` text,
+	`fiscal_entity_id` text,
+	`instant` integer NOT NULL,
+	`status` text NOT NULL,
+	`connections` integer NOT NULL,
+	`dispatched` integer NOT NULL,
+	`gap_jobs` integer DEFAULT 0 NOT NULL,
+	`after` text DEFAULT '' NOT NULL,
+	`created_at` integer NOT NULL,
+	`moved_at` integer DEFAULT 0 NOT NULL,
+	`asked` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `runs_planned` ON `runs` (`moved_at`) WHERE status = 'planned';--> statement-breakpoint
+CREATE INDEX `runs_extractor` ON `runs` (`extractor_id`,`run_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `runs_local_date` ON `runs` (`extractor_id`,`local_date`) WHERE local_date is not null;--> statement-breakpoint
 CREATE TABLE `exports` (
 	`export_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
 	`fiscal_entity_id` text NOT NULL,
+	`created_by` text,
 	`kind` text NOT NULL,
 	`format` text NOT NULL,
+	`headings` text DEFAULT 'api' NOT NULL,
 	`filters` text NOT NULL,
 	`start` text NOT NULL,
 	`status` text NOT NULL,
@@ -299,64 +409,6 @@ CREATE INDEX `exports_organization` ON `exports` (`organization_id`,`export_id`)
 CREATE INDEX `exports_open` ON `exports` (`lease_until`) WHERE status in ('queued', 'running', 'deleting');--> statement-breakpoint
 CREATE INDEX `exports_expiring` ON `exports` (`expires_at`) WHERE status = 'ready';--> statement-breakpoint
 CREATE INDEX `exports_ended` ON `exports` (`completed_at`) WHERE status in ('failed', 'expired');--> statement-breakpoint
-CREATE TABLE `extractors` (
-	`extractor_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`name` text NOT NULL,
-	`is_enabled` integer NOT NULL,
-	`trigger_kind` text NOT NULL,
-	`schedule_kind` text,
-	`schedule_spec` text NOT NULL,
-	`timezone` text NOT NULL,
-	`scope` text NOT NULL,
-	`scope_months` integer,
-	`data_source_keys` text NOT NULL,
-	`cadence` text,
-	`armed_day` text,
-	`last_run_at` integer,
-	`created_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `extractors_organization` ON `extractors` (`organization_id`,`extractor_id`);--> statement-breakpoint
-CREATE INDEX `extractors_due` ON `extractors` (`timezone`,`cadence`,`extractor_id`) WHERE is_enabled = 1 and cadence is not null;--> statement-breakpoint
-CREATE TABLE `runs` (
-	`run_id` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`extractor_id` text NOT NULL,
-	`trigger` text NOT NULL,
-	`local_date` text,
-	`fiscal_entity_id` text,
-	`instant` integer NOT NULL,
-	`status` text NOT NULL,
-	`connections` integer NOT NULL,
-	`dispatched` integer NOT NULL,
-	`gap_jobs` integer DEFAULT 0 NOT NULL,
-	`after` text DEFAULT '' NOT NULL,
-	`created_at` integer NOT NULL,
-	`moved_at` integer DEFAULT 0 NOT NULL,
-	`asked` text
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `runs_planned` ON `runs` (`moved_at`) WHERE status = 'planned';--> statement-breakpoint
-CREATE INDEX `runs_extractor` ON `runs` (`extractor_id`,`run_id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `runs_local_date` ON `runs` (`extractor_id`,`local_date`) WHERE local_date is not null;--> statement-breakpoint
-CREATE TABLE `tick_pages` (
-	`timezone` text NOT NULL,
-	`day` text NOT NULL,
-	`cadence` text NOT NULL,
-	`due_day` text NOT NULL,
-	`instant` integer NOT NULL,
-	`after` text NOT NULL,
-	`is_done` integer NOT NULL,
-	PRIMARY KEY(`timezone`, `day`, `cadence`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `tick_pages_open` ON `tick_pages` (`instant`) WHERE is_done = 0;--> statement-breakpoint
-CREATE TABLE `zones` (
-	`timezone` text PRIMARY KEY NOT NULL,
-	`evaluated_day` text NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `blacklist_changes` (
 	`organization_id` text NOT NULL,
 	`source` text NOT NULL,
@@ -400,11 +452,38 @@ CREATE TABLE `blacklist_lists` (
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX `blacklist_lists_untold` ON `blacklist_lists` (`organization_id`) WHERE told_version < version;--> statement-breakpoint
+CREATE TABLE `trials` (
+	`email` text PRIMARY KEY NOT NULL,
+	`organization_id` text NOT NULL,
+	`started_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `billing_customers` (
 	`organization_id` text PRIMARY KEY NOT NULL,
 	`customer_ref` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `provider_events` (
+	`event_id` text PRIMARY KEY NOT NULL,
+	`type` text NOT NULL,
+	`subject` text NOT NULL,
+	`created_at` integer NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
+CREATE TABLE `operator_orders` (
+	`command_id` text PRIMARY KEY NOT NULL,
+	`kind` text NOT NULL,
+	`organization_id` text NOT NULL,
+	`invoice_id` text,
+	`plan` text,
+	`rfc_allowance` integer,
+	`created_at` integer NOT NULL,
+	`done_at` integer,
+	`refused` text
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `operator_orders_open` ON `operator_orders` (`created_at`) WHERE done_at is null;--> statement-breakpoint
 CREATE TABLE `invoices` (
 	`invoice_id` text PRIMARY KEY NOT NULL,
 	`organization_id` text NOT NULL,
@@ -421,7 +500,7 @@ CREATE TABLE `invoices` (
 	`rule_ref` text,
 	`provider_ref` text,
 	`review_at` integer,
-	`tell_at` integer,
+	`send_at` integer,
 	`pdf_url` text
 ) WITHOUT ROWID;
 --> statement-breakpoint
@@ -430,35 +509,8 @@ CREATE UNIQUE INDEX `invoices_period` ON `invoices` (`organization_id`,`period`)
 CREATE INDEX `invoices_open` ON `invoices` (`organization_id`,`due_on`) WHERE status = 'open';--> statement-breakpoint
 CREATE INDEX `invoices_review` ON `invoices` (`review_at`) WHERE status = 'open' and review_at is not null;--> statement-breakpoint
 CREATE INDEX `invoices_due` ON `invoices` (`due_on`) WHERE status = 'open';--> statement-breakpoint
-CREATE INDEX `invoices_untold` ON `invoices` (`tell_at`) WHERE status = 'open' and tell_at is not null;--> statement-breakpoint
+CREATE INDEX `invoices_untold` ON `invoices` (`send_at`) WHERE status = 'open' and send_at is not null;--> statement-breakpoint
 CREATE INDEX `invoices_provider` ON `invoices` (`provider_ref`) WHERE provider_ref is not null;--> statement-breakpoint
-CREATE TABLE `operator_orders` (
-	`order_id` text PRIMARY KEY NOT NULL,
-	`kind` text NOT NULL,
-	`organization_id` text NOT NULL,
-	`invoice_id` text,
-	`plan` text,
-	`rfc_allowance` integer,
-	`created_at` integer NOT NULL,
-	`done_at` integer,
-	`refused` text
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `operator_orders_open` ON `operator_orders` (`created_at`) WHERE done_at is null;--> statement-breakpoint
-CREATE TABLE `provider_events` (
-	`event_id` text PRIMARY KEY NOT NULL,
-	`type` text NOT NULL,
-	`subject` text NOT NULL,
-	`created_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE UNIQUE INDEX `provider_events_subject` ON `provider_events` (`subject`);--> statement-breakpoint
-CREATE TABLE `trials` (
-	`email` text PRIMARY KEY NOT NULL,
-	`organization_id` text NOT NULL,
-	`started_at` integer NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
 CREATE TABLE `sandbox_cancellations` (
 	`rfc` text NOT NULL,
 	`uuid` text NOT NULL,
@@ -467,22 +519,6 @@ CREATE TABLE `sandbox_cancellations` (
 	PRIMARY KEY(`rfc`, `uuid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE TABLE `mailbox_requests` (
-	`organization_id` text NOT NULL,
-	`entity` integer NOT NULL,
-	`sent_at` integer NOT NULL,
-	`notification` text NOT NULL,
-	`shard` integer NOT NULL,
-	`notification_id` text NOT NULL,
-	`acknowledged_by` text,
-	`attempts` integer NOT NULL,
-	`not_before` integer NOT NULL,
-	`token` text,
-	`lease_until` integer NOT NULL,
-	PRIMARY KEY(`organization_id`, `entity`, `sent_at`, `notification`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE INDEX `mailbox_requests_due` ON `mailbox_requests` (`not_before`);--> statement-breakpoint
 CREATE TABLE `sandbox_notifications` (
 	`rfc` text NOT NULL,
 	`notification` text NOT NULL,
@@ -493,32 +529,7 @@ CREATE TABLE `sandbox_notifications` (
 --> statement-breakpoint
 CREATE TABLE `sandbox_refused_logins` (
 	`digest` text PRIMARY KEY NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `fx_rates` (
-	`currency` text NOT NULL,
-	`date` text NOT NULL,
-	`rate` text NOT NULL,
-	`source` text NOT NULL,
-	PRIMARY KEY(`currency`, `date`)
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `product_keys` (
-	`key` text PRIMARY KEY NOT NULL,
-	`label` text NOT NULL
-) WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `rules` (
-	`key` text NOT NULL,
-	`valid_from` text NOT NULL,
-	`valid_to` text,
-	`value` text NOT NULL,
-	`rule_ref` text NOT NULL,
-	`source` text NOT NULL,
-	`confidence` text NOT NULL,
-	PRIMARY KEY(`key`, `valid_from`)
-) WITHOUT ROWID;
---> statement-breakpoint
+) WITHOUT ROWID;--> statement-breakpoint
 CREATE TRIGGER `guards_refuse` BEFORE INSERT ON `guards` BEGIN SELECT RAISE(ABORT, 'guard ' || new.name); END;--> statement-breakpoint
 CREATE TRIGGER `blacklist_lists_version` BEFORE UPDATE OF `version` ON `blacklist_lists` WHEN new.version <> old.version + 1 BEGIN SELECT RAISE(ABORT, 'guard list.version'); END;--> statement-breakpoint
 CREATE TRIGGER `connections_left` AFTER UPDATE OF `state` ON `connections` WHEN old.state = 'active' AND new.state <> 'active' BEGIN UPDATE connections SET untold = json_object('since', coalesce(old.untold->>'since', new.updated_at), 'issued_from', new.issued_from, 'issued_to', new.issued_to, 'received_from', new.received_from, 'received_to', new.received_to) WHERE connection = new.connection; END;--> statement-breakpoint

@@ -1,1 +1,0 @@
-ALTER TABLE `exports` ADD `created_by` text;

@@ -1,1 +1,0 @@
-ALTER TABLE `ciec_attempts` ADD `kind` text DEFAULT 'ciec' NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `extractions` ADD `is_cancelled` integer DEFAULT 0 NOT NULL;
