@@ -63,7 +63,7 @@ export const ticks = measure({
       const midnight = await tick(rig, MIDNIGHT)
       const due = (await rig.query('control', `select count(*) from runs where trigger = 'schedule' and local_date = ?`, DAY))
         .rows[0]![0] as number
-      const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into runs/.test(sql))
+      const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into "runs"/.test(sql))
       const idle = statementsOf((await tick(rig, LATER)).recording)
       if (process.env['BENCH_VERBOSE'])
         console.error(`  ${due} due, ${sum(finding, 'rows_read')} rows read, ${midnight.recording.calls.length} calls`)
