@@ -21,6 +21,7 @@ import { PRICES } from './platform/prices.ts'
 import { repse } from './repse.ts'
 import { runningRigs, stopRigs } from './rig.ts'
 import { IS_SHORT } from './sizes.ts'
+import { start } from './start.ts'
 import { summary } from './summary.ts'
 import { type Table, type Taken, takeAll } from './take.ts'
 import { ticks } from './ticks.ts'
@@ -34,6 +35,7 @@ const MEASURES: Readonly<Record<string, Measure>> = {
   authority,
   parse,
   bundle,
+  start,
   ingest,
   pages,
   ticks,
@@ -66,6 +68,7 @@ const ORDER = [
   'mirror.',
   'parse.',
   'bundle.',
+  'start.',
 ]
 
 /** Everything, or the measures with a figure that begins as one of the prefixes does. */
