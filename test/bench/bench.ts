@@ -26,7 +26,7 @@ import { summary } from './summary.ts'
 import { type Table, type Taken, takeAll } from './take.ts'
 import { ticks } from './ticks.ts'
 
-/** Each starts a service of its own, so that their order means nothing. */
+/** Each starts what it needs for itself, so that their order means nothing. */
 const MEASURES: Readonly<Record<string, Measure>> = {
   history,
   quietDay,
