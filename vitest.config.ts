@@ -90,6 +90,7 @@ class LongestFirst extends BaseSequencer {
 const RULES = [
   'test/architecture/*.test.ts',
   'test/authority/{efirma,sandbox,sat}/*.test.ts',
+  'test/bench/*.test.ts',
   'test/cfdi/ingest/row.test.ts',
   'test/cfdi/{balances,checks,chunks,decimal,payment-thresholds,products,substitution,totals}.test.ts',
   'test/cfdi/taxes/*.test.ts',

@@ -27,6 +27,18 @@ export function isStale(): boolean {
   return !existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources()
 }
 
+/** The Worker as it was built last, as Miniflare takes it, without its bindings of text. */
+export function builtWorker() {
+  const read = (name: string): string => readFileSync(join(BUILT, name), 'utf8')
+  const modules = readdirSync(BUILT)
+    .filter((name) => /\.m?js$/.test(name))
+    // The entry comes first.
+    .sort((a, b) => Number(b === 'index.js') - Number(a === 'index.js'))
+    .map((name) => ({ type: 'ESModule' as const, path: join(BUILT, name), contents: read(name) }))
+  const options: object = JSON.parse(read('options.json'))
+  return { ...options, modulesRoot: BUILT, modules }
+}
+
 async function build(): Promise<void> {
   const stamp = sources()
   const fresh = `${BUILT}-${process.pid}`

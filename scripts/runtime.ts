@@ -2,24 +2,17 @@
  * The local runtime of `npm start`. It runs the Worker as it was built last (build.ts), with the bindings of wrangler.toml, and watches
  * nothing. `npx wrangler dev` does the same with a bundler that watches the sources, which takes more memory.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare, type V4MiniflareOptions } from 'miniflare'
-import { BUILT } from './build.ts'
+import { builtWorker } from './build.ts'
 import { configured, ROOT } from './wrangler.ts'
 
 const { values } = parseArgs({
   options: { port: { type: 'string' }, 'persist-to': { type: 'string' }, var: { type: 'string', multiple: true, default: [] } },
 })
 const given = values.var.map((one) => [one.slice(0, one.indexOf(':')), one.slice(one.indexOf(':') + 1)])
-const read = (name: string): string => readFileSync(join(BUILT, name), 'utf8')
-
-const modules = readdirSync(BUILT)
-  .filter((name) => /\.m?js$/.test(name))
-  // The entry comes first.
-  .sort((a, b) => Number(b === 'index.js') - Number(a === 'index.js'))
-  .map((name) => ({ type: 'ESModule' as const, path: join(BUILT, name), contents: read(name) }))
 
 /** Serves the scheduled handler at the path that `wrangler dev` has for it, and hands everything else on. */
 const FRONT = `export default {
@@ -56,11 +49,9 @@ const options: V4MiniflareOptions = {
       serviceBindings: { SERVICE: name },
     },
     {
-      ...JSON.parse(read('options.json')),
+      ...builtWorker(),
       name,
       bindings: { ...vars, ...parseEnv(readFileSync(join(ROOT, '.dev.vars'), 'utf8')), ...Object.fromEntries(given) },
-      modulesRoot: BUILT,
-      modules,
     },
   ],
 }

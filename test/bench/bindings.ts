@@ -2,6 +2,7 @@ import { basename, join } from 'node:path'
 import { unstable_readConfig } from 'wrangler'
 
 interface Config {
+  name: string
   compatibility_date: string
   vars: Record<string, string>
   d1_databases: { binding: string; migrations_dir: string }[]
@@ -14,7 +15,10 @@ export const CONFIG = unstable_readConfig({ config: join(import.meta.dirname, '.
 
 /** The keyring of every purpose. */
 export const KEY = `1:${Buffer.alloc(32, 7).toString('base64')}`
-export const KEYS = ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'].map((name) => text(name, KEY))
+export const KEYS = Object.fromEntries(
+  ['API_SECRET_KEYS', 'CIEC_KEYS', 'CURSOR_KEYS', 'WEBHOOK_KEYS', 'SESSION_KEYS'].map((name) => [name, KEY]),
+)
+const KEY_TEXTS = Object.entries(KEYS).map(([name, value]) => text(name, value))
 
 function text(name: string, value: string): string {
   return `(name = "${name}", text = ${JSON.stringify(value)})`
@@ -37,13 +41,13 @@ export const STORAGE = [
 ]
 
 /** What the Worker for bare work has beside these. */
-export const BARE = [d1('BARE', 'bare'), ...KEYS]
+export const BARE = [d1('BARE', 'bare'), ...KEY_TEXTS]
 
 export const CLASSES = CONFIG.durable_objects.bindings.map(({ class_name }) => class_name)
 
 /** What the service is bound to but for its queues and its way out, with some variables that differ. */
 export const serviceWith = (variables: Record<string, string>): string[] => [
-  ...KEYS,
+  ...KEY_TEXTS,
   ...STORAGE,
   ...Object.entries({ ...CONFIG.vars, ...variables }).map(([name, value]) => text(name, value)),
   ...CONFIG.durable_objects.bindings.map(({ name, class_name }) => `(name = "${name}", durableObjectNamespace = "${class_name}")`),

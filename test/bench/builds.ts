@@ -3,6 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { BUILD, BUILT, isStale } from '../../scripts/build.ts'
+import { runScript } from '../../scripts/wrangler.ts'
 import { CONFIG } from './bindings.ts'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
@@ -20,17 +22,13 @@ const dryRun = (outdir: string, more: readonly string[]) =>
     },
   )
 
-/** Bundles the Worker as a deployment would: its file. */
-export async function buildService(folder: string): Promise<string> {
-  await dryRun(join(folder, 'service'), ['--env', ''])
-  return join(folder, 'service', 'index.js')
-}
+type Built = 'service' | 'metered' | 'storage' | 'work' | 'outside' | 'empty'
 
 /** Bundles a Worker of the bench. */
-export async function buildWorker(folder: string, name: 'work' | 'storage' | 'metered' | 'outside'): Promise<string> {
+async function buildWorker(folder: string, name: Exclude<Built, 'service'>): Promise<string> {
   const config = join(folder, `${name}.json`)
   const main = join(import.meta.dirname, 'workers', `${name}.ts`)
-  await writeFile(config, JSON.stringify({ name, main, compatibility_date: CONFIG.compatibility_date }))
+  await writeFile(config, JSON.stringify({ name, main, compatibility_date: CONFIG.compatibility_date, minify: name === 'empty' }))
   await dryRun(join(folder, name), ['--config', config])
   return join(folder, name, `${name}.js`)
 }
@@ -39,10 +37,17 @@ export async function buildWorker(folder: string, name: 'work' | 'storage' | 'me
 const LINES = { usual: '.int(20, 120)', here: '.int(20, 20)' }
 
 /** Bundles the service with its meter. */
-export async function buildMetered(folder: string): Promise<string> {
+async function buildMetered(folder: string): Promise<string> {
   const file = await buildWorker(folder, 'metered')
   const [before, after, ...others] = (await readFile(file, 'utf8')).split(LINES.usual)
   if (after === undefined || others.length > 0) throw new Error('The sandbox decides otherwise how many lines its long invoices have.')
   await writeFile(file, before + LINES.here + after)
   return file
+}
+
+/** Bundles a Worker: its file. The service is bundled as a deployment would, and again only when its sources have changed. */
+export async function build(folder: string, name: Built): Promise<string> {
+  if (name !== 'service') return name === 'metered' ? buildMetered(folder) : buildWorker(folder, name)
+  if (isStale()) await runScript(BUILD)
+  return join(BUILT, 'index.js')
 }

@@ -1,12 +1,13 @@
 import { measure } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'
+import { sized } from './sizes.ts'
 import { signUp } from './tenants.ts'
 import type { Recording } from './workers/storage.ts'
 
 const ENTITY = 7
 /** One that is a UUID, which events are told under. */
 const FISCAL_ENTITY_ID = 'fe_01h455vb4pex5vsknk084sn02q'
-const FACTS = 10_000
+const FACTS = sized(10_000, 1_000)
 const ENDPOINTS = 3
 
 /** A customer with endpoints, and cancellations that nobody has been told of. */

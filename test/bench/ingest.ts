@@ -2,10 +2,11 @@ import { BARE_TABLE, bareRows } from './bare/rows.ts'
 import { measure, median } from './measures.ts'
 import { at, ingested, MONTH, months } from './packages.ts'
 import { type Rig, withRig } from './rig.ts'
+import { sized } from './sizes.ts'
 import type { Ran, Recording } from './workers/storage.ts'
 
-const PAIRS = 15
-const WARM_UP = 3
+const PAIRS = sized(15, 1)
+const WARM_UP = sized(3, 1)
 const COUNTED = 100
 const TIMED = 200
 

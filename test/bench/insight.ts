@@ -2,6 +2,7 @@ import { yearOf } from '../insight/years/year.ts'
 import { zipOf } from '../support/zip.ts'
 import { type Figure, measure, median } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'
+import { named, sized } from './sizes.ts'
 import { FILL_MONTHS } from './summary.ts'
 import { signUp } from './tenants.ts'
 
@@ -10,9 +11,9 @@ const YEAR = yearOf(56)
 const FROM = YEAR.months[0]!
 const TO = YEAR.months.at(-1)!
 const LAST_DAY = `${TO}-28`
-const BOOKS = { 7: 10_000, 8: 100_000 }
+const BOOKS = { 7: sized(10_000, 1_000), 8: sized(100_000, 5_000) }
 const AT_ONCE = 40
-const ROUNDS = 7
+const ROUNDS = sized(7, 1)
 
 const range = `from=${FROM}&to=${TO}`
 /** What is asked, with the directions whose documents are in the answer. */
@@ -160,13 +161,13 @@ async function ratioOf(rig: Rig, book: Book, name: Surface): Promise<number> {
 
 const figuresOf = (name: Surface): Record<string, Figure> => ({
   [`insight.${name}.d1_calls`]: { atMost: 6, meaning: `D1 calls of GET /v1/${SURFACES[name][0].split('?')[0]}, authentication included` },
-  [`insight.${name}.rows_read.10k`]: {
-    meaning: `Rows that it reads of ${TO.slice(0, 4)} and the months before, of an RFC with 10,000 CFDIs`,
+  [`insight.${name}.rows_read.${named(BOOKS[7])}`]: {
+    meaning: `Rows that it reads of ${TO.slice(0, 4)} and the months before, of an RFC with ${BOOKS[7].toLocaleString('en')} CFDIs`,
   },
-  [`insight.${name}.rows_read.100k`]: { meaning: 'The same of one with 100,000 CFDIs' },
+  [`insight.${name}.rows_read.${named(BOOKS[8])}`]: { meaning: `The same of one with ${BOOKS[8].toLocaleString('en')} CFDIs` },
   [`insight.${name}.ratio_vs_bare`]: {
     ...{ isRatioOfTimes: true, atMost: 3, digits: 2 },
-    meaning: 'Its time with 100,000 CFDIs, to that of one SELECT over the same rows by their index that sums one column',
+    meaning: `Its time with ${BOOKS[8].toLocaleString('en')} CFDIs, to that of one SELECT over the same rows by their index that sums one column`,
   },
 })
 
@@ -192,7 +193,7 @@ export const insight = measure({
           await answerOf(urlOf(rig, book, name), book.headers)
           const { recording } = await rig.recorded(() => answerOf(urlOf(rig, book, name), book.headers))
           const rows = recording.calls.flatMap(({ statements }) => statements).reduce((sum, { rows_read }) => sum + rows_read, 0)
-          taken[`insight.${name}.rows_read.${documents / 1_000}k`] = rows
+          taken[`insight.${name}.rows_read.${named(documents)}`] = rows
           if (documents !== BOOKS[8]) continue
           taken[`insight.${name}.d1_calls`] = recording.calls.length
           taken[`insight.${name}.ratio_vs_bare`] = await ratioOf(rig, book, name)

@@ -1,10 +1,11 @@
 import { createRequire } from 'node:module'
 import { parseCfdi } from '../../src/cfdi/xml/parse.ts'
 import { measure, median } from './measures.ts'
+import { sized } from './sizes.ts'
 import { documentsOfAllVersions } from './versions.ts'
 
-const WARM_UP = 10
-const PAIRS = 31
+const WARM_UP = sized(10, 1)
+const PAIRS = sized(31, 1)
 
 // Their types bring those of a browser's DOM, which contradict a Worker's: hence no import.
 const require = createRequire(import.meta.url)

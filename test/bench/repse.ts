@@ -2,12 +2,13 @@ import { RFC } from '../cfdi/support/documents.ts'
 import { measure } from './measures.ts'
 import { ingested } from './packages.ts'
 import { type Rig, withRig } from './rig.ts'
+import { sized } from './sizes.ts'
 import { signUp } from './tenants.ts'
 
 const ENTITY = 3
 const SEED = 902
-const DOCUMENTS = 100_000
-const SUPPLIERS = 5_000
+const DOCUMENTS = sized(100_000, 20_000)
+const SUPPLIERS = sized(5_000, 1_000)
 const MONTHS = 24
 const AT_ONCE = 10_000
 

@@ -4,15 +4,13 @@ import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { BARE, CLASSES, CONFIG, DATABASES, OUTSIDE, QUEUES, SERVICE, STORAGE, serviceWith } from './bindings.ts'
-import { buildMetered, buildService, buildWorker, ROOT } from './builds.ts'
+import { build, ROOT } from './builds.ts'
 import type { Recording, Used } from './workers/storage.ts'
 
 type Origin = `http://127.0.0.1:${number}`
 
 /** The built Worker under plain workerd, with stand-ins for D1 and R2 that count, and another Worker beside it. */
 export interface Rig {
-  /** The file of the built Worker. */
-  bundle: string
   service: Origin
   /** The Worker for bare work, or the one that hands the service its messages: there is one of them. */
   work: Origin
@@ -71,21 +69,16 @@ async function homeOf(): Promise<string> {
 }
 
 /** A Worker's file, which is built when it is first asked for. */
-function once(name: string, build: () => Promise<string>): Promise<string> {
-  const known = builds.get(name) ?? build()
+export function built(name: Parameters<typeof build>[1]): Promise<string> {
+  const known = builds.get(name) ?? homeOf().then((folder) => build(folder, name))
   builds.set(name, known)
   return known
 }
 
 /** Without an address, the service as it would be deployed, and a Worker for bare work beside it. */
 async function workersIn(around: string | undefined, variables: Record<string, string>): Promise<Record<string, Worker>> {
-  const folder = await homeOf()
-  const build = (name: Parameters<typeof buildWorker>[1]) => once(name, () => buildWorker(folder, name))
-  const [storage, service, other] = await Promise.all([
-    build('storage'),
-    around === undefined ? once('service', () => buildService(folder)) : once('metered', () => buildMetered(folder)),
-    build(around === undefined ? 'work' : 'outside'),
-  ])
+  const names = around === undefined ? (['storage', 'service', 'work'] as const) : (['storage', 'metered', 'outside'] as const)
+  const [storage, service, other] = (await Promise.all(names.map(built))) as [string, string, string]
   return {
     service: { file: service, classes: CLASSES, bindings: around === undefined ? SERVICE : [...serviceWith(variables), ...QUEUES] },
     storage: {
@@ -109,6 +102,8 @@ async function workersIn(around: string | undefined, variables: Record<string, s
 }
 
 const running = new Set<() => Promise<void>>()
+
+export const runningRigs = (): number => running.size
 
 /** Stops what was started and not stopped yet, and forgets what was built. */
 export async function stopRigs(): Promise<void> {
@@ -167,7 +162,6 @@ export async function startRig(around?: string, variables: Record<string, string
     const ports = await portsOf(child, names)
     const origin = (name: string): Origin => `http://127.0.0.1:${ports.get(name)!}`
     const rig: Rig = {
-      bundle: workers['service']!.file,
       ...{ service: origin('service'), work: origin('work'), outside: origin('outside'), state: join(folder, 'state') },
       ...throughStorage(origin('work'), origin('storage')),
       stop,

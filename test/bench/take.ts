@@ -18,20 +18,34 @@ function roundedOf({ digits = 0 }: Figure, key: string, taken: Record<string, nu
   return Number(value.toFixed(digits))
 }
 
-/** Takes one measure after the other. One that fails is kept with its error, and those after it are taken. */
-export async function takeAll(measures: Readonly<Record<string, Measure>>, tell: (line: string) => void): Promise<Table> {
+/**
+ * Takes the measures of each lane one after the other, and the lanes beside each other. A measure that fails is kept with its error, and those after
+ * it are taken. At the end no service may be left running: measures that share one meet what others have stored.
+ */
+export async function takeAll(
+  lanes: readonly Readonly<Record<string, Measure>>[],
+  { running, tell }: { running: () => number; tell: (line: string) => void },
+): Promise<Table> {
   const table: Table = { taken: [], failed: [] }
-  for (const [name, { figures, take }] of Object.entries(measures)) {
+  const takeOne = async (name: string, { figures, take }: Measure): Promise<void> => {
     const began = performance.now()
+    const told = () => `${name}: ${((performance.now() - began) / 1_000).toFixed(1)} s`
     let values: (number | null)[] = Object.keys(figures).map(() => null)
     try {
       const taken = await take()
       values = Object.entries(figures).map(([key, figure]) => roundedOf(figure, key, taken))
+      tell(told())
     } catch (error) {
       table.failed.push({ name, error })
+      tell(`${told()}, FAILED`)
     }
     table.taken.push(...Object.entries(figures).map(([key, figure], n) => ({ key, figure, value: values[n]! })))
-    tell(`${name}: ${((performance.now() - began) / 1_000).toFixed(1)} s${table.failed.at(-1)?.name === name ? ', FAILED' : ''}`)
   }
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (const [name, it] of Object.entries(lane)) await takeOne(name, it)
+    }),
+  )
+  if (running() > 0) table.failed.push({ name: 'services', error: new Error(`${running()} are left running.`) })
   return table
 }

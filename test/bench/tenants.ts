@@ -1,6 +1,7 @@
 import { RFC } from '../cfdi/support/documents.ts'
 import { ingested } from './packages.ts'
 import type { Rig } from './rig.ts'
+import { sized } from './sizes.ts'
 
 /** A customer with a connection to an RFC that has so many documents. */
 export interface Tenant {
@@ -12,6 +13,8 @@ export interface Tenant {
 }
 
 const SEED = 900
+/** The thousands of documents that each has. */
+export const THOUSANDS = { small: 1, large: sized(100, 10) }
 /** The ceiling of both windows. */
 export const CEILING = Date.parse('2026-06-30T00:00:00Z')
 
@@ -68,7 +71,7 @@ async function fill({ query }: Rig, entity: number, copies: number): Promise<voi
   }
 }
 
-/** Two tenants, by how many thousands of documents they have. */
+/** Two tenants, one with few documents and one with many. */
 export async function tenants(rig: Rig): Promise<{ small: Tenant; large: Tenant }> {
   await ingested(rig, SEED)
   const tenant = async (entity: number, thousands: number): Promise<Tenant> => {
@@ -76,5 +79,5 @@ export async function tenants(rig: Rig): Promise<{ small: Tenant; large: Tenant 
     const { rows } = await rig.query('ledger', 'select uuid from cfdi where entity = ?1 limit 1', entity)
     return { ...(await signUp(rig, entity)), uuid: rows[0]![0] as string }
   }
-  return { small: await tenant(1, 1), large: await tenant(2, 100) }
+  return { small: await tenant(1, THOUSANDS.small), large: await tenant(2, THOUSANDS.large) }
 }

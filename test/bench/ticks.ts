@@ -1,8 +1,9 @@
 import { measure } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'
+import { sized } from './sizes.ts'
 import type { Ran, Recording } from './workers/storage.ts'
 
-const EXTRACTORS = 1_000_000
+const EXTRACTORS = sized(1_000_000, 50_000)
 const AT_ONCE = 50_000
 const MEXICO_CITY = 'America/Mexico_City'
 const ZONES = [MEXICO_CITY, ...Intl.supportedValuesOf('timeZone').filter((zone) => /^(America|Asia)\/[P-Z]/.test(zone))].slice(0, 40)
@@ -62,7 +63,7 @@ export const ticks = measure({
       const midnight = await tick(rig, MIDNIGHT)
       const due = (await rig.query('control', `select count(*) from runs where trigger = 'schedule' and local_date = ?`, DAY))
         .rows[0]![0] as number
-      const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into runs/.test(sql))
+      const finding = statementsOf(midnight.recording).filter(({ sql }) => !/^\s*insert into "runs"/.test(sql))
       const idle = statementsOf((await tick(rig, LATER)).recording)
       if (process.env['BENCH_VERBOSE'])
         console.error(`  ${due} due, ${sum(finding, 'rows_read')} rows read, ${midnight.recording.calls.length} calls`)

@@ -2,25 +2,26 @@ import { measure } from '../measures.ts'
 import { connect, QUIET, rfcOf, signUp } from '../platform/customer.ts'
 import { DAY_MS } from '../platform/days.ts'
 import { World } from '../platform/world.ts'
+import { sized } from '../sizes.ts'
 
-const RFCS = 5
+const RFCS = sized(5, 1)
 const FIRST = Date.parse('2026-11-21T06:00:00Z')
-const DAYS = 100
+const DAYS = sized(100, 2)
 const KINDS = ['control', 'ledger', 'events'] as const
-const OF = `after three years of history and ${DAYS} quiet days of an organization with ${RFCS} connections`
+const OF = `after three years of history and ${DAYS} quiet days of an organization with ${RFCS === 1 ? 'one connection' : `${RFCS} connections`}`
 
 /** What a connection adds to the files of the databases, which grow by pages of 4,096 bytes. */
 export const growth = measure({
   figures: {
-    'control.bytes_per_connection_100_days': {
+    [`control.bytes_per_connection_${DAYS}_days`]: {
       atMost: 8_000,
       meaning: `Bytes in the file of the control database for each connection, its share of the organization included, ${OF}`,
     },
-    'events.bytes_per_connection_100_days': {
+    [`events.bytes_per_connection_${DAYS}_days`]: {
       atMost: 190_000,
       meaning: 'The same in the databases of events, the events of its history included',
     },
-    'ledger.bytes_per_rfc_100_quiet_days': {
+    [`ledger.bytes_per_rfc_${DAYS}_quiet_days`]: {
       atMost: 100_000,
       meaning:
         'Bytes by which the file of the ledger grows in those days, for each RFC; the first three documents of each month and direction are new',
@@ -59,9 +60,9 @@ export const growth = measure({
         console.error({ empty, connected, grown })
       }
       return {
-        'control.bytes_per_connection_100_days': (grown.control - empty.control) / RFCS,
-        'events.bytes_per_connection_100_days': (grown.events - empty.events) / RFCS,
-        'ledger.bytes_per_rfc_100_quiet_days': (grown.ledger - connected.ledger) / RFCS,
+        [`control.bytes_per_connection_${DAYS}_days`]: (grown.control - empty.control) / RFCS,
+        [`events.bytes_per_connection_${DAYS}_days`]: (grown.events - empty.events) / RFCS,
+        [`ledger.bytes_per_rfc_${DAYS}_quiet_days`]: (grown.ledger - connected.ledger) / RFCS,
       }
     }),
 })

@@ -2,11 +2,12 @@ import { measure } from '../measures.ts'
 import { BUSY, connect, rfcOf, signUp, subscribe } from '../platform/customer.ts'
 import { PRICES, rowsWritten, tell, usdOf } from '../platform/prices.ts'
 import { World } from '../platform/world.ts'
+import { sized } from '../sizes.ts'
 
-const RFCS = 3
-const HISTORY = `the full history of ${RFCS} RFCs, with lines, payments, totals, jobs and the events and deliveries of one endpoint`
+const RFCS = sized(3, 1)
+const HISTORY = `the full history of ${RFCS === 1 ? 'one RFC' : `${RFCS} RFCs`}, with lines, payments, totals, jobs and the events and deliveries of one endpoint`
 
-/** Three RFCs are connected, one after the other, by a customer with one endpoint, and everything about them is downloaded and delivered. */
+/** RFCs are connected, one after the other, by a customer with one endpoint, and everything about them is downloaded and delivered. */
 export const history = measure({
   figures: {
     'cost.rows_written_per_cfdi': {

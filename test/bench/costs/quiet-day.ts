@@ -3,11 +3,12 @@ import { connect, QUIET, rfcOf, signUp } from '../platform/customer.ts'
 import { type Base, baseOf, DAY_MS, type Day, dayOf } from '../platform/days.ts'
 import { nothing, plus, rowsRead, rowsWritten, type Spent, tell, usdOf } from '../platform/prices.ts'
 import { World } from '../platform/world.ts'
+import { sized } from '../sizes.ts'
 
 /** Midnight in Mexico City of the first day. The hundredth is the last of February, and the 28 days after it are those of a turn of forgetting. */
 const FIRST = Date.parse('2026-11-21T06:00:00Z')
-const DAYS = 100
-const FORGETTING_DAYS = 28
+const DAYS = sized(100, 2)
+const FORGETTING_DAYS = sized(28, 1)
 const MINUTES_A_DAY = 1_440
 
 /** A month of a service with 1,000 of these RFCs. */
@@ -24,9 +25,12 @@ export const quietDay = measure({
       atMost: LIMITS.rows_written,
       meaning: `Rows that D1 and objects write in a day ${WHAT}; forgetting apart`,
     },
-    'quiet_day.rows_written.day_100': { atMost: LIMITS.rows_written, meaning: 'The same on the hundredth day' },
+    [`quiet_day.rows_written.day_${DAYS}`]: { atMost: LIMITS.rows_written, meaning: `The same on day ${DAYS}` },
     'quiet_day.rows_read.day_1': { atMost: LIMITS.rows_read, meaning: 'Rows that they read on the first day' },
-    'quiet_day.rows_read.day_100': { atMost: LIMITS.rows_read_last, meaning: 'The same on the hundredth day, the last of a month' },
+    [`quiet_day.rows_read.day_${DAYS}`]: {
+      atMost: sized(LIMITS.rows_read_last, LIMITS.rows_read),
+      meaning: `The same on day ${DAYS}${sized(', the last of a month', '')}`,
+    },
     'quiet_day.rows_forgotten': {
       atMost: 35,
       digits: 1,
@@ -51,15 +55,15 @@ export const quietDay = measure({
       const [first, last] = [days[0]!.spent, days[DAYS - 1]!.spent]
       const turn = days.slice(DAYS).reduce((sum, { forgotten }) => plus(sum, forgotten), nothing())
       tell('Day 1', first)
-      tell('Day 100', last)
-      tell('Forgetting, 28 days', turn)
+      tell(`Day ${DAYS}`, last)
+      tell(`Forgetting, days: ${FORGETTING_DAYS}`, turn)
       if ([first, last].some(({ statements }) => statements['ledger insert cfdi']?.rows_written))
         throw new Error('The days were not quiet.')
       return {
         'quiet_day.rows_written.day_1': rowsWritten(first),
-        'quiet_day.rows_written.day_100': rowsWritten(last),
+        [`quiet_day.rows_written.day_${DAYS}`]: rowsWritten(last),
         'quiet_day.rows_read.day_1': rowsRead(first),
-        'quiet_day.rows_read.day_100': rowsRead(last),
+        [`quiet_day.rows_read.day_${DAYS}`]: rowsRead(last),
         'quiet_day.rows_forgotten': rowsWritten(turn) / FORGETTING_DAYS,
         'quiet_day.usd_per_1000_rfcs_month': usdAMonth(plus(last, turn, 1 / FORGETTING_DAYS), base),
       }

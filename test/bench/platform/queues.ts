@@ -18,6 +18,8 @@ export interface Waiting {
 type Deliver = (message: Waiting) => Promise<number | null>
 
 const MOST_ATTEMPTS = 6
+/** On a busy machine the first message comes late after the answer that it follows. */
+const LIVE_PATIENCE_MS = 60_000
 /** The platform bills a message of more bytes several times. */
 const BYTES = 64_000
 
@@ -121,15 +123,16 @@ export class Queues {
     }
   }
 
-  /** Delivers messages as they come, however many at once, while `work` runs and until none is left for a moment. */
-  async live(deliver: Deliver, work: () => Promise<void>): Promise<void> {
+  /** Delivers messages as they come, however many at once, while `work` runs, until it has ended (or a minute is over), and none is left for a moment. */
+  async live(deliver: Deliver, work: () => Promise<void>, hasEnded: () => boolean): Promise<void> {
     this.#deliver = deliver
     try {
       for (const message of this.#waiting.splice(0)) this.#wait(message)
       await work()
+      const until = Date.now() + LIVE_PATIENCE_MS
       for (let quiet = 0; quiet < 10; quiet++) {
         if (this.#failed) throw this.#failed
-        if (this.#live.size > 0) quiet = 0
+        if (this.#live.size > 0 || !(hasEnded() || Date.now() > until)) quiet = 0
         await sleep(10)
       }
     } finally {

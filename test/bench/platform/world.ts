@@ -96,7 +96,7 @@ export class World {
   }
 
   /** Makes requests while messages are delivered as they come, and waits until the work that they cause has ended. */
-  live = (work: () => Promise<void>): Promise<void> => this.queues.live(this.deliver, work)
+  live = (work: () => Promise<void>, hasEnded: () => boolean): Promise<void> => this.queues.live(this.deliver, work, hasEnded)
 
   /** Drains after requests, which send messages when they have been answered. */
   async settle(): Promise<void> {
