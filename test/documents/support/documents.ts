@@ -48,7 +48,7 @@ export async function work(rfc: string, bindings: Partial<Record<keyof Env, unkn
 
 export const relay = (shard = 0): Promise<void> => relayOutbox(systemOf(env, new Date(), 'test'), shard)
 
-/** The Worker for PDFs does not answer. */
+/** The reader of PDFs does not answer. */
 export const DOWN = { PDF: { fetch: () => Promise.reject(new Error('There is no such Worker.')) } }
 
 const real = adapters.authorityOf
