@@ -1,12 +1,8 @@
 import { pdfLibrary } from '../../pdf-library.ts'
-import { memory } from '../../platform/memory-limiter.ts'
 import { readOpinion } from './opinion.ts'
 import { linesOf } from './page-lines.ts'
 import { readTaxStatus } from './tax-status.ts'
 import { Unreadable } from './unreadable.ts'
-
-/** A PDF of some hundred kilobytes, opened. */
-const WEIGHT = 2 * 1024 * 1024
 
 const READERS = { '/csf': readTaxStatus, '/opinion_32d': readOpinion }
 
@@ -18,14 +14,12 @@ export async function answer(request: Request): Promise<Response> {
   const read = READERS[new URL(request.url).pathname as keyof typeof READERS]
   if (!read || request.method !== 'POST') return Response.json({ reason: 'There is nothing to read here.' }, { status: 404 })
   try {
-    return await memory.hold(WEIGHT, async () => {
-      const pdf = await opened(new Uint8Array(await request.arrayBuffer()))
-      try {
-        return Response.json({ fields: read(await linesOf(pdf)) })
-      } finally {
-        await pdf.loadingTask.destroy()
-      }
-    })
+    const pdf = await opened(new Uint8Array(await request.arrayBuffer()))
+    try {
+      return Response.json({ fields: read(await linesOf(pdf)) })
+    } finally {
+      await pdf.loadingTask.destroy()
+    }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     return Response.json({ reason: error.message }, { status: 422 })
