@@ -127,11 +127,11 @@ export class Queues {
   async live(deliver: Deliver, work: () => Promise<void>, hasEnded: () => boolean): Promise<void> {
     this.#deliver = deliver
     try {
-      for (const message of this.#waiting.splice(0)) this.#wait(message)
       await work()
       const until = Date.now() + LIVE_PATIENCE_MS
       for (let quiet = 0; quiet < 10; quiet++) {
         if (this.#failed) throw this.#failed
+        for (const message of this.#waiting.splice(0)) this.#wait(message)
         if (this.#live.size > 0 || !(hasEnded() || Date.now() > until)) quiet = 0
         await sleep(10)
       }
