@@ -118,20 +118,28 @@ async function untilHealthy(url: string): Promise<void> {
       throw new Error(`The service at ${url} does not answer. Look at its terminal, or stop it there and run this again.`)
 }
 
-let service: Service | null = null
+let starting: Promise<Service> | null = null
 const stopping = new AbortController()
 const stop = async (code: number): Promise<never> => {
   stopping.abort()
-  await service?.stop()
+  // What is still starting stops itself.
+  await starting?.then((service) => service.stop()).catch(() => null)
   process.exit(code)
 }
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0))
+const interrupted = async () => {
+  if (stopping.signal.aborted) return
+  console.log('\nStopping …')
+  process.once('exit', () => console.log('Stopped.'))
+  await stop(0)
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void interrupted())
 
 try {
   const place = placeOf(process.env)
   const running = runnerOf(place.stateDir)
   console.log(running ? `The service is already running: ${running.url}` : `Starting the service on ${place.stateDir} …`)
-  if (!running) service = await Service.start(place, stopping.signal)
+  if (!running) starting = Service.start(place, stopping.signal)
+  const service = await starting
   if (running) await untilHealthy(running.url)
   await tour(running?.url ?? place.url)
   if (service && !process.argv.includes('--once')) {
@@ -141,6 +149,8 @@ try {
   }
   await stop(0)
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  await stop(1)
+  if (!stopping.signal.aborted) {
+    console.error(error instanceof Error ? error.message : error)
+    await stop(1)
+  }
 }

@@ -37,7 +37,15 @@ async function prepareLocal(): Promise<void> {
   const stateDir = stateDirIn(argumentsOfWrangler())
   const isFirst = !existsSync(stateDir)
   ensureSecrets(join(ROOT, '.dev.vars'))
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    console.error(
+      `State cannot be kept in ${stateDir} (${(error as NodeJS.ErrnoException).code}). Choose another folder: --persist-to /tmp/fiscal`,
+    )
+    process.exitCode = 1
+    return
+  }
   await migrate(stateDir)
   if (isFirst) {
     console.log(`The secrets are in .dev.vars and the databases in ${relative(ROOT, stateDir) || '.'} have their migrations.`)

@@ -256,9 +256,14 @@ function makePrivate(folder: string): void {
     makeFolder(folder)
     chmodSync(folder, 0o700)
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    for (const file of [join(folder, 'service.log'), join(folder, 'runner.json')])
+      if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const why = code === 'EEXIST' || code === 'ENOTDIR' ? 'it is a file, or lies below one' : `it cannot be made or written (${code})`
+    const why =
+      code === 'EEXIST' || code === 'ENOTDIR'
+        ? 'it is a file, or lies below one'
+        : `it, or what is in it, cannot be made or written (${code})`
     throw new Refusal(`STATE_DIR cannot be ${folder}: ${why}. Choose another folder: STATE_DIR=/tmp/fiscal npm start`)
   }
 }
