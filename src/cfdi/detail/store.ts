@@ -7,7 +7,7 @@ import { rowOn, stateOn } from '../applied/as-of.ts'
 import { partOf } from '../chunks/chunks.ts'
 import { contentOf, type KnownDetail } from '../chunks/content.ts'
 import { cfdiAs, listOf } from '../columns.ts'
-import { READ_COLUMNS, type ReadRow, storedColumns } from '../read-row.ts'
+import { READ_COLUMNS, type ReadRow, STORED_COLUMNS } from '../read-row.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
 
@@ -30,7 +30,7 @@ type FoundRow = ReadRow & { [K in keyof XmlPlace]: XmlPlace[K] | null } & { chun
 const selectCfdi = (partition: Partition, uuid: string, past: string | null = null) => sql`
   select ${READ_COLUMNS}, ${listOf(PLACE.map((name) => page[name]))}, ${appliedTo(partition, 'page', past)} as applied,
     ${past === null ? sql`null` : stateOn(partition, 'page', past)} as state
-  from (select ${storedColumns('cfdi')}, ${listOf(PLACE.map((name) => cfdi[name]))}
+  from (select ${STORED_COLUMNS}, ${listOf(PLACE.map((name) => cfdi[name]))}
         from ${cfdi} where ${cfdi.uuid} = ${uuid} and ${isVisible(partition, 'cfdi')}) page`
 
 const selectChunks = (partition: Partition, uuid: string) => sql`

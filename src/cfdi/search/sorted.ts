@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { invalid } from '../../failures.ts'
 import { all, prepared } from '../../platform/db/statement.ts'
 import { cfdiAs } from '../columns.ts'
-import { storedColumns } from '../read-row.ts'
+import { STORED_COLUMNS } from '../read-row.ts'
 import { type Besides, merged, type PageItem, type Planned, readScans, restOf, type SearchInput, scansOf } from './store.ts'
 
 const page = cfdiAs('page')
@@ -90,7 +90,7 @@ async function readKeys({ ledger }: SearchInput, plans: readonly Planned[], { st
   const selects = plans.map(
     ({ partition, plan }) =>
       sql`select case when ${all(restOf(partition, plan))} then json_array(${page.total_micros}, ${page.issued_at}, ${page.uuid}) end as key
-        from (${merged(partition, plan, START, storedColumns('cfdi'))} limit ${sql.raw(String(MOST_SORTED + 1))}) page`,
+        from (${merged(partition, plan, START, STORED_COLUMNS)} limit ${sql.raw(String(MOST_SORTED + 1))}) page`,
   )
   const results = await ledger.d1.batch([...selects, ...statements].map((one: SQL) => prepared(ledger.d1, one)))
   take(results.slice(plans.length).map((one) => one.results))

@@ -4,7 +4,7 @@ import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedge
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
 import { cfdiAs } from '../columns.ts'
-import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, storedColumns } from '../read-row.ts'
+import { parseRow, READ_ROW_JSON, type ReadRow, ROW_JSON, STORED_COLUMNS } from '../read-row.ts'
 import { cfdi } from '../tables.ts'
 import type { RowContext } from '../view.ts'
 import type { Filters } from './contract.ts'
@@ -112,7 +112,7 @@ const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)
 const selectPage = (partition: Partition, row: SQL, more: SQL, rows: SQL): SQL =>
   sql`select ${row} as row, ${appliedBeyondCeiling(partition, 'page')} as applied${more} from (${rows}) page`
 
-/** The same as of a past day, out of `storedColumns`. Only these invoices have a balance that applications change. */
+/** The same as of a past day, out of `STORED_COLUMNS`. Only these invoices have a balance that applications change. */
 const selectPast = (partition: Partition, day: string, rows: SQL): SQL =>
   sql`select ${READ_ROW_JSON} as row, ${stateOn(partition, 'page', day)} as state,
     case when ${page.tipo_comprobante} = 'I' and ${page.metodo_pago} = 'PPD' then ${appliedTo(partition, 'page', day)} else '[]' end as applied from (${rows}) page`
@@ -143,10 +143,10 @@ function scanStreams(partition: Partition, plan: SearchPlan, start: PageStart, t
   const rows = (columns: SQL, limit: number) => sql`${merged(partition, plan, start, columns)} ${limited(limit)}`
   const isWhole = rest.length === 0 && !(past !== undefined && plan.isCompared)
   if (isWhole && past !== undefined)
-    return { partition, limit: take, statements: [selectPast(partition, past, rows(storedColumns('cfdi'), take))] }
+    return { partition, limit: take, statements: [selectPast(partition, past, rows(STORED_COLUMNS, take))] }
   if (isWhole) return { partition, limit: take, statements: [selectPage(partition, sql`json`, sql``, rows(WITH_JSON, take))] }
   const last = sql`${merged(partition, plan, start, sql`${cfdi.issued_at}, ${cfdi.uuid}`)} ${limited(2)} offset ${sql.raw(String(scanned - 1))}`
-  const page = (most: number) => filteredPage(partition, rows(storedColumns('cfdi'), scanned), rest, most, past)
+  const page = (most: number) => filteredPage(partition, rows(STORED_COLUMNS, scanned), rest, most, past)
   // Rows that `isMatch` refuses must not fill the page, which would tell where they are.
   if (plan.isCompared) return { partition, limit: Number.POSITIVE_INFINITY, statements: [page(scanned), last] }
   return { partition, limit: take, statements: [page(take), last] }
@@ -171,7 +171,7 @@ function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, 
   }
   const anything = isAny('cfdi_dirc', sql`${later.cancelled} = 0`)
   const applied = sql`${isAny('cfdi_tipoc', sql`${later.cancelled} = 0 and ${later.tipo_comprobante} in ('P', 'E')`)} or ${isAny('cfdi_substituted', sql`1`, 'substituted_from')}`
-  const rows = sql`${merged(partition, plan, start, storedColumns('cfdi'))}
+  const rows = sql`${merged(partition, plan, start, STORED_COLUMNS)}
     limit case when ${anything} then case when ${applied} then ${sql.raw(String(scanned + 1))} else 0 end else 0 end`
   // Every scanned row is returned. To number the rows, or to read the last one separately, would read more rows than a page may.
   const statement = selectPage(partition, READ_ROW_JSON, sql`, ${all(restOf(partition, plan))} as fits`, rows)
@@ -181,7 +181,7 @@ function scanInvoices(partition: Partition, plan: SearchPlan, start: PageStart, 
 /** A row of each UUID, under every filter. */
 function byUuid(partition: Partition, filters: Filters, { after, isAscending }: PageStart): SQL {
   const behind = after && sql`(+${cfdi.issued_at}, ${cfdi.uuid}) ${sql.raw(isAscending ? '>' : '<')} (${after[0]}, ${after[1]})`
-  const rows = sql`select ${storedColumns('cfdi')} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join ${cfdi}
+  const rows = sql`select ${STORED_COLUMNS} from json_each(${JSON.stringify(filters.uuid)}) wanted cross join ${cfdi}
     where ${cfdi.uuid} = wanted.value and ${all([isVisible(partition, 'cfdi'), ...(behind ? [behind] : [])])} ${orderOf(isAscending)}`
   return filteredPage(partition, rows, conditionsOf(filters, partition), filters.uuid!.length, filters.past)
 }

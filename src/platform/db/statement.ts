@@ -44,3 +44,6 @@ export const inlined = (piece: SQL): string => dialect.sqlToQuery(sql`${piece}`.
 
 /** The name of a column alone, as `set`, the columns of an insert and `on conflict` take it. */
 export const bare = (column: SQLiteColumn) => sql.identifier(column.name)
+
+/** The same piece of SQL with its text made once, for one that is long and in many statements. Its values are written into it. */
+export const fixed = (piece: SQL): SQL => sql.raw(inlined(piece))
