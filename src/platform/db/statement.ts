@@ -42,5 +42,8 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
 /** The text of a piece of SQL with all of its values written into it. */
 export const inlined = (piece: SQL): string => dialect.sqlToQuery(sql`${piece}`.inlineParams()).sql
 
+/** A piece of SQL that is always the same as text, because drizzle renders each of its columns again in every statement. */
+export const rendered = (piece: SQL): SQL => sql.raw(inlined(piece))
+
 /** The name of a column alone, as `set`, the columns of an insert and `on conflict` take it. */
 export const bare = (column: SQLiteColumn) => sql.identifier(column.name)
