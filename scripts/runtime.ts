@@ -35,6 +35,8 @@ const options: V4MiniflareOptions = {
   port: Number(values.port),
   resourcePersistencePath: join(values['persist-to']!, 'v3'),
   cf: false,
+  // For looking into the isolate.
+  ...(process.env['INSPECTOR_PORT'] && { inspectorPort: Number(process.env['INSPECTOR_PORT']) }),
   logRequests: false,
   log: new Log(LogLevel.WARN),
   workers: [

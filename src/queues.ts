@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { goOn } from './downloads/conversation/converse.ts'
+import type { goOn } from './downloads/conversation/converse.ts'
 import { drain } from './downloads/drain.ts'
 import { tellMissed } from './downloads/missed-cancellations.ts'
 import { workOnExport } from './exports/making/work.ts'
@@ -42,6 +42,10 @@ export interface Consumer<Message = unknown> {
   handle(system: System, message: Message): Promise<void>
 }
 
+/** The conversation with the authority is loaded when it is first had. */
+const goOnConversing = async (...asked: Parameters<typeof goOn>): Promise<void> =>
+  (await import('./downloads/conversation/converse.ts')).goOn(...asked)
+
 const consumer = <Message>(of: Consumer<Message>): Consumer => of as Consumer
 
 const EntityCall = z.strictObject({ shard: z.int().min(0), entity: z.int().positive() })
@@ -59,14 +63,14 @@ export const CONSUMERS: Readonly<Record<string, Consumer>> = {
     handle: (system, it) => {
       if ('mailbox' in it) return workOnMailbox(system, it.mailbox, markReadersDue)
       if ('partition' in it) return resolveDoubts(system, { shard: it.shard, entity: it.partition })
-      return 'conversation' in it ? goOn(system, it) : drain(system, it, markReadersDue)
+      return 'conversation' in it ? goOnConversing(system, it) : drain(system, it, markReadersDue)
     },
   }),
   'downloads-spread': consumer({
     producer: 'DOWNLOADS_SPREAD',
     message: z.union([EntityCall, ConversationCall]),
     statements: 200,
-    handle: (system, it) => ('conversation' in it ? goOn(system, it) : drain(system, it, markReadersDue)),
+    handle: (system, it) => ('conversation' in it ? goOnConversing(system, it) : drain(system, it, markReadersDue)),
   }),
   dispatch: consumer({
     producer: 'DISPATCH',

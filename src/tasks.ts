@@ -8,7 +8,6 @@ import { alertCertificates } from './documents/certificates.ts'
 import { tellDueSoon } from './documents/obligations/due-soon.ts'
 import { readPending } from './documents/pending.ts'
 import { pruneUploads, sweepFetches } from './downloads/awaited/awaited.ts'
-import { sweepConversations } from './downloads/conversation/converse.ts'
 import { sweepJobs } from './downloads/downloads.ts'
 import { pruneJobs } from './downloads/pruning/prune.ts'
 import { expireExports } from './exports/making/work.ts'
@@ -69,7 +68,7 @@ async function midnight(system: System, place: string): Promise<string> {
 export const TASKS = {
   midnight,
   sweepJobs,
-  sweepConversations,
+  sweepConversations: async (system) => (await import('./downloads/conversation/converse.ts')).sweepConversations(system),
   sweepFetches,
   sweepImports,
   sweepOutboxes,

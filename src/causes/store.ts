@@ -1,5 +1,10 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { organizations } from '../identity/organization/tables.ts'
 import { prepared } from '../platform/db/statement.ts'
+import { connections } from '../taxpayers/tables.ts'
+
+const [o, c] = [alias(organizations, 'o'), alias(connections, 'c')]
 
 interface Cause {
   alert_id: string
@@ -16,10 +21,12 @@ export const lastingCauses = async (d1: D1Database, alerts: readonly Cause[]): P
   const statement = prepared(
     d1,
     sql`select a.value->>0 as alert_id from json_each(${json}) a where case a.value->>2
-      when 'organization.suspended' then exists (select 1 from organizations o where o.id = a.value->>1 and o.suspension is not null)
+      when 'organization.suspended' then exists (
+        select 1 from ${organizations} ${o} where ${o.id} = a.value->>1 and ${o.suspension} is not null)
       else exists (
-        select 1 from connections c where c.organization_id = a.value->>1 and c.fiscal_entity_id = a.value->>3 and c.state <> 'unlinked' and (
-          a.value->>2 = 'connection.failing' or c.state = 'invalid_ciec' or (c.state = 'paused' and c.paused_from = 'invalid_ciec'))) end`,
+        select 1 from ${connections} ${c} where ${c.organization_id} = a.value->>1 and ${c.fiscal_entity_id} = a.value->>3
+          and ${c.state} <> 'unlinked' and (a.value->>2 = 'connection.failing' or ${c.state} = 'invalid_ciec'
+            or (${c.state} = 'paused' and ${c.paused_from} = 'invalid_ciec'))) end`,
   )
   return new Set((await statement.raw<[string]>()).flat())
 }

@@ -61,7 +61,11 @@ export async function connectRfcs(ctx: Ctx, read: readonly ReadDraft[], refusalO
   const results: Result[] = []
   for (const one of read) {
     if ('error' in one) results.push(refused(null, one.error, refusalOf))
-    else results.push(await connectOne(several, one.draft, known, refusalOf))
+    else {
+      // Opening the key of an e.firma takes up to a tenth of a second: other requests go on in between.
+      await scheduler.wait(1)
+      results.push(await connectOne(several, one.draft, known, refusalOf))
+    }
   }
   const view = await viewsOf(
     ctx,

@@ -1,10 +1,14 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { Certificate } from '../authority/port/fields-contract.ts'
+import { organizations } from '../identity/organization/tables.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
+import { connections } from '../taxpayers/tables.ts'
 import { d } from './store.ts'
 import { certificates, documents } from './tables.ts'
 
 const { entity, serial, valid_to } = certificates
+const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
 const PLACE = sql`${valid_to}, ${entity}, ${serial}`
 
 /** Keeps until when certificates are valid. */
@@ -77,11 +81,11 @@ export const recipientsOf = async (control: D1Database, held: readonly ExpiringC
   (
     await prepared(
       control,
-      sql`select h.key as n, c.organization_id, o.events_shard, o.timezone, c.fiscal_entity_id, c.rfc
+      sql`select h.key as n, ${c.organization_id}, ${o.events_shard}, ${o.timezone}, ${c.fiscal_entity_id}, ${c.rfc}
         from json_each(${JSON.stringify(held.map((one) => [one.entity, JSON.parse(one.organizations) as string[]]))}) h
         cross join json_each(h.value->1) named
-        cross join connections c indexed by connections_rfc
-          on c.organization_id = named.value and c.entity = h.value->>0 and c.state = 'active'
-        cross join organizations o on o.id = c.organization_id`,
+        cross join ${connections} ${c} indexed by connections_rfc
+          on ${c.organization_id} = named.value and ${c.entity} = h.value->>0 and ${c.state} = 'active'
+        cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}`,
     ).all<CertificateRecipient>()
   ).results

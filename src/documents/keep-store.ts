@@ -54,7 +54,7 @@ export const upsertDocuments = (ledger: D1Database, rows: readonly KeptRow[], jo
     ledger,
     sql`insert into ${documents} ${INSERTED.map((name) => bare(documents[name]))}
       with asked as materialized (
-        select json_group_object(o.value, ${created_at}) as organizations from sync_jobs s cross join json_each(${sql.raw(askersOf('s'))}) o
+        select json_group_object(o.value, ${created_at}) as organizations from sync_jobs s cross join json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
         where s.entity = ${job.entity} and s.source = ${job.source} and s.month = '' and s.job_id = ${job.job_id} group by s.job_id)
       select ${VALUES}, asked.organizations, ${created_at}
       from asked cross join json_each(${JSON.stringify(rows.map((row) => KEPT.map((name) => row[name])))}) j

@@ -18,8 +18,8 @@ const NONE: Reading = { fields_status: 'none', fields: null, fields_reason: null
 export const unreadable = (fields_reason: string): Reading => ({ fields_status: 'unreadable', fields: null, fields_reason })
 
 /**
- * Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the Worker for PDFs does not
- * answer.
+ * Returns the fields of a document: what the authority delivered as data, or what its PDF says. Pending when the reader of PDFs
+ * does not answer.
  */
 export async function readFields(
   system: System,
@@ -38,7 +38,7 @@ export async function readFields(
     const { fields, reason } = await answer.json<{ fields?: unknown; reason?: string }>()
     if (answer.status === 200) return { fields_status: 'read', fields: JSON.stringify(fields), fields_reason: null }
     if (answer.status === 422) return unreadable(reason ?? 'The PDF cannot be read.')
-    throw new Error(`The Worker for PDFs answered ${answer.status}.`)
+    throw new Error(`The reader of PDFs answered ${answer.status}.`)
   } catch (error) {
     log.error(system, 'A PDF could not be read. It is tried again.', { kind: file.kind, bytes: file.size }, error)
     return PENDING

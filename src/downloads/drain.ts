@@ -196,7 +196,7 @@ async function download(worker: Worker, job: Job, login: Login): Promise<void> {
   // The present of its run goes on: a cron can be tried with a later time.
   const now = new Date(Date.now() + Math.max(0, job.as_of - job.created_at))
   if (job.month !== '') return downloadMonth(worker, job, login, now)
-  const step = await authorityOf(system).documents({
+  const step = await (await authorityOf(system)).documents({
     ...{ shard: worker.hint.shard, entity: job.entity, login, source: job.source as DataSourceKey, now },
     asked_at: new Date(job.created_at),
   })
@@ -235,7 +235,7 @@ async function downloadMonth(worker: Worker, job: Job, login: Login, now: Date):
   const { system, ledger } = worker
   const { source, entity, month, created_at } = job
   const direction = source === 'sat_cfdi_issued' ? 0 : 1
-  const step = await authorityOf(system).step({
+  const step = await (await authorityOf(system)).step({
     ...{ shard: worker.hint.shard, entity, login, direction: direction === 0 ? 'issued' : 'received', month, until: now },
     ...{ asked_at: new Date(Math.max(created_at, job.as_of)), is_complete: isWhole(JSON.parse(job.covered ?? '[]')) },
     is_awaited: worker.isAwaited,

@@ -28,7 +28,7 @@ export interface EndedJobRow {
 }
 
 const s = alias(syncJobs, 's')
-const ASKERS = sql.raw(askersOf('s'))
+const ASKERS = askersOf(s)
 
 /** Reads the jobs of lists. */
 export const readEndedJobs = async (ledger: D1Database, lists: readonly JobList[]): Promise<EndedJobRow[]> => {

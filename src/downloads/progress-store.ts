@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { authorityConversations } from '../authority/sat/conversation/tables.ts'
 import { prepared } from '../platform/db/statement.ts'
 import { isJob } from './jobs/key.ts'
 import { extractions, type JobStatus, syncJobs, syncWork } from './jobs/tables.ts'
@@ -36,6 +37,8 @@ export type JobRow = Pick<
 export type JobPlace = readonly [first_run: string, source: string, month: string]
 
 const [s, w, e] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(extractions, 'e')]
+/** The conversation with the authority. */
+export const conversation = alias(authorityConversations, 'c')
 
 /** Attempts of a job of an extraction `e` that had ended before it, by the levels `x` and `m` of its jobs. */
 export const ENDED_BEFORE = sql`coalesce(${e.attempts_before} ->> (x.key || ':' || m.value), 0)`
@@ -46,7 +49,7 @@ export const isRowOf = (entity: number | SQL): SQL => isJob(s, entity, [sql`j.so
 /** Joins the lease on an RFC's jobs if somebody has it now, and the conversation with the authority, which goes on earlier than the jobs that wait for it. */
 export const leaseAndConversation = (entity: number | SQL, now: number): SQL =>
   sql`left join ${syncWork} ${w} on ${w.entity} = ${entity} and ${w.lease_until} > ${now}
-      left join authority_conversations c on c.entity = ${entity}`
+      left join ${authorityConversations} ${conversation} on ${conversation.entity} = ${entity}`
 
 /** The lease is on the job when it was due as the lease began. */
 const IS_LEASED = sql`${s.open} = 1 and coalesce(${s.not_before} <= ${w.leased_at}, 0)`
@@ -67,7 +70,7 @@ export const isAsleep = (now: number): SQL =>
   sql`${s.error_class} is null and ${s.not_before} = ${s.wait_until} and ${s.wait_until} > ${now}`
 
 /** When the authority is asked again about a job that waits for it. */
-export const askedAgainAt = (now: number): SQL => sql`coalesce(min(${s.wait_until}, max(c.due_at, ${now})), ${s.wait_until})`
+export const askedAgainAt = (now: number): SQL => sql`coalesce(min(${s.wait_until}, max(${conversation.due_at}, ${now})), ${s.wait_until})`
 
 /**
  * What the organization is told of the state of a job. A job waits after a failed attempt, for the authority, and for an organization whose

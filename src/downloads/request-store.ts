@@ -1,5 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { entities as partitions } from '../cfdi/tables.ts'
+import { documents } from '../documents/tables.ts'
 import { MAILBOX_SOURCE } from '../mailbox/keep.ts'
 import { tellStatements } from '../mailbox/told.ts'
 import { INTO_OUTBOX } from '../outbox/outbox.ts'
@@ -38,7 +40,8 @@ export interface RequestingRun {
   is_range?: boolean
 }
 
-const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
+const [s, e, p] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(partitions, 'p')]
+const FIRST_ASKER = bare(partitions.organization_id)
 
 /** The identifier of the newest job of the requested source and month `w`. One seek, however many jobs there are. */
 const NEWEST = sql`(select max(${syncJobs.job_id}) from ${syncJobs}
@@ -55,7 +58,7 @@ const ATTEMPTS_BEFORE = sql`${s.attempts} - (${s.status} <> 'queued')`
 /** Extractions kept per organization and entity: enough for the progress, and for the watermark to be among them. Each takes the place of one. */
 const KEPT_EXTRACTIONS = sql`60`
 
-const ASKERS = sql.raw(askersOf('sync_jobs'))
+const ASKERS = askersOf(syncJobs)
 const isNamed = (organization_id: string): SQL => sql`exists (select 1 from json_each(${ASKERS}) o where o.value = ${organization_id})`
 
 /**
@@ -69,7 +72,7 @@ const mayStartEarlier = (organization_id: string): SQL =>
 const joinFinished = (ledger: D1Database, requested: string, { organization_id, instant, now }: RequestingRun): D1PreparedStatement[] => {
   // Jobs that have finished, serve the run, and do not name the organization yet.
   const found = sql`${requestedJobs(requested)} where ${s.open} = 0 and ${serves(instant)} and not exists (
-    select 1 from json_each(${sql.raw(askersOf('s'))}) o where o.value = ${organization_id})`
+    select 1 from json_each(${askersOf(s)}) o where o.value = ${organization_id})`
   return [
     prepared(
       ledger,
@@ -103,9 +106,9 @@ export function requestStatements(
   const rows = jsonChunks(requested.map(({ entity, source, month, job_id, not_before }) => [entity, source, month, job_id, not_before]))
   const insertEntities = prepared(
     ledger,
-    sql`insert into entities (entity, rfc, organization_id)
+    sql`insert into ${partitions} ${[partitions.entity, partitions.rfc, partitions.organization_id].map(bare)}
         select value->>0, value->>1, ${organization_id} from json_each(${JSON.stringify(entities.map(({ entity, rfc }) => [entity, rfc]))}) where true
-        on conflict do update set organization_id = excluded.organization_id where organization_id is null`,
+        on conflict do update set ${FIRST_ASKER} = excluded.${FIRST_ASKER} where ${partitions.organization_id} is null`,
   )
   const insertJobs = rows.map((json) =>
     prepared(
@@ -113,7 +116,8 @@ export function requestStatements(
       // A clock that is behind makes no job older than the one before.
       sql`insert into ${syncJobs} ${NEW_JOB}
           select w.value->>0, w.value->>1, w.value->>2, max(w.value->>3, coalesce(${s.job_id} || '0', '')),
-            (select json_array(${organization_id}) from entities e where e.entity = w.value->>0 and e.organization_id <> ${organization_id}), 1,
+            (select json_array(${organization_id}) from ${partitions} ${p}
+              where ${p.entity} = w.value->>0 and ${p.organization_id} <> ${organization_id}), 1,
             ${instant}, w.value->>4, 0, ${now} - ${instant}, 0, 0, 0, 0
           from json_each(${json}) w left join ${syncJobs} ${s} on ${IS_NEWEST} where ${s.job_id} is null or not ${serves(instant)}`,
     ),
@@ -232,14 +236,15 @@ function shareDocuments(
   const sources = requested.filter(({ month }) => month === '').map(({ entity, source, month }) => [entity, source, month])
   if (sources.length === 0) return []
   const json = JSON.stringify(sources)
+  const { entity, source, organizations, is_current } = documents
   return [
     prepared(
       ledger,
       // The documents of an entity are read once, however many of its sources are shared.
-      sql`update documents set organizations = json_set(organizations, '$.' || ${organization_id}, ${now})
-          where entity in (select value->>0 from json_each(${json})) and is_current = 1
-            and json_extract(organizations, '$.' || ${organization_id}) is null
-            and (+entity, source) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${s.open} = 0 and ${serves(instant)})`,
+      sql`update ${documents} set ${bare(organizations)} = json_set(${organizations}, '$.' || ${organization_id}, ${now})
+          where ${entity} in (select value->>0 from json_each(${json})) and ${is_current} = 1
+            and json_extract(${organizations}, '$.' || ${organization_id}) is null
+            and (+${entity}, ${source}) in (select ${s.entity}, ${s.source} from ${requestedJobs(json)} where ${s.open} = 0 and ${serves(instant)})`,
     ),
   ]
 }

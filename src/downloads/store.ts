@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Rejection } from '../cfdi/package/rejections.ts'
+import { cfdi } from '../cfdi/tables.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
 import { askersOf } from '../visibility/askers.ts'
 import { coverageAfter, type EndedDownload, type MonthCoverage } from '../visibility/coverage.ts'
@@ -34,9 +35,9 @@ export interface Job {
   covered: string | null
 }
 
-const s = alias(syncJobs, 's')
+const [s, c] = [alias(syncJobs, 's'), alias(cfdi, 'c')]
 const KEY = [syncJobs.entity, syncJobs.source, syncJobs.month, syncJobs.job_id]
-const ASKERS = sql.raw(askersOf('sync_jobs'))
+const ASKERS = askersOf(syncJobs)
 const isThis = ({ entity, source, month, job_id }: Pick<Job, 'entity' | 'source' | 'month' | 'job_id'>): SQL =>
   isJob(syncJobs, entity, [source, month, job_id])
 
@@ -123,8 +124,8 @@ export const progressStatements = (
 }
 
 /** The rejected files with the dates of those of them that are stored, by which windows hide them. */
-const DATED = sql`(select json_group_array(json_patch(r.value, json_object('fecha', c.fecha, 'issued_at', c.issued_at)))
-  from json_each(${syncJobs.rejected_files}) r left join cfdi c on c.entity = ${syncJobs.entity} and c.uuid = r.value->>'uuid')`
+const DATED = sql`(select json_group_array(json_patch(r.value, json_object('fecha', ${c.fecha}, 'issued_at', ${c.issued_at})))
+  from json_each(${syncJobs.rejected_files}) r left join ${cfdi} ${c} on ${c.entity} = ${syncJobs.entity} and ${c.uuid} = r.value->>'uuid')`
 
 /**
  * Finishes a job as succeeded, or as failed with an error class, and notes whether its month is complete when that changes. The finished row
@@ -204,7 +205,7 @@ function carryStatements(ledger: D1Database, job: Job, now: number): D1PreparedS
           where ${extractions.entity} = ${job.entity}
             and exists (select 1 from json_each(${extractions.jobs} -> ${job.job_id} -> ${job.source}) where value = ${job.month})
             and ${extractions.organization_id} in (
-              select o.value from ${syncJobs} ${s} cross join json_each(${sql.raw(askersOf('s'))}) o
+              select o.value from ${syncJobs} ${s} cross join json_each(${askersOf(s)}) o
               where ${isJob(s, job.entity, [job.source, job.month, job_id])})`,
     ),
   ]

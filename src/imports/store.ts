@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { EntryResult, XmlContent } from '../cfdi/ingest/ingest.ts'
+import { cfdi, entities } from '../cfdi/tables.ts'
 import { connect } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
@@ -15,6 +16,7 @@ const INSERTED = [
   ...[imports.bytes, imports.documents, imports.status, imports.lease_until, imports.attempts, imports.created_at],
 ].map(bare)
 const { created, updated, unchanged, rejected } = importResults
+const c = alias(cfdi, 'c')
 
 /** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
 export const insertImport = async (
@@ -25,7 +27,10 @@ export const insertImport = async (
   >,
 ) => {
   const results = await ledger.batch<{ object: string }>([
-    prepared(ledger, sql`insert into entities (entity, rfc) values (${row.book}, ${row.rfc}) on conflict do nothing`),
+    prepared(
+      ledger,
+      sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.book}, ${row.rfc}) on conflict do nothing`,
+    ),
     prepared(
       ledger,
       sql`insert into ${imports} ${INSERTED}
@@ -205,8 +210,8 @@ export async function visibleContents(ledger: ScopedLedger, uuids: readonly stri
   if (!partition || uuids.length === 0) return new Map()
   const { results } = await prepared(
     ledger.d1,
-    sql`select c.uuid, c.xml_crc, c.xml_size from json_each(${JSON.stringify(uuids)}) j
-      cross join cfdi c on c.entity = ${partition.number} and c.uuid = j.value where ${isVisible(partition, 'c')}`,
+    sql`select ${c.uuid}, ${c.xml_crc}, ${c.xml_size} from json_each(${JSON.stringify(uuids)}) j
+      cross join ${cfdi} ${c} on ${c.entity} = ${partition.number} and ${c.uuid} = j.value where ${isVisible(partition, 'c')}`,
   ).all<{ uuid: string } & XmlContent>()
   return new Map(results.map((row) => [row.uuid, row]))
 }

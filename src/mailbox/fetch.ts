@@ -63,7 +63,7 @@ async function listedFor(
   requests: readonly MailboxRequest[],
 ): Promise<Map<string, MailboxNotification> | null> {
   try {
-    const listed = await authorityOf(system).mailbox.list(login.login, new Date())
+    const listed = await (await authorityOf(system)).mailbox.list(login.login, new Date())
     return new Map(listed.map((one) => [one.notification, one]))
   } catch (error) {
     if (error instanceof LoginRejected) await rejectLogin({ ...system, now: new Date() }, entity, login)
@@ -81,7 +81,7 @@ async function fulfil(
   tell: Tell,
 ): Promise<void> {
   const { notification, acknowledged_by } = request
-  const { mailbox } = authorityOf(system)
+  const { mailbox } = await authorityOf(system)
   const now = new Date()
   try {
     const found = listed.get(notification)

@@ -37,7 +37,7 @@ interface Place {
 
 /** The organizations of a job, as they are when its end is committed. */
 const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
-  sql`select s.entity, o.value from sync_jobs s cross join json_each(${sql.raw(askersOf('s'))}) o
+  sql`select s.entity, o.value from sync_jobs s cross join json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
     where s.entity = ${entity} and s.source = ${source} and s.month = '' and s.job_id = ${job_id}`
 
 /**

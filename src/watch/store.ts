@@ -1,8 +1,14 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import type { BlacklistChangedBody } from '../blacklists/listed/changed.ts'
+import { blacklistChanges, blacklistLists } from '../blacklists/tables.ts'
+import { cfdi } from '../cfdi/tables.ts'
 import { jsonChunks } from '../platform/db/commit.ts'
-import { prepared, readAll } from '../platform/db/statement.ts'
+import { bare, prepared, readAll } from '../platform/db/statement.ts'
 import { isVisible, partitionsToRead, type ScopedLedger } from '../visibility/scoped-ledger.ts'
+
+const [c, own] = [alias(blacklistChanges, 'c'), alias(cfdi, 'own')]
+const { organization_id, source, label, version, told_version } = blacklistLists
 
 /** A list whose last versions are not told yet. */
 export interface UntoldList {
@@ -18,9 +24,9 @@ export const untoldLists = async (d1: D1Database): Promise<UntoldList[]> =>
   (
     await prepared(
       d1,
-      sql`select organization_id, source, label, version, told_version from blacklist_lists indexed by blacklist_lists_untold
-        where told_version < version and organization_id = (
-          select min(organization_id) from blacklist_lists indexed by blacklist_lists_untold where told_version < version)`,
+      sql`select ${organization_id}, ${source}, ${label}, ${version}, ${told_version}
+        from ${blacklistLists} indexed by blacklist_lists_untold where ${told_version} < ${version} and ${organization_id} = (
+          select min(${organization_id}) from ${blacklistLists} indexed by blacklist_lists_untold where ${told_version} < ${version})`,
     ).all<UntoldList>()
   ).results
 
@@ -29,11 +35,11 @@ export const markTold = (
   d1: D1Database,
   lists: readonly Pick<UntoldList, 'organization_id' | 'source' | 'version'>[],
 ): D1PreparedStatement => {
-  const json = JSON.stringify(lists.map(({ organization_id, source, version }) => [organization_id, source, version]))
+  const json = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.version]))
   return prepared(
     d1,
-    sql`update blacklist_lists set told_version = max(told_version, j.value->>2) from json_each(${json}) j
-      where blacklist_lists.organization_id = j.value->>0 and blacklist_lists.source = j.value->>1`,
+    sql`update ${blacklistLists} set ${bare(told_version)} = max(${told_version}, j.value->>2) from json_each(${json}) j
+      where ${organization_id} = j.value->>0 and ${source} = j.value->>1`,
   )
 }
 
@@ -47,10 +53,10 @@ export type RecordedChange = Pick<BlacklistChangedBody, 'source' | 'change' | 's
 /** Selects the changes in the untold versions of lists: of these RFCs, a JSON list, or of all. */
 const changesIn = (lists: readonly UntoldList[], rfcs?: string): SQL => {
   const of = JSON.stringify(lists.map((list) => [list.organization_id, list.source, list.told_version, list.version]))
-  return sql`select c.source, c.rfc, c.version, c.name, c.change, c.situacion_before, c.situacion, c.changed_at
+  return sql`select ${c.source}, ${c.rfc}, ${c.version}, ${c.name}, ${c.change}, ${c.situacion_before}, ${c.situacion}, ${c.changed_at}
     from json_each(${of}) l ${rfcs === undefined ? sql`` : sql`cross join json_each(${rfcs}) j`}
-    cross join blacklist_changes c on c.organization_id = l.value->>0 and c.source = l.value->>1
-      ${rfcs === undefined ? sql`` : sql`and c.rfc = j.value`} and c.version > l.value->>2 and c.version <= l.value->>3`
+    cross join ${blacklistChanges} ${c} on ${c.organization_id} = l.value->>0 and ${c.source} = l.value->>1
+      ${rfcs === undefined ? sql`` : sql`and ${c.rfc} = j.value`} and ${c.version} > l.value->>2 and ${c.version} <= l.value->>3`
 }
 
 /** Finds the changes of these RFCs in the untold versions of lists, in one call. */
@@ -73,7 +79,8 @@ export async function visibleCounterparties(ledger: ScopedLedger, rfcs: readonly
     partitionsToRead(ledger).map(
       (partition) =>
         sql`select j.value as rfc from json_each(${JSON.stringify(rfcs)}) j
-          where exists (select 1 from cfdi own indexed by cfdi_cpd where own.counterparty_rfc = j.value and ${isVisible(partition, 'own')})`,
+          where exists (
+            select 1 from ${cfdi} ${own} indexed by cfdi_cpd where ${own.counterparty_rfc} = j.value and ${isVisible(partition, 'own')})`,
     ),
   )
   return new Set(rows.map(({ rfc }) => rfc))

@@ -118,11 +118,6 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'src/schedule.ts → src/pears/store.ts: a store is entered only from its own domain',
   ],
   [
-    'tables that another domain enters',
-    { 'src/apples/graft.ts': `import { table } from '../pears/tables.ts'` },
-    'src/apples/graft.ts → src/pears/tables.ts: tables are entered only from their own domain',
-  ],
-  [
     'routes that a domain takes from another',
     { 'src/apples/graft.ts': `import { routes } from '../pears/routes.ts'` },
     'src/apples/graft.ts → src/pears/routes.ts: only src/app.ts mounts routes',

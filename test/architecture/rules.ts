@@ -110,7 +110,6 @@ export const RULES: readonly Rule[] = [
         .map((path) => `${path}: is named after no subject`),
   },
   noArrow('a store is entered only from its own domain', (arrow) => isOtherDomain(arrow) && isStore(arrow.to)),
-  noArrow('tables are entered only from their own domain', (arrow) => isOtherDomain(arrow) && isTables(arrow.to)),
   noArrow('only src/app.ts mounts routes', ({ from, to }) => isRoutes(to) && from !== APP),
   noArrow(
     'the platform knows no domain',

@@ -201,7 +201,7 @@ describe('document.csf.updated and document.opinion_32d.changed', () => {
   })
 })
 
-describe('while the Worker for PDFs does not answer', () => {
+describe('while the reader of PDFs does not answer', () => {
   const system = (bindings = {}) => systemOf({ ...env, ...bindings } as unknown as Env, new Date(), 'test')
 
   it('documents are kept and served, and are read and told of at the next run', async () => {

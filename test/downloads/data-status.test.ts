@@ -162,11 +162,11 @@ describe('the status of a month', () => {
     const one = await subscriber(rfc, cfdiOf(1, ISSUED))
     const real = adapters.authorityOf
     const broken = zipOf([{ name: 'a.xml', bytes: new TextEncoder().encode('<broken') }])
-    const spy = vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-      ...real(system),
+    const spy = vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+      ...(await real(system)),
       async step(request) {
         const usual = async function* () {
-          yield* (await readyStep(real(system), request)).packages
+          yield* (await readyStep(await real(system), request)).packages
           if (request.month === '2026-04') yield packed('xml', broken)
         }
         return delivering(request, usual())

@@ -68,8 +68,8 @@ const cancelled = (document: Reported['document']): Reported => ({
 /** The authority has these documents of May: in packages of three XML files, the last of which is none, and in the metadata. */
 function authorityHas(reported: readonly Reported[], inXml: readonly Reported['document'][]): void {
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-    ...real(system),
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+    ...(await real(system)),
     step: async (request) => delivering(request, packages(request.month)),
   }))
   async function* packages(month: string) {

@@ -32,8 +32,8 @@ afterEach(() => {
 /** Downloads of this month never end, as if they ended their worker. */
 function killingBy(month: string): void {
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const authority = real(system)
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const authority = await real(system)
     return {
       ...authority,
       step: (asked) => (asked.month === month ? new Promise<never>(() => {}) : authority.step(asked)),

@@ -37,8 +37,8 @@ interface Given {
 function authorityHas({ metadata, xml }: Given, ...more: Package[]): void {
   vi.mocked(adapters.authorityOf).mockRestore?.()
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-    ...real(system),
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+    ...(await real(system)),
     step: async (request) => delivering(request, packages(request.month)),
   }))
   async function* packages(month: string) {

@@ -99,10 +99,10 @@ describe('a job that the authority will not deliver', () => {
   const failingWith = (step: 'at once' | 'after its metadata') => {
     const real = adapters.authorityOf
     const failed = new AuthorityFailed('sat_unavailable', 'The test makes the authority give up.')
-    vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-      ...real(system),
+    vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+      ...(await real(system)),
       async step(request) {
-        const usual = await real(system).step(request)
+        const usual = await (await real(system)).step(request)
         if (step === 'at once' || usual.state !== 'ready') throw failed
         const packages = async function* () {
           for await (const one of usual.packages) {

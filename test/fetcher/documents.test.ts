@@ -224,7 +224,7 @@ const NOTIFICATION = {
   ...{ sent_at: '2026-05-04T16:30:00Z', opened_at: null, document_kind: 'aviso', document: null },
 }
 
-/** What the Worker for PDFs reads in a certificate. */
+/** What the reader of PDFs reads in a certificate. */
 const fieldsOf = async (pdf: Uint8Array) => {
   const answer = await env.PDF.fetch('https://pdf/csf', { method: 'POST', body: pdf })
   return { body: (await answer.json()) as { fields: object } }

@@ -41,8 +41,8 @@ const requests = () => env.DB.prepare('select count(*) as n from mailbox_request
 function watchMailbox(act: (call: keyof TaxMailbox) => void = () => {}): string[] {
   const calls: string[] = []
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const { mailbox, ...authority } = real(system)
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const { mailbox, ...authority } = await real(system)
     const watched = (call: keyof TaxMailbox) => {
       calls.push(call)
       act(call)

@@ -52,7 +52,7 @@ describe('npm start with the real authority, whose stand-in is on loopback', () 
     expect(data.map(({ rfc }) => rfc)).toEqual([RFC])
   })
 
-  it('gives both Workers the same authority: what is downloaded is CFDIs only', async () => {
+  it('gives requests and downloads the same authority: what is downloaded is CFDIs only', async () => {
     const { data } = await customer.ask<{ data: { fiscal_entity_id: string }[] }>('GET', '/v1/fiscal-entities')
     const path = `/v1/fiscal-entities/${data[0]!.fiscal_entity_id}/sync-jobs?limit=100`
     let sources: string[] = []

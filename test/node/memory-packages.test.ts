@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Customer, randomRfc, type Sync } from '../../scripts/customer.ts'
 import { makeEfirma } from '../stand-in/certificates.ts'
@@ -5,8 +6,9 @@ import { type StandIn, startStandIn } from '../stand-in/stand-in.ts'
 import { generate } from '../stand-in/truth/generate.ts'
 import { zip } from '../stand-in/zip.ts'
 import { all, wantFewMonths } from './support/books.ts'
-import { Memory } from './support/memory.ts'
+import { INSPECTED, Memory } from './support/memory.ts'
 import { discard, freePort, freshState, Started, until } from './support/runner.ts'
+import { exportOf, filled, importFile } from './support/uploads.ts'
 
 const MB = 1_000_000
 const isLong = process.env['FUZZ'] === 'full'
@@ -17,6 +19,8 @@ const MOST_RATIO = { large: 1.1, usual: 1.2 }
 const PADDING = 80_000
 const LARGE = isLong ? 200 * MB : 30 * MB
 const SMALL = LARGE / 10
+/** Pages that are read all the time beside other work. */
+const READERS = 50
 
 const now = new Date()
 const MONTH = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)).toISOString().slice(0, 7)
@@ -40,7 +44,7 @@ beforeAll(async () => {
   }
   stateDir = freshState()
   service = await new Started(stateDir, await freePort(), {
-    ...{ TAX_AUTHORITY: 'sat', SAT_STAND_IN: standIn.url, AUTHORITY_WAIT_FACTOR: '0.02' },
+    ...{ TAX_AUTHORITY: 'sat', SAT_STAND_IN: standIn.url, AUTHORITY_WAIT_FACTOR: '0.02', ...INSPECTED },
   }).ready()
   customer = await Customer.signUp(service.url, 'Memoria')
   await wantFewMonths(customer)
@@ -52,8 +56,8 @@ afterAll(async () => {
   await standIn.close()
 })
 
-/** Prepares a month whose CFDIs come in one package of about so many bytes, and returns what downloads it. */
-function packed(padding: number, bytes: number): () => Promise<void> {
+/** Prepares a month whose CFDIs come in one package of about so many bytes, and returns what connects and downloads it. */
+function packed(padding: number, bytes: number): () => Promise<string> {
   const rfc = randomRfc()
   const of = (issued: number) =>
     generate({ rfc, from: MONTH, months: 1, counts: { issued, received: 0, payroll: 0, retenciones: 0 }, padding }).documents
@@ -75,14 +79,47 @@ function packed(padding: number, bytes: number): () => Promise<void> {
     expect(ended.reduce((sum, { created_count }) => sum + created_count, 0)).toBe(documents.length)
     const size = Math.max(...sizes)
     expect([size > 0.95 * bytes, size < 1.05 * bytes]).toEqual([true, true])
+    return fiscal_entity_id
   }
 }
 
 /** What breaks without it: the platform ends the Worker that ingests a large package, again and again, and its month never comes. */
-describe('the memory of either Worker stays within its limit', { timeout: 4 * WITHIN }, () => {
-  it(`with a package of ${LARGE / MB} MB`, () => memory.measured(packed(PADDING, LARGE)))
+describe('the memory of the isolate stays within its limit', { timeout: 4 * WITHIN }, () => {
+  it(`with a package of ${LARGE / MB} MB`, async () => {
+    await memory.measured(packed(PADDING, LARGE))
+  })
 
-  it.runIf(isLong)(`with a package of ${LARGE / MB} MB of usual documents`, () => memory.measured(packed(0, LARGE)))
+  it(`with a package of ${LARGE / MB} MB, an upload of 25 MiB, an export and 50 readers at once`, async () => {
+    const read = await packed(0, LARGE / 20)()
+    const rfc = randomRfc()
+    const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', { rfc })
+    const download = packed(PADDING, LARGE)
+    const { files, count } = filled(rfc, 20_000, 25 * 1024 * 1024)
+    // The connection of the last request has been closed since.
+    await sleep(1_000)
+    await memory.measured(async () => {
+      let isOver = false
+      const readers = Promise.all(
+        Array.from({ length: READERS }, async () => {
+          for (; !isOver; await sleep(1_000)) await customer.ask('GET', `/v1/cfdi?fiscal_entity_id=${read}`)
+        }),
+      )
+      const work = Promise.all([
+        download(),
+        importFile(customer, fiscal_entity_id, files),
+        exportOf(customer, { fiscal_entity_id: read, kind: 'cfdi', format: 'xlsx' }),
+      ])
+      const [, { created }, exported] = await work.finally(() => {
+        isOver = true
+      })
+      expect([created, exported > 0]).toEqual([count, true])
+      await readers
+    })
+  })
+
+  it.runIf(isLong)(`with a package of ${LARGE / MB} MB of usual documents`, async () => {
+    await memory.measured(packed(0, LARGE))
+  })
 
   const shapes = isLong
     ? ([

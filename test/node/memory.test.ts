@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scheduledPath } from '../../scripts/crons.ts'
 import { Customer, randomRfc } from '../../scripts/customer.ts'
@@ -9,9 +8,9 @@ import { objectOf } from '../../src/blacklists/catalog.ts'
 import { rfcOf } from '../blacklists/support/list-csv.ts'
 import { zipOf } from '../support/zip.ts'
 import { wantFewMonths } from './support/books.ts'
-import { Memory } from './support/memory.ts'
+import { INSPECTED, Memory } from './support/memory.ts'
 import { discard, freePort, freshState, Started, until } from './support/runner.ts'
-import { invoiceOf, metadataOf } from './support/uploads.ts'
+import { type Counts, exportOf, filled, importFile, invoiceOf, metadataOf } from './support/uploads.ts'
 
 /** The largest list, with the texts that are not collected yet: 342 MB before it was loaded in parts. */
 const MOST_OF_LIST = 128_000_000
@@ -26,11 +25,6 @@ const SHAPES: readonly (readonly [name: string, ballast: number])[] = [
   ...(isLong ? [['usual documents', 1_500] as const] : []),
 ]
 
-interface Imported {
-  status: string
-  counts: { created: number; updated: number; unchanged: number; rejected: number }
-}
-
 let stateDir: string
 let service: Started
 let customer: Customer
@@ -38,16 +32,16 @@ let memory: Memory
 let rfc: string
 /** A taxpayer of whom months of many documents are downloaded. */
 let busy: string
-let path: string
+/** A connection without a login. */
+let draft: string
 
 beforeAll(async () => {
   stateDir = freshState()
-  service = await Started.start(stateDir, await freePort())
+  service = await new Started(stateDir, await freePort(), INSPECTED).ready()
   customer = await Customer.signUp(service.url, 'Memoria')
   await wantFewMonths(customer)
   rfc = randomRfc()
-  const { fiscal_entity_id } = await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', { rfc })
-  path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+  draft = (await customer.ask<{ fiscal_entity_id: string }>('POST', '/v1/fiscal-entities', { rfc })).fiscal_entity_id
   memory = await Memory.of(service)
 })
 afterAll(async () => {
@@ -55,41 +49,15 @@ afterAll(async () => {
   await discard(stateDir, [service])
 })
 
-async function send(bytes: Uint8Array): Promise<string> {
-  const { api_key, api_secret } = customer.credential
-  const response = await fetch(service.url + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/octet-stream', authorization: `Basic ${btoa(`${api_key}:${api_secret}`)}` },
-    body: bytes as BufferSource,
-  })
-  const body = (await response.json()) as { import_id: string }
-  expect([response.status, body]).toEqual([202, expect.anything()])
-  return body.import_id
-}
-
-async function completed(import_id: string): Promise<Imported['counts']> {
-  for (const end = Date.now() + WITHIN; Date.now() < end; await sleep(200)) {
-    const { status, counts } = await customer.ask<Imported>('GET', `${path}/${import_id}`)
-    if (status === 'completed') return counts
-  }
-  throw new Error('The import is not completed.')
-}
-
 /** Imports files, all at once, and holds the memory that this takes against the limit. */
-const imported = (...files: Uint8Array[]): Promise<Imported['counts'][]> =>
-  memory.measured(async () => Promise.all((await Promise.all(files.map(send))).map(completed)))
+const imported = (...files: Uint8Array[]): Promise<Counts[]> =>
+  memory.measured(() => Promise.all(files.map((one) => importFile(customer, draft, one))))
 
 const created = (count: number) => ({ created: count, updated: 0, unchanged: 0, rejected: 0 })
 const rejected = (count: number) => ({ ...created(0), rejected: count })
 
 /** A ZIP of about so many MiB of invoices that hardly compress. */
 const heavy = (mebibytes: number) => zipOf(Array.from({ length: mebibytes * 16 }, () => invoiceOf(rfc, 2, 60_000)))
-/** A ZIP of at most so many bytes of such invoices, with so many bytes in each that hardly compress. */
-function filled(ballast: number, bytes: number): { files: Uint8Array; count: number } {
-  const zipped = (count: number) => zipOf(Array.from({ length: count }, () => invoiceOf(rfc, 2, ballast)))
-  const count = Math.floor((0.999 * bytes * 50) / zipped(50).length)
-  return { files: zipped(count), count }
-}
 const long = (documents: number, lines: number) => zipOf(Array.from({ length: documents }, () => invoiceOf(rfc, lines)))
 
 const LISTED = 264_000
@@ -117,7 +85,7 @@ async function bringList(file: Buffer): Promise<void> {
   }, MOST_OF_LIST)
 }
 
-describe('the memory of either Worker stays within its limit', { timeout: WITHIN }, () => {
+describe('the memory of the isolate stays within its limit', { timeout: WITHIN }, () => {
   it('with 100,000 lines in five CFDIs', async () => {
     expect(await imported(long(5, 20_000))).toEqual([created(5)])
   })
@@ -151,9 +119,9 @@ describe('the memory of either Worker stays within its limit', { timeout: WITHIN
     `with the largest upload that there may be, of %s${isLong ? ', and with hardly more than with a fifth of it' : ''}`,
     async (_, ballast) => {
       const sent = (bytes: number) => {
-        const { files, count } = filled(ballast, bytes)
+        const { files, count } = filled(rfc, ballast, bytes)
         expect([files.length > 0.99 * bytes, files.length <= bytes]).toEqual([true, true])
-        return async () => expect(await completed(await send(files))).toEqual(created(count))
+        return async () => expect(await importFile(customer, draft, files)).toEqual(created(count))
       }
       await memory.measured(sent(MOST_UPLOAD))
       if (!isLong) return
@@ -206,12 +174,9 @@ describe('the memory of either Worker stays within its limit', { timeout: WITHIN
     ['xml', 'zip'],
   ])('with exports of all that it has, two at once: %s as %s', async (kind, format) => {
     await memory.measured(async () => {
-      const begin = () => customer.ask<{ export_id: string }>('POST', '/v1/exports', { fiscal_entity_id: busy, kind, format })
-      for (const { export_id } of await Promise.all([begin(), begin()])) {
-        const look = () => customer.ask<{ status: string; documents: number }>('GET', `/v1/exports/${export_id}`)
-        await until('the export is ready', WITHIN, async () => (await look()).status === 'ready', 500)
-        expect((await look()).documents).toBeGreaterThan(isLong ? 100_000 : 2_000)
-      }
+      const asked = { fiscal_entity_id: busy, kind, format }
+      for (const documents of await Promise.all([exportOf(customer, asked), exportOf(customer, asked)]))
+        expect(documents).toBeGreaterThan(isLong ? 100_000 : 2_000)
     })
   })
 })

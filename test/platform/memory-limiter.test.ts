@@ -36,6 +36,20 @@ describe('a memory limiter', () => {
     await Promise.all([small.done, other.done, large.done])
   })
 
+  it('serves in turn, so that small work does not pass by a large one that waits', async () => {
+    const limiter = new MemoryLimiter(10, 60_000)
+    const order: string[] = []
+    const first = work()
+    const begun = limiter.hold(6, first.run)
+    await turn()
+    const others = (['large', 'small'] as const).map((name) => limiter.hold(name === 'large' ? 8 : 2, async () => void order.push(name)))
+    await turn()
+    expect(order).toEqual([])
+    first.end()
+    await Promise.all([begun, ...others])
+    expect(order).toEqual(['large', 'small'])
+  })
+
   it('is free again after work that failed, and after work whose end never came', async () => {
     const limiter = new MemoryLimiter(1, 60_000)
     await expect(limiter.hold(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')

@@ -1,5 +1,8 @@
 import { env } from 'cloudflare:workers'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { syncJobs } from '../../src/downloads/jobs/tables.ts'
+import { inlined } from '../../src/platform/db/statement.ts'
 import { askersOf } from '../../src/visibility/askers.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
 import { freshRfc } from '../support/tenants.ts'
@@ -30,7 +33,7 @@ describe('who asked for a job', () => {
       (
         await ledger
           .prepare(
-            `select month, as_of, organizations, ${askersOf('s')} as askers from sync_jobs s where entity = ? order by as_of, job_id`,
+            `select month, as_of, organizations, ${inlined(askersOf(alias(syncJobs, 's')))} as askers from sync_jobs s where entity = ? order by as_of, job_id`,
           )
           .bind(entity)
           .all<Row>()

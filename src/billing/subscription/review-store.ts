@@ -1,6 +1,11 @@
 import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { organizations } from '../../identity/organization/tables.ts'
 import type { Database } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
+
+// The folder of invoices imports this one, so that their table is named by words.
+const o = alias(organizations, 'o')
 
 /** Where the next page of expired organizations begins: behind this grace period and its invoice, and this trial and its organization. */
 export type ExpiryCursor = readonly [review_at: number, invoice_id: string, trial_ends_at: number, organization_id: string]
@@ -22,10 +27,10 @@ export async function findExpired(
     ),
     prepared(
       db.$client,
-      sql`select trial_ends_at as at, id as key, id from organizations indexed by organizations_trial
-        where plan = 'diagnostic' and suspension is null and trial_ends_at <= ${now.getTime()}
-          and (trial_ends_at, id) > (${after[2]}, ${after[3]})
-        order by trial_ends_at, id limit ${limit}`,
+      sql`select ${o.trial_ends_at} as at, ${o.id} as key, ${o.id} from ${organizations} ${o} indexed by organizations_trial
+        where ${o.plan} = 'diagnostic' and ${o.suspension} is null and ${o.trial_ends_at} <= ${now.getTime()}
+          and (${o.trial_ends_at}, ${o.id}) > (${after[2]}, ${after[3]})
+        order by ${o.trial_ends_at}, ${o.id} limit ${limit}`,
     ),
   ])
   const pages = [invoices!.results, trials!.results]
@@ -55,15 +60,16 @@ export const findStaleSuspensions = async (
     await prepared(
       db.$client,
       sql`select id from (
-           select o.id from invoices i indexed by invoices_due cross join organizations o on o.id = i.organization_id
-             where i.status = 'open' and i.due_on <= ${due} and o.suspension is not 'payment'
-           union select id from organizations indexed by organizations_trial
-             where plan = 'diagnostic' and suspension is null and trial_ends_at <= ${now.getTime()}
-           union select id from organizations indexed by organizations_suspended where suspension is not null and suspension = 'trial'
-             and (plan <> 'diagnostic' or trial_ends_at is null or trial_ends_at > ${now.getTime()})
-           union select o.id from organizations o indexed by organizations_suspended where o.suspension is not null
-             and o.suspension = 'payment'
-             and not exists (select 1 from invoices i where i.organization_id = o.id and i.status = 'open' and i.due_on <= ${due})
+           select ${o.id} from invoices i indexed by invoices_due cross join ${organizations} ${o} on ${o.id} = i.organization_id
+             where i.status = 'open' and i.due_on <= ${due} and ${o.suspension} is not 'payment'
+           union select ${o.id} from ${organizations} ${o} indexed by organizations_trial
+             where ${o.plan} = 'diagnostic' and ${o.suspension} is null and ${o.trial_ends_at} <= ${now.getTime()}
+           union select ${o.id} from ${organizations} ${o} indexed by organizations_suspended
+             where ${o.suspension} is not null and ${o.suspension} = 'trial'
+               and (${o.plan} <> 'diagnostic' or ${o.trial_ends_at} is null or ${o.trial_ends_at} > ${now.getTime()})
+           union select ${o.id} from ${organizations} ${o} indexed by organizations_suspended
+             where ${o.suspension} is not null and ${o.suspension} = 'payment' and not exists (
+               select 1 from invoices i where i.organization_id = ${o.id} and i.status = 'open' and i.due_on <= ${due})
          ) where +id > ${after} order by id limit ${limit}`,
     ).raw<[string]>()
   ).flat()

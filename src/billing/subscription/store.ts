@@ -1,8 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { organizations } from '../../identity/organization/tables.ts'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { Suspension } from '../../platform/tenant.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import type { Subscription } from './status.ts'
 import { trials } from './tables.ts'
 
@@ -18,17 +20,21 @@ export interface StoredSubscription extends Subscription {
 /** A subscription among several, with the id of its organization. */
 export type ListedSubscription = Subscription & { id: string; suspension: Suspension | null }
 
-const TAKES_SEAT = sql`state in ('active', 'invalid_ciec')`
-const EVER_CONNECTED = sql`first_active_at is not null or state in ('active', 'invalid_ciec')
-  or (state = 'paused' and paused_from is not 'draft')`
-const OLDEST_DUE = sql`(select min(due_on) from invoices where organization_id = organizations.id and status = 'open')`
+const { id, plan, rfc_allowance, trial_ends_at, trial_email, timezone, suspension } = organizations
+const { state, paused_from, first_active_at } = connections
+
+const TAKES_SEAT = sql`${state} in ('active', 'invalid_ciec')`
+const EVER_CONNECTED = sql`${first_active_at} is not null or ${state} in ('active', 'invalid_ciec')
+  or (${state} = 'paused' and ${paused_from} is not 'draft')`
+const OLDEST_DUE = sql`(select min(due_on) from invoices where organization_id = ${id} and status = 'open')`
 const IS_TRIAL_USED = sql`exists (
-  select 1 from ${trials} where ${trials.email} = organizations.trial_email and ${trials.organization_id} <> organizations.id)`
-const SUBSCRIPTION = sql`plan, rfc_allowance, trial_ends_at, ${IS_TRIAL_USED} as is_trial_used, timezone, suspension,
+  select 1 from ${trials} where ${trials.email} = ${trial_email} and ${trials.organization_id} <> ${id})`
+const SUBSCRIPTION = sql`${plan}, ${rfc_allowance}, ${trial_ends_at}, ${IS_TRIAL_USED} as is_trial_used, ${timezone}, ${suspension},
   ${OLDEST_DUE} as oldest_due`
 
 const countConnections = (condition: SQL, exceptRfc: string | null): SQL =>
-  sql`(select count(*) from connections where organization_id = organizations.id and rfc is not ${exceptRfc} and (${condition}))`
+  sql`(select count(*) from ${connections}
+    where ${connections.organization_id} = ${id} and ${connections.rfc} is not ${exceptRfc} and (${condition}))`
 
 type Raw<T extends Subscription> = Omit<T, 'trial_ends_at' | 'is_trial_used'> & { trial_ends_at: number | null; is_trial_used: number }
 
@@ -50,7 +56,7 @@ export async function findSubscription(
     db.$client,
     sql`select ${SUBSCRIPTION}, ${countConnections(TAKES_SEAT, exceptRfc)} as seats_used,
       ${countConnections(EVER_CONNECTED, exceptRfc)} as ever_connected
-      from organizations where id = ${organization_id}`,
+      from ${organizations} where ${id} = ${organization_id}`,
   ).first<Raw<StoredSubscription>>()
   return row ? parsed(row) : undefined
 }
@@ -60,7 +66,7 @@ export const listSubscriptions = async (db: Database, organization_ids: readonly
   (
     await prepared(
       db.$client,
-      sql`select id, ${SUBSCRIPTION} from organizations where id in (select value from json_each(${JSON.stringify(organization_ids)}))`,
+      sql`select ${id}, ${SUBSCRIPTION} from ${organizations} where ${id} in (select value from json_each(${JSON.stringify(organization_ids)}))`,
     ).all<Raw<ListedSubscription>>()
   ).results.map(parsed)
 
@@ -71,13 +77,14 @@ export const APPLIED_ONCE = 'billing.applied_once'
 export const assertSubscription = (
   db: Database,
   organization_id: string,
-  { plan, rfc_allowance, trial_ends_at, oldest_due }: Subscription,
-  suspension: Suspension | null,
+  read: Subscription,
+  suspended: Suspension | null,
 ): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from organizations where id = ${organization_id} and plan = ${plan} and rfc_allowance is ${rfc_allowance}
-      and trial_ends_at is ${trial_ends_at?.getTime() ?? null} and suspension is ${suspension} and ${OLDEST_DUE} is ${oldest_due})`,
+    sql`exists (select 1 from ${organizations} where ${id} = ${organization_id} and ${plan} = ${read.plan}
+      and ${rfc_allowance} is ${read.rfc_allowance} and ${trial_ends_at} is ${read.trial_ends_at?.getTime() ?? null}
+      and ${suspension} is ${suspended} and ${OLDEST_DUE} is ${read.oldest_due})`,
     'subscription.unchanged',
   )
 
@@ -94,9 +101,9 @@ export const assertSubscriptions = (db: Database, rows: readonly ListedSubscript
   return assertThat(
     db.$client,
     sql`${rows.length} = (
-      select count(*) from json_each(${JSON.stringify(read)}) j cross join organizations
-      where organizations.id = j.value->>0 and plan = j.value->>1 and rfc_allowance is j.value->>2 and trial_ends_at is j.value->>3
-        and suspension is j.value->>4 and ${OLDEST_DUE} is j.value->>5)`,
+      select count(*) from json_each(${JSON.stringify(read)}) j cross join ${organizations}
+      where ${id} = j.value->>0 and ${plan} = j.value->>1 and ${rfc_allowance} is j.value->>2 and ${trial_ends_at} is j.value->>3
+        and ${suspension} is j.value->>4 and ${OLDEST_DUE} is j.value->>5)`,
     'subscription.unchanged',
   )
 }
@@ -108,13 +115,14 @@ export const assertSubscriptions = (db: Database, rows: readonly ListedSubscript
 export const assertSeat = (
   db: Database,
   organization_id: string,
-  { plan, rfc, allowance, isTrial }: { plan: string; rfc: string; allowance: number | null; isTrial: boolean },
+  seat: { plan: string; rfc: string; allowance: number | null; isTrial: boolean },
 ): D1PreparedStatement =>
   assertThat(
     db.$client,
-    sql`exists (select 1 from organizations where id = ${organization_id} and suspension is null and plan = ${plan}
-      ${isTrial ? sql`and not ${IS_TRIAL_USED}` : undefined}
-      and (${allowance} is null or ${countConnections(isTrial ? EVER_CONNECTED : TAKES_SEAT, rfc)} < ${allowance}))`,
+    sql`exists (select 1 from ${organizations} where ${id} = ${organization_id} and ${suspension} is null and ${plan} = ${seat.plan}
+      ${seat.isTrial ? sql`and not ${IS_TRIAL_USED}` : undefined}
+      and (${seat.allowance} is null
+        or ${countConnections(seat.isTrial ? EVER_CONNECTED : TAKES_SEAT, seat.rfc)} < ${seat.allowance}))`,
     'subscription.free_seat',
   )
 
@@ -123,6 +131,6 @@ export const recordTrial = (db: Database, organization_id: string, now: Date): D
   prepared(
     db.$client,
     sql`insert into ${trials} ${[trials.email, trials.organization_id, trials.started_at].map(bare)}
-      select trial_email, id, ${now.getTime()} from organizations where id = ${organization_id} and trial_email is not null
+      select ${trial_email}, ${id}, ${now.getTime()} from ${organizations} where ${id} = ${organization_id} and ${trial_email} is not null
         on conflict do nothing`,
   )

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistEntries, blacklistLists } from '../tables.ts'
 import type { ListedAs } from './listed.ts'
@@ -22,17 +23,23 @@ export interface Watched {
   imported_at: number | null
 }
 
-const COLUMNS = sql`connection, organization_id, fiscal_entity_id, entity, shard, state, listed, listed_version, imported_at`
+const { connection, organization_id, entity, listed, listed_version } = connections
+const COLUMNS = sql`${connection}, ${organization_id}, ${connections.fiscal_entity_id}, ${entity}, ${connections.shard}, ${connections.state},
+  ${listed}, ${listed_version}, ${connections.imported_at}`
 
 /** The connections to an RFC. */
-export const connectionsTo = async (d1: D1Database, entity: number): Promise<Watched[]> =>
-  (await prepared(d1, sql`select ${COLUMNS} from connections indexed by connections_entity where entity = ${entity}`).all<Watched>())
-    .results
+export const connectionsTo = async (d1: D1Database, taxpayer: number): Promise<Watched[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select ${COLUMNS} from ${connections} indexed by connections_entity where ${entity} = ${taxpayer}`,
+    ).all<Watched>()
+  ).results
 
 /** A page of connections after a number: those of an organization, or all. */
-export const connectionsAfter = async (d1: D1Database, organization_id: string, after: number, limit: number): Promise<Watched[]> => {
-  const own = organization_id === PUBLIC ? undefined : sql`organization_id = ${organization_id} and`
-  const query = sql`select ${COLUMNS} from connections where ${own} connection > ${after} order by connection limit ${limit}`
+export const connectionsAfter = async (d1: D1Database, owner: string, after: number, limit: number): Promise<Watched[]> => {
+  const own = owner === PUBLIC ? undefined : sql`${organization_id} = ${owner} and`
+  const query = sql`select ${COLUMNS} from ${connections} where ${own} ${connection} > ${after} order by ${connection} limit ${limit}`
   return (await prepared(d1, query).all<Watched>()).results
 }
 
@@ -96,11 +103,14 @@ export async function findListed(d1: D1Database, organizations: readonly string[
 export const keepListed = (d1: D1Database, rows: readonly (Watched & { found: string })[]): D1PreparedStatement =>
   prepared(
     d1,
-    sql`update connections set listed = j.value->>2, listed_version = listed_version + 1
-      from json_each(${JSON.stringify(rows.map(({ connection, listed_version, found }) => [connection, listed_version, found]))}) j
-       where connections.connection = j.value->>0 and listed_version = j.value->>1 returning connection as kept`,
+    sql`update ${connections} set ${bare(listed)} = j.value->>2, ${bare(listed_version)} = ${listed_version} + 1
+      from json_each(${JSON.stringify(rows.map((row) => [row.connection, row.listed_version, row.found]))}) j
+       where ${connection} = j.value->>0 and ${listed_version} = j.value->>1 returning ${connection} as kept`,
   )
 
 /** Forgets the listed counterparties of an organization's connections, because its own lists have changed. */
-export const forgetListed = (d1: D1Database, organization_id: string): D1PreparedStatement =>
-  prepared(d1, sql`update connections set listed = null, listed_version = listed_version + 1 where organization_id = ${organization_id}`)
+export const forgetListed = (d1: D1Database, owner: string): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update ${connections} set ${bare(listed)} = null, ${bare(listed_version)} = ${listed_version} + 1 where ${organization_id} = ${owner}`,
+  )

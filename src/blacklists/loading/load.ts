@@ -3,7 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { BudgetUsedUp } from '../../platform/db/budget.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { log } from '../../platform/log.ts'
-import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { memory } from '../../platform/memory-limiter.ts'
 import { START } from '../../platform/pages.ts'
 import { sendAll, sendHints } from '../../platform/queues/send.ts'
 import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
@@ -16,11 +16,8 @@ import { ListRefused, refuseImplausible } from './refusal.ts'
 import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
 import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
 
-/** The largest files of the authority have 21 MB. A file is read into memory as a whole. */
+/** The largest files of the authority have 21 MB. A file is read into memory as a whole, one at a time in an isolate. */
 const MAX_FILE_BYTES = 24 * 1024 * 1024
-
-/** One list at a time in an isolate. */
-const limiter = new MemoryLimiter(1, 5 * 60_000)
 
 /** Stands for the digest of the sandbox's list. */
 const SANDBOX = 'sandbox'
@@ -64,7 +61,7 @@ export async function refreshLists(system: System, place: string): Promise<strin
  * whether the list changed. Throws when the address cannot be read; the loaded list stays in use.
  */
 export const refreshList = (system: System, source: PublicSource): Promise<boolean> =>
-  limiter.hold(1, async () => {
+  memory.hold(MAX_FILE_BYTES, async () => {
     const { object, isLoaded } = await loadObject(system, source)
     const url = system.settings.listUrls[source]
     if (url === undefined) return isLoaded

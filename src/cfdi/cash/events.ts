@@ -1,10 +1,10 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { all } from '../../platform/db/statement.ts'
+import { all, inlined } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
 import { countedOn } from '../applied/as-of.ts'
-import { cfdiAs, listOf } from '../columns.ts'
+import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { inPesos } from '../money.ts'
 import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
@@ -30,9 +30,11 @@ export const dayFrom = (day: string, days: number): string =>
 export const LARGE = 13
 
 /** The condition that SQL does not add up amounts of an invoice or credit note, because they are large. */
-export const isLarge = (alias: string): string =>
-  `(max(${['total_mxn', 'net_mxn', 'iva_trasladado'].map((name) => `coalesce(length(${alias}.${name}), 0)`).join(', ')}) > ${LARGE}
-    or coalesce(instr(${alias}.taxes, '"'), 0) > 0)`
+export const isLarge = (alias: string): string => {
+  const { total_mxn, net_mxn, iva_trasladado, taxes } = cfdiAs(alias)
+  const lengths = [total_mxn, net_mxn, iva_trasladado].map((amount) => sql`coalesce(length(${amount}), 0)`)
+  return inlined(sql`(max(${listOf(lengths)}) > ${LARGE} or coalesce(instr(${taxes}, '"'), 0) > 0)`)
+}
 
 /** The condition that a complement which the window shows, and which counts, refers to an invoice: then it was not paid at once. */
 const hasComplement = (partition: Partition, of = own): SQL => sql`exists (
@@ -50,9 +52,9 @@ export type Named = (alias: string) => Readonly<Record<string, string>>
 
 /** Columns of `cfdi` under their own names. */
 export const named =
-  (...names: readonly string[]): Named =>
+  (...names: readonly (keyof CfdiRow)[]): Named =>
   (alias) =>
-    Object.fromEntries(names.map((name) => [name, `${alias}.${name}`]))
+    Object.fromEntries(names.map((name) => [name, inlined(sql`${cfdiAs(alias)[name]}`)]))
 const NOTHING = named()
 const of = (alias: string, more: Named): Record<string, SQL> =>
   Object.fromEntries(Object.entries(more(alias)).map(([name, value]) => [name, sql.raw(value)]))
@@ -94,8 +96,8 @@ function whole(
   const known = [sql`${own.version} is not null`, ...conditions]
   const population = populationOf(partition, { ...days, direction, types: ['I', 'E'], conditions: known })
   if (population === null) return null
-  const signed = (amount: string) => sql.raw(`case own.tipo_comprobante when 'E' then -(${amount}) else ${amount} end`)
-  const isOdd = `(${MISSING_RATE('own')} or ${isLarge('own')})`
+  const signed = (amount: SQLWrapper) => sql`case ${own.tipo_comprobante} when 'E' then -(${amount}) else ${amount} end`
+  const isOdd = sql.raw(`(${MISSING_RATE('own')} or ${isLarge('own')})`)
   const selected = columns({
     uuid: own.uuid,
     applies_to: sql`null`,
@@ -107,12 +109,12 @@ function whole(
     forma: own.forma_pago,
     invoice: own.uuid,
     reason: sql`case when ${sql.raw(NOT_COUNTED('own'))} then 'not_counted' ${reasons} end`,
-    is_odd: sql.raw(isOdd),
+    is_odd: isOdd,
     amount: own.total_micros,
-    paid: signed('own.total_mxn'),
-    net: signed('own.net_mxn'),
-    ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(taxOf('own', name))])),
-    source: sql`case when ${sql.raw(isOdd)} or ${sql.raw(NOT_COUNTED('own'))} then
+    paid: signed(own.total_mxn),
+    net: signed(own.net_mxn),
+    ...Object.fromEntries(BREAKDOWN.map((name) => [name, signed(sql.raw(taxOf('own', name)))])),
+    source: sql`case when ${isOdd} or ${sql.raw(NOT_COUNTED('own'))} then
       json_array(${own.total_micros}, ${own.currency}, null, null, ${listOf(paidOf(own))}) end`,
     ...of('own', more),
   })
@@ -178,10 +180,11 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     when ${i.emisor_rfc} <> ${own.emisor_rfc} then 'other_parties'
     when coalesce(${p.currency}, ${i.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN') then 'currency_mismatch'
     when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end`
-  const isPesos = inPesos('p.currency', 'i.currency')
-  const isWhole = 'p.amount = i.total_micros'
-  const isOdd = `(length(p.amount) > ${LARGE} or (not ${isPesos} and p.amount_mxn is null) or coalesce(instr(p.taxes, '"'), 0) > 0
-    or (p.taxes is null and not (${isPesos} and ${isWhole} and i.net_mxn is not null and not ${isLarge('i')})))`
+  const isPesos = sql.raw(inPesos(inlined(sql`${p.currency}`), inlined(sql`${i.currency}`)))
+  const isWhole = sql`${p.amount} = ${i.total_micros}`
+  const isOdd = sql`(length(${p.amount}) > ${sql.raw(String(LARGE))} or (not ${isPesos} and ${p.amount_mxn} is null)
+    or coalesce(instr(${p.taxes}, '"'), 0) > 0
+    or (${p.taxes} is null and not (${isPesos} and ${isWhole} and ${i.net_mxn} is not null and not ${sql.raw(isLarge('i'))})))`
   const selected = columns({
     uuid: own.uuid,
     applies_to: p.invoice,
@@ -193,15 +196,15 @@ function partsOf(partition: Partition, more: Named, others: Record<string, SQLWr
     forma: p.forma_pago,
     invoice: i.uuid,
     reason,
-    is_odd: sql.raw(isOdd),
+    is_odd: isOdd,
     amount: p.amount,
-    paid: sql.raw(`case when ${isPesos} then p.amount else p.amount_mxn end`),
+    paid: sql`case when ${isPesos} then ${p.amount} else ${p.amount_mxn} end`,
     // In proportion to what is paid, unless all of it is: then a caller computes it (`measure`).
-    net: sql.raw(`case when ${isPesos} and ${isWhole} then i.net_mxn end`),
+    net: sql`case when ${isPesos} and ${isWhole} then ${i.net_mxn} end`,
     ...Object.fromEntries(
       BREAKDOWN.map((name, n) => [
         name,
-        sql.raw(`case when p.taxes is not null then coalesce(p.taxes->>${n}, 0) when ${isWhole} then ${taxOf('i', name)} else 0 end`),
+        sql`case when ${p.taxes} is not null then coalesce(${p.taxes}->>${sql.raw(String(n))}, 0) when ${isWhole} then ${sql.raw(taxOf('i', name))} else 0 end`,
       ]),
     ),
     source: sql`json_array(${listOf([p.amount, p.currency, p.conversion, p.taxes, ...paidOf(i)])})`,

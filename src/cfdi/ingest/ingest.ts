@@ -1,6 +1,6 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { detach } from '../../platform/detach.ts'
-import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { memory } from '../../platform/memory-limiter.ts'
 import { type Directory, readDirectory } from '../package/directory.ts'
 import { entriesOf, type IsWanted, type ZipEntry } from '../package/entries.ts'
 import type { ListedRow } from '../package/metadata.ts'
@@ -23,20 +23,23 @@ export { deleteCommits } from './writes.ts'
 export type Outcomes = AsyncGenerator<SliceOutcome, void, undefined>
 
 /** The limits of a slice in entries and in bytes of XML, because the whole slice is in memory at once. `xmlSlice` adds one in rows. */
-const SLICE_ENTRIES = 1_000
-const SLICE_BYTES = 8 * 1024 * 1024
+interface SliceLimit {
+  entries: number
+  bytes: number
+}
+const MIB = 1024 ** 2
+const USUAL: SliceLimit = { entries: 1_000, bytes: 8 * MIB }
 /**
- * In a package of many documents a slice has fewer. What a slice leaves behind piles up until the engine collects it: of 84,000 documents at
- * 500 each the isolate then has 66 MB in use at the most, at 1,000 each 81 MB.
+ * A package of many documents has smaller slices. What a slice leaves behind piles up until the engine collects it: of 200 MB beside an
+ * upload, an export and 50 readers the isolate then has 108 MB in use at the most, and 113 MB with usual slices.
  */
+const SMALL: SliceLimit = { entries: 500, bytes: 2 * MIB }
 const MANY_ENTRIES = 10_000
-const SLICE_ENTRIES_OF_MANY = 500
-/** The limit of a slice of a package in entries. */
-export const sliceEntriesOf = ({ length }: Pick<Directory, 'length'>): number =>
-  length > MANY_ENTRIES ? SLICE_ENTRIES_OF_MANY : SLICE_ENTRIES
+const MANY_BYTES = 8 * MIB
+/** The limit of a slice of a package. */
+export const sliceLimitOf = ({ length }: Pick<Directory, 'length'>, { size }: Pick<Bytes, 'size'>): SliceLimit =>
+  length > MANY_ENTRIES || size > MANY_BYTES ? SMALL : USUAL
 
-/** The slices that an isolate has in memory at once: one of XML, or some small ones. */
-const slices = new MemoryLimiter(4 * 1024 * 1024, 60_000)
 /** What a row of metadata takes, in bytes of XML that take as much. */
 const METADATA_ROW_BYTES = 1_000
 
@@ -63,7 +66,7 @@ export async function* ingestXmlPackage(
       target,
       filesOf(file, entries, ({ n }) => (unannounced.has(n) ? shared!.month : null)),
       reported,
-      sliceEntriesOf(directory),
+      sliceLimitOf(directory, file),
     )
   } finally {
     directory.release()
@@ -86,23 +89,23 @@ export async function* filesOf(
   for await (const entry of entries) if (!entry.junk) yield await fileOfEntry(file, entry, monthOf(entry))
 }
 
-/** Ingests files, slice by slice, each of `most` files at the most. */
+/** Ingests files, slice by slice. */
 export async function* ingestFiles(
   target: IngestTarget,
   files: AsyncIterable<UnopenedFile>,
   reported: StatusLookup,
-  most = SLICE_ENTRIES,
+  limit = USUAL,
 ): Outcomes {
   const waiting: UnopenedFile[] = []
   const commit = async (): Promise<SliceOutcome> => {
     const slice = xmlSlice(target, waiting, reported)
-    const outcome = await slices.hold(bytesOf(waiting), () => commitSlice(target, slice))
+    const outcome = await memory.hold(bytesOf(waiting), () => commitSlice(target, slice))
     for (const file of waiting.splice(0, slice.taken())) file.release()
     return outcome
   }
   try {
     for await (const file of files) {
-      while (isFull(waiting, file, most)) yield await commit()
+      while (isFull(waiting, file, limit)) yield await commit()
       waiting.push(file)
     }
     while (waiting.length > 0) yield await commit()
@@ -114,8 +117,8 @@ export async function* ingestFiles(
 
 const bytesOf = (files: readonly UnopenedFile[]): number => files.reduce((sum, { weight }) => sum + weight, 0)
 
-const isFull = (files: readonly UnopenedFile[], next: UnopenedFile, most: number): boolean =>
-  files.length === most || (files.length > 0 && bytesOf(files) + next.weight > SLICE_BYTES)
+const isFull = (files: readonly UnopenedFile[], next: UnopenedFile, { entries, bytes }: SliceLimit): boolean =>
+  files.length === entries || (files.length > 0 && bytesOf(files) + next.weight > bytes)
 
 /**
  * Ingests metadata rows, slice by slice. Unknown documents are stored without XML; stored valid documents that are cancelled now are
@@ -127,7 +130,7 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
   let slice: ListedRow[] = []
   let [later, passed] = [0, 0]
   const commit = async (): Promise<SliceOutcome> => {
-    const outcome = await slices.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
+    const outcome = await memory.hold(slice.length * METADATA_ROW_BYTES, () => commitSlice(target, metadataSlice(target, slice)))
     slice = []
     return outcome
   }
@@ -139,7 +142,7 @@ export async function* ingestMetadata(target: IngestTarget, read: () => Few<List
         if (isLater && pass === 'first') later++
         if (isLater !== (pass === 'last') || passed++ < done) continue
         slice.push(detach(row))
-        if (slice.length === SLICE_ENTRIES) yield await commit()
+        if (slice.length === USUAL.entries) yield await commit()
       }
     }
   }

@@ -9,7 +9,7 @@ import { ReportedStatuses } from '../package/reported.ts'
 import { EntryRejected, PackageRejected } from '../package/zip-rejected.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
 import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
-import { filesOf, ingestFiles, ingestMetadata, type Outcomes, sliceEntriesOf } from './ingest.ts'
+import { filesOf, ingestFiles, ingestMetadata, type Outcomes, sliceLimitOf } from './ingest.ts'
 import { type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 
@@ -67,7 +67,7 @@ async function ingestPackage(target: IngestTarget, file: Bytes, progress: Upload
     const reported = new ReportedStatuses()
     if (opened.length > 0 && opened.length < directory.length) await report(opened, reported)
     const others = entries(({ n }) => recognised[n] !== 1 && !done.has(n))
-    await finish(ingestFiles(target, filesOf(file, others), reported, sliceEntriesOf(directory)))
+    await finish(ingestFiles(target, filesOf(file, others), reported, sliceLimitOf(directory, file)))
     for (const { n, name, metadata } of opened) {
       if (done.has(n)) continue
       const isRejected = metadata instanceof EntryRejected

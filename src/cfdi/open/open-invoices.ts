@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all } from '../../platform/db/statement.ts'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { all, inlined } from '../../platform/db/statement.ts'
 import { boundsOf, type DirectionNumber, isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
 import { earliestOf } from '../../visibility/window.ts'
 import { complements } from '../cash/events.ts'
@@ -8,12 +9,13 @@ import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { isCounterparty, isSubstituted, populationOf } from '../population/population.ts'
 import { NOT_COUNTED } from '../population/sums.ts'
-import { cfdi } from '../tables.ts'
+import { cfdi, cfdiPayments } from '../tables.ts'
 import { countedApplications, LEAST_OPEN, listOfApplications } from './applications.ts'
 import { atRate, DIGITS, isOddAmount, isOddRate } from './in-pesos.ts'
 
 const own = cfdiAs('own')
 const later = cfdiAs('later')
+const p = alias(cfdiPayments, 'p')
 
 /** As of when invoices are open. */
 export interface OpenAt {
@@ -35,13 +37,15 @@ export const LATEST = '2199-12-31'
 
 /** What is settled of the invoice `own`, in its currency; null when SQL cannot add it up. */
 function settled(partition: Partition, past: string | null): SQL {
-  const isOdd = `${isOddAmount('p.amount')} or (p.kind = 'E' and coalesce(p.currency, 'MXN') <> coalesce(own.currency, 'MXN'))`
-  return sql`(select ${sql.raw(`iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(p.amount + 0), 0))`)} ${countedApplications(partition, past)})`
+  const isOdd = sql`${sql.raw(isOddAmount(inlined(sql`${p.amount}`)))} or (${p.kind} = 'E' and coalesce(${p.currency}, 'MXN') <> coalesce(${own.currency}, 'MXN'))`
+  return sql`(select iif(coalesce(max(${isOdd}), 0), null, coalesce(sum(${p.amount} + 0), 0)) ${countedApplications(partition, past)})`
 }
 
 /** What is settled of an invoice as it is stored; null when SQL cannot add it up. */
-export const storedOf = (alias: string): string =>
-  `iif(length(${alias}.paid) > ${DIGITS} or length(${alias}.credited) > ${DIGITS}, null, ${alias}.paid + ${alias}.credited)`
+export const storedOf = (alias: string): string => {
+  const { paid, credited } = cfdiAs(alias)
+  return inlined(sql`iif(length(${paid}) > ${DIGITS} or length(${credited}) > ${DIGITS}, null, ${paid} + ${credited})`)
+}
 const STORED = sql.raw(storedOf('own'))
 
 const isDeferred = (alias: string): SQL => {
@@ -137,8 +141,8 @@ const OWN = [
 export function openInvoices(partition: Partition, direction: DirectionNumber, at: OpenAt, more: readonly SQL[] = []): SQL | null {
   const found = candidates(partition, direction, at, OWN, more)
   if (found.length === 0) return null
-  const isOdd = `(own.settled is null or ${isOddAmount('own.total_micros')} or ${isOddRate('own')})`
-  const balance = 'max(own.total_micros - own.settled, 0)'
+  const isOdd = sql.raw(`(own.settled is null or ${isOddAmount(inlined(sql`${own.total_micros}`))} or ${isOddRate('own')})`)
+  const balance = inlined(sql`max(${own.total_micros} - own.settled, 0)`)
   // With a limit, SQLite computes `settled` once, and not once for each place that names it.
   const applied = sql`case when own.is_recomputed then ${listOfApplications(partition, at.past)} end`
   const isInProcess =
@@ -146,9 +150,9 @@ export function openInvoices(partition: Partition, direction: DirectionNumber, a
   return sql`select uuid, issued_at, day, rfc, name, currency, is_parsed, is_in_process, date(day, '+' || terms || ' days') as due, balance, pesos, odd
     from (select ${own.uuid}, ${own.issued_at}, substr(${own.fecha}, 1, 10) as day, ${own.counterparty_rfc} as rfc, ${own.currency},
         ${direction === 0 ? own.receptor_nombre : own.emisor_nombre} as name,
-        ${own.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${own.terms_days}, ${sql.raw(at.terms('own.fecha'))}) as terms,
-        ${sql.raw(`iif(${isOdd}, null, ${balance}) as balance, iif(${isOdd}, null, ${atRate(balance, 'own')}) as pesos`)},
-        case when ${sql.raw(isOdd)} then json_array(${own.uuid}, substr(${own.fecha}, 1, 10), ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.paid},
+        ${own.terms_days} is not null as is_parsed, ${sql.raw(isInProcess)} as is_in_process, coalesce(${own.terms_days}, ${sql.raw(at.terms(inlined(sql`${own.fecha}`)))}) as terms,
+        iif(${isOdd}, null, ${sql.raw(balance)}) as balance, iif(${isOdd}, null, ${sql.raw(atRate(balance, 'own'))}) as pesos,
+        case when ${isOdd} then json_array(${own.uuid}, substr(${own.fecha}, 1, 10), ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.paid},
           ${own.credited}, ${applied}) end as odd
       from (${sql.join([...found], sql` union all `)} limit -1) own)
     where odd is not null or balance >= ${sql.raw(String(LEAST_OPEN))}`

@@ -46,11 +46,12 @@ export function openThrough(partition: Partition, direction: DirectionNumber, { 
 /** What `openByMonth` needs of an invoice that something is applied to. */
 export const balanceColumns = (partition: Partition, alias: string, isOdd: string): Record<string, string> => {
   const isBeyond = isAfterCeiling(partition, alias, 'applied_until')
+  const { fecha, total_micros } = cfdiAs(alias)
   return {
-    issued: `substr(${alias}.fecha, 1, 10)`,
-    total: `${alias}.total_micros + 0`,
+    issued: inlined(sql`substr(${fecha}, 1, 10)`),
+    total: inlined(sql`${total_micros} + 0`),
     settled: isBeyond ? `case when not coalesce(${inlined(isBeyond)}, 0) then ${storedOf(alias)} end` : storedOf(alias),
-    is_unsure: `(length(${alias}.total_micros) > ${DIGITS} or ${isOdd})`,
+    is_unsure: inlined(sql`(length(${total_micros}) > ${DIGITS} or ${sql.raw(isOdd)})`),
   }
 }
 
@@ -71,10 +72,10 @@ export function creditedSince(partition: Partition, direction: DirectionNumber, 
     conditions: [sql`${own.related} is not null`],
   })
   const { is_unsure, ...others } = columns('i')
-  const isSure = `${isOddAmount('p.amount')} or coalesce(p.currency, 'MXN') <> coalesce(i.currency, 'MXN')`
+  const isOdd = sql`${sql.raw(isOddAmount(inlined(sql`${p.amount}`)))} or coalesce(${p.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN')`
   return (
     notes &&
-    sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, ${sql.raw(`(${isSure} or ${is_unsure})`)} as is_unsure
+    sql`select ${i.uuid}, substr(${p.fecha_pago}, 1, 10) as day, ${p.amount} + 0 as amount, ${listed(others)}, (${isOdd} or ${sql.raw(is_unsure!)}) as is_unsure
       from (select ${own.uuid}, ${own.emisor_rfc}, ${own.receptor_rfc}, ${own.related} ${notes}) source cross join json_each(${source.related}) named
         cross join ${cfdiPayments} ${p} cross join ${cfdi} ${i}
       where ${p.entity} = ${partition.number} and ${p.invoice} = named.value and ${p.source} = ${source.uuid} and ${p.kind} = 'E' and ${i.uuid} = ${p.invoice}

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { complements } from '../cash/events.ts'
@@ -26,17 +27,18 @@ export function paidParts(partition: Partition, direction: DirectionNumber, days
   if (!usual || !late) return null
   const isGone = past === null ? sql`${i.cancelled} = 1` : sql`not coalesce(${isValidOn('i', past)}, 0)`
   const isReplaced = past === null ? isSubstituted(partition, 'i') : isSubstitutedOn(partition, 'i', past)
-  const isPesos = inPesos('i.currency')
-  const isOdd = `(${isOddAmount('p.amount')} or ${isOddRate('i')} or (not ${isPesos} and ${isOddAmount('p.amount_mxn')}))`
-  const isUnconvertible = `not ${isPesos} and p.amount_mxn is null and p.conversion is null`
+  const [amount, amount_mxn] = [p.amount, p.amount_mxn].map((column) => inlined(sql`${column}`))
+  const isPesos = sql.raw(inPesos(inlined(sql`${i.currency}`)))
+  const isOdd = sql`(${sql.raw(`${isOddAmount(amount!)} or ${isOddRate('i')}`)} or (not ${isPesos} and ${sql.raw(isOddAmount(amount_mxn!))}))`
+  const booked = sql.raw(atRate(`(${amount} + 0)`, 'i'))
   return sql`select ${own.uuid}, ${p.invoice} as applies_to, ${own.issued_at}, substr(${p.fecha_pago}, 1, 10) as day, ${i.counterparty_rfc} as rfc, ${i.currency},
       ${i.metodo_pago}, substr(${i.fecha}, 1, 10) as invoiced, ${i.terms_days}, ${p.amount},
       case when ${i.uuid} is null or ${i.version} is null or ${i.tipo_comprobante} is not 'I' or ${i.emisor_rfc} = ${i.receptor_rfc} then 'unknown'
         when ${isGone} then 'cancelled' when ${isReplaced} then 'substituted' when ${i.emisor_rfc} <> ${own.emisor_rfc} then 'other_parties'
         when coalesce(${p.currency}, ${i.currency}, 'MXN') <> coalesce(${i.currency}, 'MXN') then 'currency_mismatch'
-        when ${sql.raw(isUnconvertible)} then 'missing_rate' when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
-      ${sql.raw(`iif(${isOdd}, null, ${atRate('(p.amount + 0)', 'i')}) as booked, iif(${isOdd}, null, iif(${isPesos}, p.amount, p.amount_mxn) + 0) as paid`)},
-      case when ${sql.raw(isOdd)} then json_array(${p.amount}, ${p.conversion}, substr(${p.fecha_pago}, 1, 10), ${i.currency}, ${i.tipo_cambio}, substr(${i.fecha}, 1, 10)) end as odd
+        when not ${isPesos} and ${p.amount_mxn} is null and ${p.conversion} is null then 'missing_rate' when ${sql.raw(NOT_COUNTED('i'))} then 'not_counted' end as reason,
+      iif(${isOdd}, null, ${booked}) as booked, iif(${isOdd}, null, iif(${isPesos}, ${p.amount}, ${p.amount_mxn}) + 0) as paid,
+      case when ${isOdd} then json_array(${p.amount}, ${p.conversion}, substr(${p.fecha_pago}, 1, 10), ${i.currency}, ${i.tipo_cambio}, substr(${i.fecha}, 1, 10)) end as odd
     from (${usual} union all ${late}) own cross join json_each(${own.related}) related cross join ${cfdiPayments} ${p}
     left join ${cfdi} ${i} on ${i.uuid} = ${p.invoice} and ${isVisible(partition, 'i')}
     where ${p.entity} = ${partition.number} and ${p.invoice} = related.value and ${p.source} = ${own.uuid} and ${p.kind} = 'P'

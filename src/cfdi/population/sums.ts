@@ -1,4 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { inlined } from '../../platform/db/statement.ts'
+import { cfdiAs } from '../columns.ts'
 import { inPesos, type Micros } from '../money.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
@@ -20,11 +22,16 @@ export const parseSum = (text: string): Micros => text.split('+').reduce((sum, p
  * none because the general rate applies to all of it.
  */
 export const taxOf = (alias: string, name: (typeof BREAKDOWN)[number]): string => {
-  const plain = name === 'base_16' ? `${alias}.net_mxn` : name === 'iva_16' ? `${alias}.iva_trasladado` : '0'
-  return `case when ${alias}.taxes is null then ${plain} else coalesce(${alias}.taxes->>${BREAKDOWN.indexOf(name)}, 0) end`
+  const { taxes, net_mxn, iva_trasladado } = cfdiAs(alias)
+  const plain = name === 'base_16' ? net_mxn : name === 'iva_16' ? iva_trasladado : 0
+  return inlined(sql`case when ${taxes} is null then ${plain} else coalesce(${taxes}->>${BREAKDOWN.indexOf(name)}, 0) end`)
 }
 
 /** The conditions that an invoice or credit note adds no amount: its exchange rate is not known, or one of its amounts does not fit. */
-export const MISSING_RATE = (alias: string): string =>
-  `(${alias}.version is null or (not ${inPesos(`${alias}.currency`)} and (${alias}.tipo_cambio is null or ${alias}.tipo_cambio + 0 <= 0)))`
-export const NOT_COUNTED = (alias: string): string => `(${alias}.net_mxn is null and not ${MISSING_RATE(alias)})`
+export const MISSING_RATE = (alias: string): string => {
+  const { version, currency, tipo_cambio } = cfdiAs(alias)
+  const isPesos = sql.raw(inPesos(inlined(sql`${currency}`)))
+  return inlined(sql`(${version} is null or (not ${isPesos} and (${tipo_cambio} is null or ${tipo_cambio} + 0 <= 0)))`)
+}
+export const NOT_COUNTED = (alias: string): string =>
+  inlined(sql`(${cfdiAs(alias).net_mxn} is null and not ${sql.raw(MISSING_RATE(alias))})`)

@@ -18,7 +18,7 @@ export const dataStatusRows = ({ entity, organization_id }: ScopedLedger): SQL =
     from sync_work w cross join json_each(w.jobs) j
     cross join sync_jobs s on s.entity = w.entity and s.source = j.value->>0 and s.month = j.value->>1 and s.job_id = j.value->>2
     where w.entity = ${entity} and open = 1 and s.month <> ''
-      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${sql.raw(askersOf('s'))}) where value = ${organization_id}))`
+      and (carried ->> ${organization_id} is not null or exists (select 1 from json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) where value = ${organization_id}))`
 
 /** Tells the state of any month of a direction from these rows. `now` in milliseconds; `lacking` as in `monthStateOf`. */
 export function monthStates(

@@ -1,7 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { ObligationList } from '../../authority/port/fields-contract.ts'
+import { organizations } from '../../identity/organization/tables.ts'
 import { prepared } from '../../platform/db/statement.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import { type DocumentReader, type DocumentRow, d, documentOf, fieldsOf, readerJson, versionsOf } from '../store.ts'
 import { obligationRules } from '../tables.ts'
@@ -24,6 +26,7 @@ const RETURNS = { monthly: 'sat_declaracion_mensual', annual: 'sat_declaracion_a
 
 const { due_rule } = obligationRules
 const o = alias(obligationRules, 'o')
+const [c, organization] = [alias(connections, 'c'), alias(organizations, 'o')]
 
 /** Reads what these readers can read of obligations and returns, in their order. One call. */
 export async function readRegistrations(d1: D1Database, readers: readonly DocumentReader[]): Promise<RegisteredObligations[]> {
@@ -42,7 +45,7 @@ export async function readRegistrations(d1: D1Database, readers: readonly Docume
       d1,
       sql`select distinct a.key as n, s.source from json_each(${json}) a cross join sync_jobs s
         where s.entity = a.value->>0 and s.source in (${RETURNS.monthly}, ${RETURNS.annual}) and s.month = '' and s.status = 'succeeded'
-          and (a.value->>2 is null or exists (select 1 from json_each(${sql.raw(askersOf('s'))}) o where o.value = a.value->>2))`,
+          and (a.value->>2 is null or exists (select 1 from json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o where o.value = a.value->>2))`,
     ),
   ])
   const rows = Map.groupBy(documents!.results as Row[], ({ n }) => n)
@@ -103,9 +106,11 @@ export const listenersOf = async (control: D1Database, entities: readonly number
   (
     await prepared(
       control,
-      sql`select c.entity, c.organization_id, c.rfc, o.extractor_count, c.issued_from, c.issued_to, c.received_from, c.received_to
-        from json_each(${JSON.stringify(entities)}) e cross join connections c indexed by connections_entity cross join organizations o
-        where c.entity = e.value and c.state = 'active' and o.id = c.organization_id`,
+      sql`select ${c.entity}, ${c.organization_id}, ${c.rfc}, ${organization.extractor_count}, ${c.issued_from}, ${c.issued_to},
+          ${c.received_from}, ${c.received_to}
+        from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} indexed by connections_entity
+        cross join ${organizations} ${organization}
+        where ${c.entity} = e.value and ${c.state} = 'active' and ${organization.id} = ${c.organization_id}`,
     ).all<Listener>()
   ).results
 

@@ -1,22 +1,25 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { fetches } from '../../authority/fetcher/tables.ts'
+import { entities } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import { syncJobs } from '../jobs/tables.ts'
 import { hastenWork } from '../lease-store.ts'
 
-const s = alias(syncJobs, 's')
+const [s, f] = [alias(syncJobs, 's'), alias(fetches, 'f')]
 
 /** Those that asked for a job `s`, also those that wait for a login, as a JSON array. */
 export const ALL_ASKERS: SQL = sql`(
   select json_group_array(value) from (
-    select value from json_each(${sql.raw(askersOf('s'))}) union select key from json_each(${s.carried})))`
+    select value from json_each(${askersOf(s)}) union select key from json_each(${s.carried})))`
 
 /** An open job: its RFC, and who asked for it, also those that wait for a login, as a JSON array. Null when there is none. */
 export const openJob = (ledger: D1Database, entity: number, source: string, month: string) =>
   prepared(
     ledger,
-    sql`select ${ALL_ASKERS} as organizations, ${s.job_id}, (select rfc from entities where entity = ${s.entity}) as rfc
+    sql`select ${ALL_ASKERS} as organizations, ${s.job_id}, (
+            select ${entities.rfc} from ${entities} where ${entities.entity} = ${s.entity}) as rfc
         from ${syncJobs} ${s} where ${s.entity} = ${entity} and ${s.source} = ${source} and ${s.month} = ${month} and ${s.open} = 1
         order by ${s.job_id} desc limit 1`,
   ).first<{ organizations: string; job_id: string; rfc: string }>()
@@ -34,10 +37,10 @@ export interface OverFetch {
 export const overFetches = async (ledger: D1Database, now: number, limit: number) => {
   const statement = prepared(
     ledger,
-    sql`select f.fetch, f.entity, f.source, f.month, f.files, ${s.job_id} is not null as is_open
-        from fetches f indexed by fetches_over
-        left join ${syncJobs} ${s} on ${s.entity} = f.entity and ${s.source} = f.source and ${s.month} = f.month and ${s.open} = 1
-        where f.state in ('complete', 'failed') and (${s.job_id} is null or (${s.not_before} > ${now} and ${s.error_class} is null))
+    sql`select ${f.fetch}, ${f.entity}, ${f.source}, ${f.month}, ${f.files}, ${s.job_id} is not null as is_open
+        from ${fetches} ${f} indexed by fetches_over
+        left join ${syncJobs} ${s} on ${s.entity} = ${f.entity} and ${s.source} = ${f.source} and ${s.month} = ${f.month} and ${s.open} = 1
+        where ${f.state} in ('complete', 'failed') and (${s.job_id} is null or (${s.not_before} > ${now} and ${s.error_class} is null))
         limit ${limit}`,
   )
   return (await statement.all<OverFetch>()).results

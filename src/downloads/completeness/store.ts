@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { cfdi } from '../../cfdi/tables.ts'
 import { all } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
@@ -27,12 +28,14 @@ export interface LatestJob {
 }
 
 const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
+const [c, own] = [alias(cfdi, 'c'), alias(cfdi, 'own')]
 
 /** Names of what a job rejected: `[uuid, code]` of documents that are stored, or of others. */
 const rejectedOf = (isStored: boolean): SQL =>
   sql`(select json_group_array(json_array(r.value->>'uuid', r.value->>'code')) from json_each(iif(${s.open}, null, ${s.rejected_files})) r
     where r.value->>'uuid' is not null
-      and ${isStored ? sql`` : sql`not `}exists (select 1 from cfdi c where c.entity = ${s.entity} and c.uuid = r.value->>'uuid'))`
+      and ${isStored ? sql`` : sql`not `}exists (
+        select 1 from ${cfdi} ${c} where ${c.entity} = ${s.entity} and ${c.uuid} = r.value->>'uuid'))`
 
 /** Selects the latest own job of each source and month of a range. `now` in milliseconds. */
 export const latestJobs = (
@@ -85,9 +88,10 @@ export const lackingRows = (
     limit: number
   },
 ): SQL =>
-  sql`select uuid, issued_at, utc_offset, fecha, estatus, kind from cfdi own indexed by cfdi_dirc
-    where own.entity = ${partition.number} and own.direction = ${sql.raw(String(direction))} and own.cancelled in (0, 1)
-      and own.issued_at >= ${Math.max(since, after[0])} and own.issued_at <= ${until} and own.version is null
-      and (own.issued_at, own.uuid) > (${after[0]}, ${after[1]})
-      and ${all([isVisible(partition, 'own'), sql`own.fecha >= ${days[0]}`, sql`own.fecha < ${days[1]}`])}
-    order by own.issued_at, own.uuid limit ${sql.raw(String(limit))}`
+  sql`select ${own.uuid}, ${own.issued_at}, ${own.utc_offset}, ${own.fecha}, ${own.estatus}, ${own.kind}
+    from ${cfdi} ${own} indexed by cfdi_dirc
+    where ${own.entity} = ${partition.number} and ${own.direction} = ${sql.raw(String(direction))} and ${own.cancelled} in (0, 1)
+      and ${own.issued_at} >= ${Math.max(since, after[0])} and ${own.issued_at} <= ${until} and ${own.version} is null
+      and (${own.issued_at}, ${own.uuid}) > (${after[0]}, ${after[1]})
+      and ${all([isVisible(partition, 'own'), sql`${own.fecha} >= ${days[0]}`, sql`${own.fecha} < ${days[1]}`])}
+    order by ${own.issued_at}, ${own.uuid} limit ${sql.raw(String(limit))}`

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { AuthorityRequest } from '../../authority/sat/conversation/rules/requests.ts'
+import { cfdi } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { MonthCoverage } from '../../visibility/coverage.ts'
 import { earliestOf, latestOf } from '../../visibility/window.ts'
@@ -26,6 +27,7 @@ export interface MonthRow {
 }
 
 const [s, w, c] = [alias(syncJobs, 's'), alias(syncWork, 'w'), alias(coverage, 'c')]
+const own = alias(cfdi, 'own')
 
 /** The open jobs of a taxpayer's months of CFDIs. */
 export const openMonths = async (ledger: D1Database, entity: number): Promise<MonthRow[]> => {
@@ -54,10 +56,10 @@ export async function holdsAny(
   const direction = source === 'sat_cfdi_issued' ? sql`0` : sql`1`
   const found = TYPES[family].map(
     (types) => sql`exists (
-      select 1 from cfdi own indexed by cfdi_tipoc
-      where own.entity = ${entity} and own.tipo_comprobante ${types} and own.direction = ${direction} and own.cancelled in (0, 1)
-        and own.issued_at >= ${earliestOf(first.slice(0, 10))} and own.issued_at <= ${latestOf(last.slice(0, 10))}
-        and own.kind = ${family} and own.fecha >= ${first} and own.fecha <= ${last})`,
+      select 1 from ${cfdi} ${own} indexed by cfdi_tipoc
+      where ${own.entity} = ${entity} and ${own.tipo_comprobante} ${types} and ${own.direction} = ${direction} and ${own.cancelled} in (0, 1)
+        and ${own.issued_at} >= ${earliestOf(first.slice(0, 10))} and ${own.issued_at} <= ${latestOf(last.slice(0, 10))}
+        and ${own.kind} = ${family} and ${own.fecha} >= ${first} and ${own.fecha} <= ${last})`,
   )
   const statement = prepared(ledger, sql`select ${sql.join(found, sql` or `)} as holds`)
   return (await statement.first<{ holds: number }>())?.holds === 1

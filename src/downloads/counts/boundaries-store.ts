@@ -16,7 +16,7 @@ const [s, e] = [alias(syncJobs, 's'), alias(extractions, 'e')]
 
 /** Joins the extractions `e` that requested the job `s`, of the organizations that asked for it, also of those that wait for a login. */
 export const askedJobs = sql`cross join json_each(
-    json_patch(${s.carried}, (select json_group_object(value, '') from json_each(${sql.raw(askersOf('s'))})))) o
+    json_patch(${s.carried}, (select json_group_object(value, '') from json_each(${askersOf(s)})))) o
   cross join ${extractions} ${e} on ${e.organization_id} = o.key and ${e.entity} = ${s.entity}
   cross join json_each(${e.jobs} -> ${s.job_id} -> ${s.source}) m on m.value = ${s.month}`
 

@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { documents } from '../../documents/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
@@ -33,14 +34,15 @@ export interface JobCounts {
 }
 
 const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
+const d = alias(documents, 'd')
 
 /** Whether a job is of the source and month of the span `s`. */
 export const isOfCell = ({ entity, source, month }: typeof j | typeof k | typeof p | typeof q): SQL =>
   sql`${entity} = s.entity and ${source} = s.source and ${month} = s.month`
 
 /** Whether a job names the organization of the span `s`. */
-export const namesAsker = (job: 'k' | 'q'): SQL =>
-  sql`exists (select 1 from json_each(${sql.raw(askersOf(job))}) o where o.value = s.organization_id)`
+export const namesAsker = (job: typeof k | typeof q): SQL =>
+  sql`exists (select 1 from json_each(${askersOf(job)}) o where o.value = s.organization_id)`
 
 /** Whether the job `k` is the one of the span `s`, or of those between the organization's previous one and it. */
 export const IS_BETWEEN = sql`${isOfCell(k)} and ${k.job_id} > s.previous and ${k.job_id} <= s.job_id`
@@ -59,7 +61,7 @@ const spansOf = (json: string): SQL => sql`asked as materialized (
     cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
     left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
       select ${q.job_id} from ${syncJobs} ${q}
-      where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker('q')}
+      where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker(q)}
       order by ${q.job_id} desc limit 1))`
 
 /**
@@ -73,7 +75,7 @@ const countCfdi = (json: string): SQL => sql`with ${spansOf(json)},
     cross join ${syncJobs} ${k} on ${IS_BETWEEN}
     cross join json_each(${k.brought}) b
     cross join json_each(b.value) c
-    where s.month <> '' and (${k.job_id} = s.job_id or (s.status = 'succeeded' and not (${k.status} = 'failed' and ${namesAsker('k')})))
+    where s.month <> '' and (${k.job_id} = s.job_id or (s.status = 'succeeded' and not (${k.status} = 'failed' and ${namesAsker(k)})))
       and c.value->>1 >= s.floor and c.value->>4 <= s.until and (c.value->>0 = 'created' or coalesce(c.value->>5, c.value->>4) <= s.known))
   select n, sum(iif(what = 'created', count, 0)) as created_count, sum(iif(what = 'updated', count, 0)) as updated_count,
     sum(iif(what = 'cancelled', count, 0)) as cancelled_count, min(first) as first_issued_at, max(last) as last_issued_at
@@ -91,11 +93,11 @@ const countDocuments = (json: string): SQL => sql`with ${spansOf(json)},
     from spans s where s.month = '' and (s.previous = '' or exists (
       select 1 from ${syncJobs} ${k} where ${IS_BETWEEN} and (${k.created_count} > 0 or ${k.late} is not null))))
   select s.n, count(*) as created_count, 0 as updated_count, 0 as cancelled_count, null as first_issued_at, null as last_issued_at,
-    json_group_array(d.document_id) as document_ids
+    json_group_array(${d.document_id}) as document_ids
   from (select distinct entity from times) e
-  cross join documents d on d.entity = e.entity
-  cross join times s on s.entity = d.entity and s.source = d.source and coalesce(d.period_end, d.document_date) >= s.floor
-    and json_extract(d.organizations, '$.' || s.organization_id) between s.since and s.before - 1
+  cross join ${documents} ${d} on ${d.entity} = e.entity
+  cross join times s on s.entity = ${d.entity} and s.source = ${d.source} and coalesce(${d.period_end}, ${d.document_date}) >= s.floor
+    and json_extract(${d.organizations}, '$.' || s.organization_id) between s.since and s.before - 1
   group by s.n`
 
 /** Returns the counts of the jobs that brought anything, by their numbers. */

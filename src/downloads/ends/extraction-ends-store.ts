@@ -1,5 +1,6 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { documents } from '../../documents/tables.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { extractions, syncJobs } from '../jobs/tables.ts'
@@ -34,9 +35,11 @@ export interface TogetherJob {
 }
 
 const [s, b, e, f] = [alias(syncJobs, 's'), alias(extractions, 'b'), alias(extractions, 'e'), alias(extractions, 'f')]
+const d = alias(documents, 'd')
 
-/** The jobs of the extraction `f`, with one row for one without jobs. */
-const JOBS_OR_NONE = sql`left join json_each(f.jobs) j left join json_each(j.value) x left join json_each(x.value) m`
+/** The jobs of an extraction, with one row for one without jobs. */
+const jobsOrNone = (jobs: SQLWrapper): SQL =>
+  sql`left join json_each(${jobs}) j left join json_each(j.value) x left join json_each(x.value) m`
 const isOf = (extraction: typeof b | typeof e | typeof f, entity: SQL, organization_id: SQL): SQL =>
   sql`${extraction.organization_id} = ${organization_id} and ${extraction.entity} = ${entity}`
 /** The condition that an extraction is of the RFC and organization of the entry `a`. */
@@ -55,7 +58,7 @@ const togetherWith = (direction: 'earlier' | 'later', json: string): SQL => {
     select p.n, ${b.organization_id}, ${b.entity}, ${b.run_id}, ${b.instant}, ${b.jobs} from together p cross join ${extractions} ${b}
       on ${isOf(b, entity, organization_id)} and ${b.instant} = p.instant and ${b.run_id} = (
         select ${next}(${e.run_id}) from ${extractions} ${e} where ${isOf(e, entity, organization_id)} and ${e.run_id} ${beyond} p.run_id))
-  select f.n, x.key as source, m.value as month, j.key as job_id from together f ${JOBS_OR_NONE} where f.jobs is not null`
+  select f.n, x.key as source, m.value as month, j.key as job_id from together f ${jobsOrNone(sql`f.jobs`)} where f.jobs is not null`
 }
 
 interface NamedExtraction {
@@ -81,7 +84,7 @@ export async function readEndedExtractions(
       ledger,
       sql`select a.key as n, ${f.instant}, ${s.as_of}, x.key as source, m.value as month, j.key as job_id,
             coalesce(${s.status}, 'succeeded') as status, ${s.error_class}, max(coalesce(${s.finished_at}, 0), ${f.requested_at}) as ended_at
-          from ${named(json, f)} ${JOBS_OR_NONE} left join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)}`,
+          from ${named(json, f)} ${jobsOrNone(f.jobs)} left join ${syncJobs} ${s} on ${isJob(s, f.entity, ASKED_FOR)}`,
     ),
     prepared(ledger, togetherWith('earlier', json)),
   ])
@@ -151,11 +154,11 @@ export const countShownDocuments = async (
             order by ${f.run_id} desc limit ${JOINED_WITH})
           cross join json_each(${e.jobs}) j cross join json_each(j.value) x
           left join ${syncJobs} ${s} on ${isJob(s, e.entity, [sql`x.key`, sql`''`, sql`j.key`])})
-        select a.n, d.source, count(*) as count from asked a cross join documents d on d.entity = a.entity
-        where coalesce(d.period_end, d.document_date) >= a.floor and coalesce(d.period_end, d.document_date) < a.before
-          and json_extract(d.organizations, '$.' || a.organization_id) <= max(
+        select a.n, ${d.source}, count(*) as count from asked a cross join ${documents} ${d} on ${d.entity} = a.entity
+        where coalesce(${d.period_end}, ${d.document_date}) >= a.floor and coalesce(${d.period_end}, ${d.document_date}) < a.before
+          and json_extract(${d.organizations}, '$.' || a.organization_id) <= max(
             (select ${e.requested_at} from ${extractions} ${e} where ${isOf(e, entity, organization_id)} and ${e.run_id} = a.run_id),
-            coalesce((select max(until) from got where got.n = a.n and got.source = d.source), 0))
+            coalesce((select max(until) from got where got.n = a.n and got.source = ${d.source}), 0))
         group by 1, 2`,
   )
   return (await statement.all<{ n: number; source: string; count: number }>()).results

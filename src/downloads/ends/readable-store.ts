@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Stretch } from '../../cfdi/mirrored/stretches.ts'
+import { cfdi, cfdiCommits } from '../../cfdi/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { IS_BETWEEN, isOfCell, namesAsker } from '../counts/counts-store.ts'
@@ -36,6 +37,7 @@ export interface BroughtSince {
 }
 
 const [j, k, p, q] = [alias(syncJobs, 'j'), alias(syncJobs, 'k'), alias(syncJobs, 'p'), alias(syncJobs, 'q')]
+const [c, commit] = [alias(cfdi, 'c'), alias(cfdiCommits, 'k')]
 
 /** Adds up what happened to documents that the organization could read before, and knew. */
 const sumBefore = (what: SQL): SQL => sql`sum(iif(c.value->>0 = ${what} and c.value->>1 >= s.floor_before
@@ -51,12 +53,12 @@ const broughtSince = (json: string): SQL => sql`with asked as materialized (
       max(${p.finished_at}, ${p.as_of}) as previous_end,
       case ${p.status} when 'succeeded' then max(${p.finished_at}, ${p.as_of}) when 'failed' then (
         select max(${q.finished_at}, ${q.as_of}) from ${syncJobs} ${q}
-        where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker('q')}
+        where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${q.status} = 'succeeded' and ${namesAsker(q)}
         order by ${q.job_id} desc limit 1) end / 1000 as known
     from asked s
     cross join ${syncJobs} ${j} on ${isOfCell(j)} and ${j.job_id} = s.job_id
     left join ${syncJobs} ${p} on ${isOfCell(p)} and ${p.job_id} = (
-      select ${q.job_id} from ${syncJobs} ${q} where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${namesAsker('q')}
+      select ${q.job_id} from ${syncJobs} ${q} where ${isOfCell(q)} and ${q.job_id} < s.job_id and ${namesAsker(q)}
       order by ${q.job_id} desc limit 1))
   select s.n, s.previous, s.previous_as_of, s.previous_end, s.previous_finished, s.finished_at,
     sum(iif(c.value->>0 = 'created' and c.value->>1 >= s.floor and c.value->>4 <= s.until, c.value->>2, 0)) as created_count,
@@ -99,13 +101,13 @@ export const countStored = async (ledger: D1Database, stretches: readonly (Stret
   const statement = prepared(
     ledger,
     sql`select question, direction, month, count, coalesce(
-       (select committed_at from cfdi_commits k where k.entity = s.entity and k.sequence = s.stored_by),
-       (select -committed_at from cfdi_commits k where k.entity = s.entity order by sequence limit 1), 0) as stored
+       (select ${commit.committed_at} from ${cfdiCommits} ${commit} where ${commit.entity} = s.entity and ${commit.sequence} = s.stored_by),
+       (select -${commit.committed_at} from ${cfdiCommits} ${commit} where ${commit.entity} = s.entity order by ${commit.sequence} limit 1), 0) as stored
      from (
-       select t.key as question, c.entity, c.direction, substr(c.fecha, 1, 7) as month, c.stored_by, count(*) as count
-       from json_each(${JSON.stringify(stretches)}) t cross join cfdi c indexed by cfdi_dirc on c.entity = t.value->>'entity' and c.direction = t.value->>'direction'
-         and c.cancelled in (0, 1) and c.issued_at between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
-       where (t.value->>'floor' is null or c.fecha >= t.value->>'floor') and (t.value->>'before' is null or c.fecha < t.value->>'before')
+       select t.key as question, ${c.entity}, ${c.direction}, substr(${c.fecha}, 1, 7) as month, ${c.stored_by}, count(*) as count
+       from json_each(${JSON.stringify(stretches)}) t cross join ${cfdi} ${c} indexed by cfdi_dirc
+         on ${c.entity} = t.value->>'entity' and ${c.direction} = t.value->>'direction' and ${c.cancelled} in (0, 1) and ${c.issued_at} between coalesce(t.value->>'since', 0) and coalesce(t.value->>'until', 1e12)
+       where (t.value->>'floor' is null or ${c.fecha} >= t.value->>'floor') and (t.value->>'before' is null or ${c.fecha} < t.value->>'before')
        group by 1, 2, 3, 4, 5) s`,
   )
   const { results } = await statement.all<Omit<StoredCount, 'stored_at' | 'isForgotten'> & { stored: number }>()

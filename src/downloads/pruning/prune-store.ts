@@ -1,5 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { entities } from '../../cfdi/tables.ts'
+import { outbox } from '../../outbox/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import { askersOf } from '../../visibility/askers.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
@@ -7,9 +9,10 @@ import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.t
 
 /** Returns the next partitions whose number without its sign, modulo `turns`, is `turn`, in ascending order. */
 export const entitiesOfTurn = async (ledger: D1Database, turn: number, turns: number, after: number, limit: number): Promise<number[]> => {
+  const { entity } = entities
   const statement = prepared(
     ledger,
-    sql`select entity from entities where entity > ${after} and abs(entity) % ${turns} = ${turn} order by entity limit ${limit}`,
+    sql`select ${entity} from ${entities} where ${entity} > ${after} and abs(${entity}) % ${turns} = ${turn} order by ${entity} limit ${limit}`,
   )
   return (await statement.raw<[number]>()).flat()
 }
@@ -18,7 +21,7 @@ const [s, k, e, l] = [alias(syncJobs, 's'), alias(syncJobs, 'k'), alias(extracti
 
 /** The organizations that the entity's jobs name. */
 const known = (entity: number): SQL => sql`(
-  select distinct o.value as organization_id from ${syncJobs} ${s}, json_each(${sql.raw(askersOf('s'))}) o where ${s.entity} = ${entity})`
+  select distinct o.value as organization_id from ${syncJobs} ${s}, json_each(${askersOf(s)}) o where ${s.entity} = ${entity})`
 
 /** A job of an entity as one value: `not in` walks the whole list for each job when it compares several. */
 const keyOf = (source: SQLWrapper, month: SQLWrapper, job_id: SQLWrapper): SQL => sql`${source} || ' ' || ${month} || ' ' || ${job_id}`
@@ -50,7 +53,7 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
   prepared(
     ledger,
     sql`with jobs as materialized (
-          select ${s.source}, ${s.month}, ${s.job_id}, ${s.status}, ${sql.raw(askersOf('s'))} as organizations, ${s.finished_at},
+          select ${s.source}, ${s.month}, ${s.job_id}, ${s.status}, ${askersOf(s)} as organizations, ${s.finished_at},
             ${s.status} = 'succeeded' and ${s.brought} = '[]'
               and ${s.created_count} + ${s.updated_count} + ${s.cancelled_count} + ${s.rejected_count} = 0 as is_quiet,
             max(iif(${s.brought} <> '[]' or ${s.created_count} > 0, ${s.job_id}, null)) over (
@@ -68,7 +71,7 @@ export const deleteQuietJobs = (ledger: D1Database, entity: number, before: numb
             and ${keyOf(sql`j.source`, sql`j.month`, sql`j.job_id`)} not in (
               select ${keyOf(sql`n.source`, sql`n.month`, sql`n.job_id`)} from named n join jobs k using (source, month, job_id)
               where coalesce(n.previous, '') < coalesce(k.changed, '0')))
-          and not exists (select 1 from outbox where entity = ${entity} and kind = 'jobs')
+          and not exists (select 1 from ${outbox} where ${outbox.entity} = ${entity} and ${outbox.kind} = 'jobs')
           and not exists (select 1 from ${syncWork} where ${syncWork.entity} = ${entity} and ${syncWork.token} is not null)`,
   )
 

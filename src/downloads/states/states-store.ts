@@ -2,7 +2,17 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
 import { coverage, extractions, type JobStatus, syncJobs } from '../jobs/tables.ts'
-import { askedAgainAt, ENDED_BEFORE, isAsleep, isRowOf, leaseAndConversation, OWN_ATTEMPTS, OWN_ERROR, stateOf } from '../progress-store.ts'
+import {
+  askedAgainAt,
+  conversation,
+  ENDED_BEFORE,
+  isAsleep,
+  isRowOf,
+  leaseAndConversation,
+  OWN_ATTEMPTS,
+  OWN_ERROR,
+  stateOf,
+} from '../progress-store.ts'
 
 /** Jobs of an RFC of one state and error class. Times are milliseconds. */
 export interface JobGroup {
@@ -28,12 +38,12 @@ const [s, e, c] = [alias(syncJobs, 's'), alias(extractions, 'e'), alias(coverage
 /** What the organization is told of a job `j` and its row: its state, error class and attempts, and when it is tried again. */
 function toldOf(now: number): Record<'state' | 'error' | 'attempts' | 'next', SQL> {
   // The job waits for the authority, which did not answer the last time that it was asked.
-  const isUnanswered = sql`${s.open} = 1 and coalesce(c.failures, 0) > 0 and ${isAsleep(now)}`
+  const isUnanswered = sql`${s.open} = 1 and coalesce(${conversation.failures}, 0) > 0 and ${isAsleep(now)}`
   return {
     state: stateOf(sql`j.is_active`, now),
     error: sql`case when ${s.open} = 1 and not j.is_active then 'invalid_credentials' when ${s.status} = 'succeeded' then null
       when ${isUnanswered} then 'sat_unavailable' else ${OWN_ERROR} end`,
-    attempts: sql`max(${OWN_ATTEMPTS}, iif(j.is_active and ${isUnanswered}, c.failures, 0))`,
+    attempts: sql`max(${OWN_ATTEMPTS}, iif(j.is_active and ${isUnanswered}, ${conversation.failures}, 0))`,
     next: sql`iif(${s.open} = 1 and j.is_active and ${s.wait_until} > ${now},
       iif(${isAsleep(now)}, ${askedAgainAt(now)}, iif(${s.error_class} <> 'invalid_credentials', ${s.wait_until}, null)), null)`,
   }

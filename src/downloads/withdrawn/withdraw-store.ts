@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
+import { fetches } from '../../authority/fetcher/tables.ts'
 import { INTO_OUTBOX } from '../../outbox/outbox.ts'
 import { outbox } from '../../outbox/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
@@ -9,6 +10,7 @@ import { extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 import { ENDED_JOBS, ENDED_RUNS, JOBS_OF_WORK, OPEN_RUNS, united } from '../lease-store.ts'
 
 const [s, l, o, own] = [alias(syncJobs, 's'), alias(syncWork, 'l'), alias(extractions, 'o'), alias(extractions, 'own')]
+const f = alias(fetches, 'f')
 
 /** The extractions `o` of the organization `a` that ask for the job. */
 const ASKING = sql`from ${extractions} ${o} cross join json_each(${o.jobs} -> ${s.job_id} -> ${s.source}) w
@@ -31,12 +33,12 @@ export function withdrawStatements(
     select 1 from ${syncWork} ${l} where ${l.entity} = ${s.entity} and ${l.token} is not null and ${l.lease_until} >= ${now})`
   // No fetcher brings what the job waits for, or has brought it.
   const isUnfetched = sql`not exists (
-    select 1 from fetches f where f.entity = ${s.entity} and f.source = ${s.source} and f.month = ${s.month} and f.leased_at >= ${s.created_at}
-      and ((f.state = 'leased' and f.due_at > ${now}) or f.state = 'complete'))`
+    select 1 from ${fetches} ${f} where ${f.entity} = ${s.entity} and ${f.source} = ${s.source} and ${f.month} = ${s.month}
+      and ${f.leased_at} >= ${s.created_at} and ((${f.state} = 'leased' and ${f.due_at} > ${now}) or ${f.state} = 'complete'))`
   // A job that has not begun, and that only this run and cancelled ones ask for. Who asked with a run that is forgotten wants it.
   const isUnwanted = sql`${s.open} = 1 and ${s.is_claimed} = 0 and ${s.carried} = '{}' and ${isFree} and ${isUnfetched}
     and not exists (
-      select 1 from json_each(${sql.raw(askersOf('s'))}) a where exists (select 1 ${ASKING} and ${o.is_cancelled} = 0 and not ${isThisRun})
+      select 1 from json_each(${askersOf(s)}) a where exists (select 1 ${ASKING} and ${o.is_cancelled} = 0 and not ${isThisRun})
         or not exists (select 1 ${ASKING} and (${o.is_cancelled} = 1 or ${isThisRun})))`
   const ofRun = sql`${extractions.organization_id} = ${organization_id} and ${extractions.entity} in (select value from json_each(${json}))
     and ${extractions.run_id} = ${run_id}`

@@ -29,3 +29,6 @@ export const LIMITS: ExportLimits = {
 /** R2 takes 10,000 parts, each but the last of the same size and of 5 MiB at least. */
 export const PART_BYTES = 5 * MIB
 export const MOST_PARTS = 10_000
+
+/** The most statements of a step, its commit included. */
+export const STEP_STATEMENTS = 30

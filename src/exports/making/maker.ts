@@ -12,9 +12,6 @@ import { rowsOf } from './rows.ts'
 import { type Carried, type MakingState, newState } from './state.ts'
 import { type RowWriter, rowWriterOf, zipOf } from './writers.ts'
 
-/** The most statements of a step, its commit included. */
-export const STEP_STATEMENTS = 30
-
 const PAYMENTS = 'P'
 
 /** Payment complements alone have payments. */

@@ -4,7 +4,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { bare } from '../../platform/db/statement.ts'
-import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { memory } from '../../platform/memory-limiter.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { readerAt, type Start } from '../start.ts'
@@ -22,8 +22,8 @@ import {
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
 import { wakeExports } from '../wake.ts'
-import { type ExportLimits, LIMITS } from './limits.ts'
-import { Maker, STEP_STATEMENTS } from './maker.ts'
+import { type ExportLimits, LIMITS, STEP_STATEMENTS } from './limits.ts'
+import type { Maker } from './maker.ts'
 import { TooLarge } from './output.ts'
 import { type Carried, readState, writeState } from './state.ts'
 
@@ -39,8 +39,8 @@ const FORGOTTEN_MS = 90 * DAY_MS
 const SWEPT = 500
 const LISTED_OBJECTS = 1_000
 
-/** Two exports at once in an isolate: each has some megabytes in memory. */
-const limiter = new MemoryLimiter(2, 15 * 60_000)
+/** What an export has in memory: a page of documents and the part of the file that is not written yet. */
+const WEIGHT = 2 * 1024 * 1024
 
 const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `exports/${export_id}/`
 
@@ -49,7 +49,7 @@ const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `expor
  * commit names the state from which another one continues, so that a crash repeats what came after it.
  */
 export const workOnExport = (system: System, export_id: string, limits = LIMITS): Promise<void> =>
-  limiter.hold(1, async () => {
+  memory.hold(WEIGHT, async () => {
     system.budget.restart(TURN_MS)
     const d1 = system.db.$client
     const row = await claimExport(d1, export_id, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
@@ -103,6 +103,7 @@ async function make(system: System, row: ExportRow, limits: ExportLimits): Promi
   const ctx: Ctx = { ...system, ...readerAt(reader, start), actor: { kind: 'system', process: 'exports' } }
   const carried = await readCarried(system.env.FILES, row)
   if (row.state !== null && carried === null) throw new Error(`There is no object ${row.state}.`)
+  const { Maker } = await import('./maker.ts')
   const maker = await Maker.of(ctx, row, start, limits, carried)
   try {
     return await goOn(system, row, maker, limits)

@@ -4,10 +4,12 @@ import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { type Role, rolesAbove } from '../../platform/tenant.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import { organizations } from '../organization/tables.ts'
 import { credentials } from './tables.ts'
 
 const [c, o, other] = [alias(credentials, 'c'), alias(organizations, 'o'), alias(credentials, 'other')]
+const n = alias(connections, 'n')
 
 export type CredentialRow = typeof credentials.$inferSelect
 
@@ -168,14 +170,13 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
       db.$client,
       sql`select ${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
           ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
-          n.connection, n.fiscal_entity_id, n.entity, n.rfc, n.shard, n.state, n.paused_by, n.first_active_at,
-            n.untold->>'since' as inactive_since,
-          n.issued_from, n.issued_to, n.received_from, n.received_to, n.issued_reaches, n.received_reaches, n.asked_ranges, n.imported_at,
-          n.listed, n.listed_version
+          ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
+          ${n.untold}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
+          ${n.issued_reaches}, ${n.received_reaches}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}
         from ${credentials} ${c}
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
-        left join connections n on n.organization_id = ${c.organization_id} and n.fiscal_entity_id = ${fiscal_entity_id}
-          and n.state <> 'unlinked'
+        left join ${connections} ${n} on ${n.organization_id} = ${c.organization_id} and ${n.fiscal_entity_id} = ${fiscal_entity_id}
+          and ${n.state} <> 'unlinked'
         where ${c.digest} in ${digests}
         limit 1`,
     ).all<AuthenticatedRow>()

@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { syncWork } from '../../downloads/jobs/tables.ts'
 import { readerOf } from '../../identity/organization/acting.ts'
 import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
@@ -136,7 +137,8 @@ async function openedFor(system: System, { organization_id, fiscal_entity_id }: 
 const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
   (await prepared(
     d1,
-    sql`select 1 from sync_work where entity = ${entity} and (lease_until > ${Date.now()} or due_at <= ${Date.now() + SETTLE_MS})`,
+    sql`select 1 from ${syncWork} where ${syncWork.entity} = ${entity}
+      and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})`,
   ).first()) !== null
 
 async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {

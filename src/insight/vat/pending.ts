@@ -1,10 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { isLarge, type Named } from '../../cfdi/cash/events.ts'
+import { cfdiAs } from '../../cfdi/columns.ts'
 import { inPesos } from '../../cfdi/money.ts'
 import { isOddRate, microsOfText } from '../../cfdi/open/in-pesos.ts'
 import { balanceColumns, invoicesIn, isOpenSince } from '../../cfdi/open/open-through.ts'
 import { MISSING_RATE, taxOf } from '../../cfdi/population/sums.ts'
 import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
+import { inlined } from '../../platform/db/statement.ts'
 import type { Partition } from '../../visibility/scoped-ledger.ts'
 
 /** IVA of what was open at the ends of months, from one on until another; or one balance that is to be measured. */
@@ -26,12 +28,13 @@ const OWN = BREAKDOWN.length
 export const openColumns =
   (partition: Partition): Named =>
   (alias) => {
-    const isPesos = inPesos(`${alias}.currency`)
+    const { currency, taxes, tipo_cambio } = cfdiAs(alias)
+    const isPesos = inPesos(inlined(sql`${currency}`))
     const own = (name: (typeof RATES)[number]) =>
-      `iif(${isPesos}, ${taxOf(alias, name)}, coalesce(${alias}.taxes->>'$[${OWN}][${BREAKDOWN.indexOf(name)}]', 0)) + 0`
+      `iif(${isPesos}, ${taxOf(alias, name)}, coalesce(${inlined(sql`${taxes}`)}->>'$[${OWN}][${BREAKDOWN.indexOf(name)}]', 0)) + 0`
     return {
       ...balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`),
-      rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(`${alias}.tipo_cambio`)} end`,
+      rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(inlined(sql`${tipo_cambio}`))} end`,
       open_iva: RATES.map((name) => `(${taxOf(alias, name)})`).join(' + '),
       ...Object.fromEntries(RATES.map((name) => [`open_${name}`, own(name)])),
     }

@@ -5,6 +5,7 @@ import type { Ctx, System } from '../../platform/context.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { sendHints } from '../../platform/queues/send.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import {
   deleteWhere,
   dueRequests,
@@ -61,7 +62,8 @@ export const notFetchable = (): Failure =>
 export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): Promise<void> {
   const d1 = ctx.db.$client
   const { organization_id, entity } = asked
-  const active = sql`select 1 from connections where organization_id = ${organization_id} and entity = ${entity} and state = 'active'`
+  const active = sql`select 1 from ${connections} where ${connections.organization_id} = ${organization_id} and ${connections.entity} = ${entity}
+    and ${connections.state} = 'active'`
   await change(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
     assertThat(d1, mayAcknowledge(sql`${api_key}`, ctx.now), MAY_ACKNOWLEDGE),
     assertThat(d1, sql`exists (${active})`, IS_ACTIVE),

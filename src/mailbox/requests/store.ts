@@ -1,6 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { connect } from '../../platform/db/commit.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import { connections } from '../../taxpayers/tables.ts'
 import { mailboxRequests } from './tables.ts'
 
 export type MailboxRequest = typeof mailboxRequests.$inferSelect
@@ -9,6 +11,7 @@ type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
 
 const { organization_id, entity, sent_at, notification, shard, notification_id } = mailboxRequests
 const { acknowledged_by, attempts, not_before, token, lease_until } = mailboxRequests
+const c = alias(connections, 'c')
 const KEY = [organization_id, entity, sent_at, notification]
 
 const isKey = (key: Key): SQL =>
@@ -108,10 +111,10 @@ export const readersOf = async (d1: D1Database, taxpayer: number, organizations:
   (
     await prepared(
       d1,
-      sql`select c.organization_id, c.fiscal_entity_id, o.events_shard
-        from connections c indexed by connections_entity cross join organizations o on o.id = c.organization_id
-        where c.entity = ${taxpayer} and c.state = 'active'
-          and (o.extractor_count = 0 or c.organization_id in (select key from json_each(${organizations})))`,
+      sql`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
+        from ${connections} ${c} indexed by connections_entity cross join organizations o on o.id = ${c.organization_id}
+        where ${c.entity} = ${taxpayer} and ${c.state} = 'active'
+          and (o.extractor_count = 0 or ${c.organization_id} in (select key from json_each(${organizations})))`,
     ).all<NotificationReader>()
   ).results
 

@@ -19,7 +19,7 @@ export const Problem = z
       .optional()
       .meta({
         description:
-          'On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of ' +
+          'On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of ' +
           'nothing, is looked for afterwards and may be alone.',
       }),
     checkout_url: z.string().optional().meta({ description: 'Where the plan or seat that the request needs can be bought.' }),

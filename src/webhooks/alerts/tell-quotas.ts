@@ -1,4 +1,5 @@
 import { sql } from 'drizzle-orm'
+import { organizations } from '../../identity/organization/tables.ts'
 import { unitOf } from '../../plans/quotas.ts'
 import { assertUntold, keepWarnings, markWarningsTold, type QuotaWarning, untoldWarnings } from '../../plans/warnings.ts'
 import type { System } from '../../platform/context.ts'
@@ -27,7 +28,8 @@ async function moveWarnings({ db, settings }: System): Promise<void> {
   const ids = JSON.stringify(warnings.map(({ organization_id }) => organization_id))
   const { results } = await prepared(
     control,
-    sql`select id, events_shard from organizations where id in (select value from json_each(${ids}))`,
+    sql`select ${organizations.id}, ${organizations.events_shard} from ${organizations} where ${organizations.id} in (
+      select value from json_each(${ids}))`,
   ).all<{ id: string; events_shard: number }>()
   const shards = new Map(results.map(({ id, events_shard }) => [id, events_shard]))
   await each([...Map.groupBy(warnings, ({ organization_id }) => shards.get(organization_id)!)], async ([shard, own]) => {

@@ -1,5 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { prepared } from '../../platform/db/statement.ts'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { organizations } from '../../identity/organization/tables.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { connections } from '../../taxpayers/tables.ts'
+
+const [c, o] = [alias(connections, 'c'), alias(organizations, 'o')]
+const { connection, entity, state } = connections
 
 /** An organization's connection to an entity, with the bounds of its windows. */
 export interface RecipientRow {
@@ -49,23 +55,23 @@ export const findRecipients = async (d1: D1Database, requests: readonly Recipien
     sql`with planned as materialized (
          select organization_id, coalesce(fiscal_entity_id, '') from runs indexed by runs_planned where status = 'planned' and moved_at <= ${Date.now()}),
        found as materialized (
-         select r.value->>0 as request, c.connection
-         from json_each(${JSON.stringify(all)}) r cross join connections c on c.connection in (
-           select connection from connections indexed by connections_entity
-           where entity = r.value->>1 and connection > r.value->>2 and state <> 'unlinked' order by connection limit ${limit})
+         select r.value->>0 as request, ${c.connection}
+         from json_each(${JSON.stringify(all)}) r cross join ${connections} ${c} on ${c.connection} in (
+           select ${connection} from ${connections} indexed by connections_entity
+           where ${entity} = r.value->>1 and ${connection} > r.value->>2 and ${state} <> 'unlinked' order by ${connection} limit ${limit})
          union all
-         select r.value->>0, c.connection
+         select r.value->>0, ${c.connection}
          from json_each(${JSON.stringify(named)}) r cross join json_each(r.value->2) o
-         cross join connections c indexed by connections_rfc
-           on c.organization_id = o.value and c.entity = r.value->>1)
-       select f.request, c.connection, c.entity, c.organization_id, c.fiscal_entity_id, c.rfc, c.state, c.active_since,
-         c.untold->>'since' as inactive_since, c.issued_from, c.issued_to, c.received_from, c.received_to, c.issued_reaches, c.received_reaches,
-         o.extractor_count, o.extractors_since, c.first_active_at, o.events_shard,
-         (c.organization_id, '') in planned or (c.organization_id, c.fiscal_entity_id) in planned as has_planned_run
+         cross join ${connections} ${c} indexed by connections_rfc
+           on ${c.organization_id} = o.value and ${c.entity} = r.value->>1)
+       select f.request, ${c.connection}, ${c.entity}, ${c.organization_id}, ${c.fiscal_entity_id}, ${c.rfc}, ${c.state}, ${c.active_since},
+         ${c.untold}->>'since' as inactive_since, ${c.issued_from}, ${c.issued_to}, ${c.received_from}, ${c.received_to}, ${c.issued_reaches},
+         ${c.received_reaches}, ${o.extractor_count}, ${o.extractors_since}, ${c.first_active_at}, ${o.events_shard},
+         (${c.organization_id}, '') in planned or (${c.organization_id}, ${c.fiscal_entity_id}) in planned as has_planned_run
        from found f
-       cross join connections c on c.connection = f.connection
-       cross join organizations o on o.id = c.organization_id
-       order by c.connection`,
+       cross join ${connections} ${c} on ${c.connection} = f.${bare(connection)}
+       cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
+       order by ${c.connection}`,
   ).all<RecipientRow>()
   return results
 }
@@ -79,9 +85,9 @@ export const findOrganizations = async (
   (
     await prepared(
       d1,
-      sql`select c.entity, c.organization_id
-         from json_each(${JSON.stringify(entities)}) e cross join connections c on c.connection in (
-           select connection from connections indexed by connections_entity
-           where entity = e.value and state <> 'unlinked' order by connection limit ${limit})`,
+      sql`select ${c.entity}, ${c.organization_id}
+         from json_each(${JSON.stringify(entities)}) e cross join ${connections} ${c} on ${c.connection} in (
+           select ${connection} from ${connections} indexed by connections_entity
+           where ${entity} = e.value and ${state} <> 'unlinked' order by ${connection} limit ${limit})`,
     ).all<{ entity: number; organization_id: string }>()
   ).results

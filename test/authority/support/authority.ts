@@ -18,8 +18,8 @@ export function watchAuthority(fetching: (rfc: string, source: string, month: st
     }
     if (isFirst) await fetching(login.rfc, `sat_cfdi_${direction}`, month)
   }
-  return vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const authority = real(system)
+  return vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const authority = await real(system)
     return {
       ...authority,
       async step(request) {

@@ -48,15 +48,15 @@ export async function work(rfc: string, bindings: Partial<Record<keyof Env, unkn
 
 export const relay = (shard = 0): Promise<void> => relayOutbox(systemOf(env, new Date(), 'test'), shard)
 
-/** The Worker for PDFs does not answer. */
+/** The reader of PDFs does not answer. */
 export const DOWN = { PDF: { fetch: () => Promise.reject(new Error('There is no such Worker.')) } }
 
 const real = adapters.authorityOf
 
 /** From here on the authority delivers these files, until mocks are restored. */
 export function delivers(files: (source: string) => InventedFile[]): void {
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const { mailbox, ...authority } = real(system)
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const { mailbox, ...authority } = await real(system)
     const documents: TaxAuthority['documents'] = async ({ source }) => {
       return { state: 'ready', files: await Promise.all(files(source).map(fileOf)), mailbox }
     }

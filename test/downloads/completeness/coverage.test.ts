@@ -66,8 +66,8 @@ function authorityHas(announced: readonly Plain[], xml: { name: string; bytes: U
     yield packed('xml', zipOf(xml))
     if (fails) throw new AuthorityFailed('sat_unavailable', 'The request has failed.')
   }
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-    ...real(system),
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+    ...(await real(system)),
     step: async (request) => delivering(request, packages(request.month)),
   }))
 }

@@ -32,17 +32,17 @@ function portsOf(pid: number): number[] {
 }
 
 /** The inspector of a Worker. The local runtime has other Workers beside those of the service, which simulate the platform. */
-async function inspectorOf(service: Started, worker: string): Promise<string> {
+async function inspectorOf(service: Started): Promise<string> {
   for (const { pid } of service.children().workerd) {
     for (const port of portsOf(pid)) {
       const targets = await fetch(`http://127.0.0.1:${port}/json/list`, { signal: AbortSignal.timeout(2_000) })
         .then((response) => response.json() as Promise<{ id: string; webSocketDebuggerUrl: string }[]>)
         .catch(() => [])
-      const own = Array.isArray(targets) ? targets.find(({ id }) => id.startsWith(`core:user:${worker}`)) : undefined
+      const own = Array.isArray(targets) ? targets.find(({ id }) => id.startsWith('core:user:fiscal-data-service')) : undefined
       if (own) return `ws://127.0.0.1:${port}/${own.id}`
     }
   }
-  throw new Error(`No inspector lists the Worker ${worker}.`)
+  throw new Error('No inspector lists the Worker.')
 }
 
 /** Samples the heap of a Worker of the service through the inspector. */
@@ -55,11 +55,11 @@ export class HeapWatch {
     this.#url = url
   }
 
-  static async of(service: Started, worker: string): Promise<HeapWatch> {
-    return new HeapWatch(await inspectorOf(service, worker))
+  static async of(service: Started): Promise<HeapWatch> {
+    return new HeapWatch(await inspectorOf(service))
   }
 
-  /** The inspector has one client at a time, and wrangler is one too: it takes the connection back now and then. */
+  /** The inspector has one client at a time, and the runtime is one too: it takes the connection back now and then. */
   async #ask(method: string): Promise<unknown> {
     for (let attempt = 0; attempt < 50; attempt++) {
       try {

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
+import { inlined } from '../../../src/platform/db/statement.ts'
 import { askersOf } from '../../../src/visibility/askers.ts'
 
 interface Fact {
@@ -115,7 +118,7 @@ function spread(stateDir: string, ledger: DatabaseSync): void {
 const TOLD = `select ${JOB} as job, o.value as organization, (
     select count(*) from facts f cross join json_each(f.organizations) t
     where f.kind = 'sync.completed' and f.job = ${JOB} and t.value = o.value) as times
-  from sync_jobs j cross join json_each(${askersOf('j')}) o`
+  from sync_jobs j cross join json_each(${inlined(askersOf(alias(syncJobs, 'j')))}) o`
 
 /** What must not be found there: each a question and its answers. */
 const FAULTS: Record<string, string> = {

@@ -1,4 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import type { Customer } from '../../../scripts/customer.ts'
+import { zipOf } from '../../support/zip.ts'
+
+export interface Counts {
+  created: number
+  updated: number
+  unchanged: number
+  rejected: number
+}
+
+const WITHIN = 900_000
 
 const utf8 = new TextEncoder()
 const SEAL = 'A'.repeat(340)
@@ -37,3 +50,38 @@ export const metadataOf = (rfc: string, rows: number): Uint8Array =>
       '',
     ].join('\r\n'),
   )
+
+/** A ZIP of at most so many bytes of invoices, each with so many bytes that hardly compress. */
+export function filled(rfc: string, ballast: number, bytes: number): { files: Uint8Array; count: number } {
+  const zipped = (count: number) => zipOf(Array.from({ length: count }, () => invoiceOf(rfc, 2, ballast)))
+  const count = Math.floor((0.999 * bytes * 50) / zipped(50).length)
+  return { files: zipped(count), count }
+}
+
+/** Imports a file into a connection, and returns the counts of the completed import. */
+export async function importFile(customer: Customer, fiscal_entity_id: string, bytes: Uint8Array): Promise<Counts> {
+  const { api_key, api_secret } = customer.credential
+  const path = `/v1/fiscal-entities/${fiscal_entity_id}/cfdi/imports`
+  const response = await fetch(customer.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream', authorization: `Basic ${btoa(`${api_key}:${api_secret}`)}` },
+    body: bytes as BufferSource,
+  })
+  const body = (await response.json()) as { import_id: string }
+  expect([response.status, body]).toEqual([202, expect.anything()])
+  for (const end = Date.now() + WITHIN; Date.now() < end; await sleep(200)) {
+    const { status, counts } = await customer.ask<{ status: string; counts: Counts }>('GET', `${path}/${body.import_id}`)
+    if (status === 'completed') return counts
+  }
+  throw new Error('The import is not completed.')
+}
+
+/** Makes an export, waits until it is ready, and returns how many documents it has. */
+export async function exportOf(customer: Customer, wanted: { fiscal_entity_id: string; kind: string; format: string }): Promise<number> {
+  const { export_id } = await customer.ask<{ export_id: string }>('POST', '/v1/exports', wanted)
+  for (const end = Date.now() + WITHIN; Date.now() < end; await sleep(500)) {
+    const { status, documents } = await customer.ask<{ status: string; documents: number }>('GET', `/v1/exports/${export_id}`)
+    if (status === 'ready') return documents
+  }
+  throw new Error('The export is not ready.')
+}

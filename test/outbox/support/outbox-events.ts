@@ -1,5 +1,8 @@
 import { env } from 'cloudflare:workers'
+import { alias } from 'drizzle-orm/sqlite-core'
 import { expect } from 'vitest'
+import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
+import { inlined } from '../../../src/platform/db/statement.ts'
 import { askersOf } from '../../../src/visibility/askers.ts'
 import { created, draft, EXTRACTORS } from '../../extractors/support/extractors.ts'
 import { api } from '../../support/client.ts'
@@ -22,7 +25,7 @@ const LISTED = `select j.value as job, organizations->>0 as organization, create
 /** The ends of an entity's jobs that are still to be relayed. */
 async function endsOf(entity: number): Promise<Kept[]> {
   const { results } = await env.LEDGER_0.prepare(
-    `select s.*, ${askersOf('s')} as askers, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
+    `select s.*, ${inlined(askersOf(alias(syncJobs, 's')))} as askers, l.organization, l.created_at as listed_at from (${LISTED}) l cross join sync_jobs s
        on s.entity = ?1 and s.source = l.job->>0 and s.month = l.job->>1 and s.job_id = l.job->>2
      where s.open = 0`,
   )

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { documented, Email, GivenDay, GivenInstant, Id, Instant, integerParameter, trimmedText } from '../../../src/platform/http/shapes.ts'
 import { expectationOf } from '../../../src/platform/http/validation/expectation.ts'
@@ -168,6 +168,16 @@ describe('what is said of a value at fault', () => {
     ])
     expect(faultsOf(z.strictObject({}), { a: '1' }, 'query')).toEqual(['a: Unknown query parameter.'])
     expect(faultsOf(z.strictObject({}), { a: '1' }, 'param')).toEqual(['a: Unknown path parameter.'])
+  })
+
+  it('of a hundred at the most, whose hints are looked up for them alone', () => {
+    const members = Object.fromEntries(Array.from({ length: 80_000 }, (_, n) => [`m${n}`, 1]))
+    const hint = vi.fn(() => '')
+    expect(() => parse('json', z.strictObject({}), members, hint)).toThrow(InvalidInput)
+    expect(hint).toHaveBeenCalledTimes(100)
+    const list = (length: number) => faultsOf(z.strictObject({ a: z.array(z.string()) }), { a: Array.from({ length }, () => 1) })
+    expect(list(20_000)).toHaveLength(100)
+    expect(list(400_000)).toEqual([': Has too many faults to be listed.'])
   })
 
   it('of an instant in a query whose plus sign was not encoded', () => {

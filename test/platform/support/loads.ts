@@ -64,8 +64,8 @@ const packages = (rfc: string, count: number): Package[] =>
 
 function deliverPackages(all: readonly Package[]): void {
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => ({
-    ...real(system),
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => ({
+    ...(await real(system)),
     step: async (request) => delivering(request, deliver()),
   }))
   async function* deliver() {

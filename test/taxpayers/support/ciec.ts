@@ -46,8 +46,8 @@ export function watchLogins(answer?: (login: Login) => boolean | 'unavailable' |
     },
   }))
   const real = adapters.authorityOf
-  vi.spyOn(adapters, 'authorityOf').mockImplementation((system) => {
-    const authority = real(system)
+  vi.spyOn(adapters, 'authorityOf').mockImplementation(async (system) => {
+    const authority = await real(system)
     return {
       ...authority,
       step(request) {

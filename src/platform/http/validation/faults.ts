@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Fault } from '../../../failures.ts'
 import { type InputTarget, messageOf } from './messages.ts'
-import { textFaultsOf } from './texts.ts'
+import { MOST_FAULTS, textFaultsOf } from './texts.ts'
 
 /** The request does not have the documented shape. */
 export class InvalidInput extends Error {
@@ -28,15 +28,27 @@ const MEMBER = { json: 'member', query: 'query parameter', param: 'path paramete
 /** What else is said of an unknown member at this path of a schema, after a space; empty when there is nothing to say. */
 type Hint = (schema: z.ZodType, path: readonly PropertyKey[], name: string) => string
 
-/** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names every fault in words of ours. */
+/** Reads a value with a schema, and refuses broken text wherever it is. Throws InvalidInput, which names up to 100 faults in words of ours. */
 export function parse<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown, hint: Hint = () => ''): z.output<S> {
-  const result = schema.safeParse(value, { error: (issue) => messageOf(target, schema, issue) })
+  const result = read(target, schema, value)
   const texts = textFaultsOf(schema, value).map(({ path, message }) => ({ path: pathOf(path), message }))
   if (result.success && texts.length === 0) return result.data
-  const faults = (result.error?.issues ?? []).flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
+  const faults = (result.error?.issues ?? [])
+    .slice(0, MOST_FAULTS)
+    .flatMap((issue) => faultsOf(target, issue, (path, key) => hint(schema, path, key)))
   const named = new Set(faults.map(({ path }) => path))
-  const all = [...faults, ...texts.filter(({ path }) => !named.has(path))]
+  const all = [...faults, ...texts.filter(({ path }) => !named.has(path))].slice(0, MOST_FAULTS)
   throw new InvalidInput(target, target === 'query' ? all.map((fault) => withPlus(fault, value)) : all)
+}
+
+function read<S extends z.ZodType>(target: InputTarget, schema: S, value: unknown) {
+  try {
+    return schema.safeParse(value, { error: (issue) => messageOf(target, schema, issue) })
+  } catch (error) {
+    // Zod passes the faults of a list as arguments, of which an engine takes some 100,000.
+    if (!(error instanceof RangeError)) throw error
+    throw new InvalidInput(target, [{ path: '', message: 'Has too many faults to be listed.' }])
+  }
 }
 
 /** An instant whose offset lost its sign: a plus sign that is not encoded is a blank in a query. */
@@ -51,7 +63,7 @@ function withPlus({ path, message }: Fault, query: unknown): Fault {
 /** Each unknown member is a fault of its own. */
 const faultsOf = (target: InputTarget, issue: z.core.$ZodIssue, hint: (path: readonly PropertyKey[], key: string) => string): Fault[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({
+    ? issue.keys.slice(0, MOST_FAULTS).map((key) => ({
         path: pathOf([...issue.path, key.slice(0, 64)]),
         message: `Unknown ${MEMBER[target]}.${hint(issue.path, key)}`,
       }))

@@ -13,8 +13,8 @@ interface TextFault {
   message: string
 }
 
-/** More than anybody reads. */
-const MOST_FAULTS = 100
+/** The most faults that a refusal names: more than anybody reads. */
+export const MOST_FAULTS = 100
 
 /** What is wrong with any text in a request, whatever it means; null when nothing is. No database keeps such a text as it is. */
 export function textFault(text: string): string | null {
@@ -50,7 +50,7 @@ export function textFaultsOf(schema: z.ZodType, sent: unknown): TextFault[] {
       else if (above !== null || !isUnread(schema, name))
         inner.push({ value: one, key: Array.isArray(value) ? Number(name) : name, above: place })
     }
-    places.push(...inner.reverse())
+    for (const one of inner.reverse()) places.push(one)
   }
   return faults
 }
