@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { fixed } from '../platform/db/statement.ts'
+import { rendered } from '../platform/db/statement.ts'
 import { type CfdiRow, COLUMNS, cfdiAs, isIn, listOf } from './columns.ts'
 import type { Micros } from './money.ts'
 import { nulls } from './pick.ts'
@@ -22,7 +22,7 @@ const page = cfdiAs('page')
 /** The columns of a ReadRow as they are stored, so that the conditions of an outer select can compare them. */
 export const storedColumns = (alias: string): SQL => {
   const row = cfdiAs(alias)
-  return fixed(listOf([row.entity, ...READ.map((name) => row[name]), sql`${row.xml_object} is not null as has_xml`]))
+  return rendered(listOf([row.entity, ...READ.map((name) => row[name]), sql`${row.xml_object} is not null as has_xml`]))
 }
 
 /** The same of the table itself. */
@@ -31,7 +31,7 @@ export const STORED_COLUMNS = storedColumns('cfdi')
 const HAS_XML = sql`${page}.has_xml`
 
 /** The columns of a ReadRow, out of a select of `storedColumns` with the alias `page`. */
-export const READ_COLUMNS = fixed(listOf([...READ.map((name) => page[name]), HAS_XML]))
+export const READ_COLUMNS = rendered(listOf([...READ.map((name) => page[name]), HAS_XML]))
 
 const NAMES = [...READ, 'has_xml'] as (keyof ReadRow)[]
 const EMPTY = nulls(NAMES)
@@ -39,7 +39,7 @@ const EMPTY = nulls(NAMES)
 // D1's functions take 32 arguments.
 const HALF = 30
 const jsonOf = (expressions: readonly SQLWrapper[]): SQL =>
-  fixed(sql`json_array(json_array(${listOf(expressions.slice(0, HALF))}), json_array(${listOf(expressions.slice(HALF))}))`)
+  rendered(sql`json_array(json_array(${listOf(expressions.slice(0, HALF))}), json_array(${listOf(expressions.slice(HALF))}))`)
 
 /** A ReadRow of `cfdi` without an alias, as one text for `parseRow`: the fifty columns would take five times as long on their way. */
 export const ROW_JSON = jsonOf([...READ.map((name) => cfdi[name]), sql`${cfdi.xml_object} is not null`])
@@ -65,4 +65,4 @@ const COUNTABLE = [
 export type CountableRow = Pick<ReadRow, (typeof COUNTABLE)[number]>
 
 /** The columns of a CountableRow, of a row with the alias `own`. */
-export const COUNTABLE_COLUMNS = fixed(listOf(COUNTABLE.map((name) => own[name])))
+export const COUNTABLE_COLUMNS = rendered(listOf(COUNTABLE.map((name) => own[name])))

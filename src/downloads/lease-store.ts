@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { INTO_OUTBOX } from '../outbox/outbox.ts'
 import { outbox } from '../outbox/tables.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
-import { bare, fixed, prepared } from '../platform/db/statement.ts'
+import { bare, prepared, rendered } from '../platform/db/statement.ts'
 import { isJob, LISTED } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 
@@ -30,15 +30,15 @@ const IS_ENDED = sql`not exists (
   select 1 from ${JOBS_OF_WORK} where ${s.open} = 1 and exists (
     select 1 from ${extractions} ${e} cross join json_each(${e.jobs} -> ${s.job_id} -> ${s.source}) m
     where ${e.organization_id} = r.value->>0 and ${e.entity} = ${syncWork.entity} and ${e.run_id} = r.value->>1 and m.value = ${s.month}))`
-export const OPEN_RUNS = fixed(sql`select json_group_array(json(r.value)) from json_each(${syncWork.runs}) r where not (${IS_ENDED})`)
+export const OPEN_RUNS = rendered(sql`select json_group_array(json(r.value)) from json_each(${syncWork.runs}) r where not (${IS_ENDED})`)
 const RUN = sql`json_array(${RUN_ENTRY}, r.value->>0, r.value->>1)`
 /** The same as entries of a list of ended jobs. */
-export const ENDED_RUNS = fixed(sql`select json_group_array(json(${RUN})) from json_each(${syncWork.runs}) r where ${IS_ENDED}`)
-const ENDED = fixed(sql`select json_group_array(json(entry)) from (
+export const ENDED_RUNS = rendered(sql`select json_group_array(json(${RUN})) from json_each(${syncWork.runs}) r where ${IS_ENDED}`)
+const ENDED = rendered(sql`select json_group_array(json(entry)) from (
   select j.value as entry from ${JOBS_OF_WORK} where ${s.open} = 0
   union all select ${RUN} from json_each(${syncWork.runs}) r where ${IS_ENDED})`)
 
-const OPEN = fixed(sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`)
+const OPEN = rendered(sql`select json_group_array(json(j.value)) from ${JOBS_OF_WORK} where ${s.open} = 1`)
 const isHeld = (entity: number, token: string): SQL => sql`${syncWork.entity} = ${entity} and ${syncWork.token} = ${token}`
 
 /**

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { all } from '../../platform/db/statement.ts'
+import { all, rendered } from '../../platform/db/statement.ts'
 import { isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
 import type { Applied } from '../balances.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
@@ -12,14 +12,16 @@ import { isSubstitutedOn, isValidOn } from './as-of.ts'
 const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
+const APPLICATION = rendered(sql`'source', ${p.source}, 'n', ${p.n}, 'kind', ${p.kind}, 'amount', ${p.amount}, 'currency', ${p.currency},
+  'tipo_cambio', ${p.tipo_cambio}, 'fecha_pago', ${p.fecha_pago}, 'forma_pago', ${p.forma_pago}, 'num_parcialidad', ${p.num_parcialidad},
+  'imp_saldo_ant', ${p.imp_saldo_ant}, 'imp_pagado', ${p.imp_pagado}, 'imp_saldo_insoluto', ${p.imp_saldo_insoluto}`)
+
 /**
  * The applications to an invoice that the reader's balance depends on: a JSON list for `parseApplied`. With a past day, those up to it, as
  * they were at its end. A function takes 32 arguments.
  */
 export const appliedTo = (partition: Partition, alias: string, day: string | null = null): SQL => sql`(
-  select json_group_array(json_object('source', ${p.source}, 'n', ${p.n}, 'kind', ${p.kind}, 'amount', ${p.amount}, 'currency', ${p.currency},
-    'tipo_cambio', ${p.tipo_cambio}, 'fecha_pago', ${p.fecha_pago}, 'forma_pago', ${p.forma_pago}, 'num_parcialidad', ${p.num_parcialidad},
-    'imp_saldo_ant', ${p.imp_saldo_ant}, 'imp_pagado', ${p.imp_pagado}, 'imp_saldo_insoluto', ${p.imp_saldo_insoluto}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},
+  select json_group_array(json_object(${APPLICATION}, 'by', json_object('emisor_rfc', ${source.emisor_rfc},
       'receptor_rfc', ${source.receptor_rfc}, 'issued_at', ${source.issued_at}, 'estatus', ${statusOf(day)}, 'substituted_from', ${day === null ? substitutedFrom(partition) : substitutedOn(partition, day)}),
     'is_shown', ${isShown(partition)}))
   from ${cfdiPayments} ${p} cross join ${cfdi} ${source}

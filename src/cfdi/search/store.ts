@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { all, bare, prepared } from '../../platform/db/statement.ts'
+import { all, bare, prepared, rendered } from '../../platform/db/statement.ts'
 import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
@@ -47,7 +47,7 @@ interface PageRow {
 const MAX_TERMS = 5
 
 /** As the index has it. */
-const IS_STRAY = sql`substr(${cfdi.fecha}, 1, 10) <> date(${cfdi.issued_at} - 21600, 'unixepoch')`
+const IS_STRAY = rendered(sql`substr(${cfdi.fecha}, 1, 10) <> date(${cfdi.issued_at} - 21600, 'unixepoch')`)
 
 const [ISSUED_AT, UUID] = [bare(cfdi.issued_at), bare(cfdi.uuid)]
 const orderOf = (isAscending: boolean): SQL =>
@@ -104,7 +104,7 @@ export function merged(partition: Partition, plan: SearchPlan, start: PageStart,
 }
 
 /** What the outer select needs when it has no condition. */
-const WITH_JSON = sql`${cfdi.issued_at}, ${cfdi.uuid}, ${cfdi.direction}, ${cfdi.applied_until}, ${ROW_JSON} as json`
+const WITH_JSON = rendered(sql`${cfdi.issued_at}, ${cfdi.uuid}, ${cfdi.direction}, ${cfdi.applied_until}, ${ROW_JSON} as json`)
 
 /** SQLite prepares a statement again whenever a limit is bound, which takes longer than to run it: limits are written into the text. */
 const limited = (rows: number): SQL => sql.raw(`limit ${rows}`)

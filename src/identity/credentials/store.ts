@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lt, or, type SQL, sql } from 'drizzl
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
-import { prepared } from '../../platform/db/statement.ts'
+import { prepared, rendered } from '../../platform/db/statement.ts'
 import { type Role, rolesAbove } from '../../platform/tenant.ts'
 import { connections } from '../../taxpayers/tables.ts'
 import { organizations } from '../organization/tables.ts'
@@ -160,6 +160,12 @@ export interface AuthenticatedRow {
   listed_version: number | null
 }
 
+const OF_CREDENTIAL = rendered(sql`${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
+  ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
+  ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
+  ${n.untold}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
+  ${n.issued_reaches}, ${n.received_reaches}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}`)
+
 /**
  * The credential with one of these digests, also one that is not valid any more, its organization, and the organization's connection to one fiscal entity, in one query.
  * Written as SQL because every request runs it.
@@ -168,11 +174,7 @@ export const findAuthenticated = async (db: Database, digests: readonly string[]
   (
     await prepared(
       db.$client,
-      sql`select ${c.api_key}, ${c.role}, ${c.expires_at}, ${c.revoked_at}, ${c.last_used_on},
-          ${o.id} as organization_id, ${o.name} as organization_name, ${o.timezone}, ${o.plan}, ${o.extractor_count}, ${o.events_shard},
-          ${n.connection}, ${n.fiscal_entity_id}, ${n.entity}, ${n.rfc}, ${n.shard}, ${n.state}, ${n.paused_by}, ${n.first_active_at},
-          ${n.untold}->>'since' as inactive_since, ${n.issued_from}, ${n.issued_to}, ${n.received_from}, ${n.received_to},
-          ${n.issued_reaches}, ${n.received_reaches}, ${n.asked_ranges}, ${n.imported_at}, ${n.listed}, ${n.listed_version}
+      sql`select ${OF_CREDENTIAL}
         from ${credentials} ${c}
         cross join ${organizations} ${o} on ${o.id} = ${c.organization_id}
         left join ${connections} ${n} on ${n.organization_id} = ${c.organization_id} and ${n.fiscal_entity_id} = ${fiscal_entity_id}

@@ -42,8 +42,8 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
 /** The text of a piece of SQL with all of its values written into it. */
 export const inlined = (piece: SQL): string => dialect.sqlToQuery(sql`${piece}`.inlineParams()).sql
 
+/** A piece of SQL that is always the same as text, because drizzle renders each of its columns again in every statement. */
+export const rendered = (piece: SQL): SQL => sql.raw(inlined(piece))
+
 /** The name of a column alone, as `set`, the columns of an insert and `on conflict` take it. */
 export const bare = (column: SQLiteColumn) => sql.identifier(column.name)
-
-/** The same piece of SQL with its text made once, for one that is long and in many statements. Its values are written into it. */
-export const fixed = (piece: SQL): SQL => sql.raw(inlined(piece))
