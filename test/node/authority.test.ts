@@ -72,7 +72,7 @@ it('npm start takes the authority from its environment, and nothing else of the 
     AUTHORITY_WAIT_FACTOR: '',
     ENVIRONMENT: 'live',
   })
-  expect(variables).toEqual({ TAX_AUTHORITY: 'sat', SAT_STAND_IN: 'http://127.0.0.1:9000' })
+  expect(variables).toEqual({ TAX_AUTHORITY: 'sat' })
   expect(sinks.SAT_STAND_IN).toBe('http://127.0.0.1:9000')
   expect(placeOf({}).variables).toEqual({})
 })

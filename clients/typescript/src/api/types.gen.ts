@@ -42,7 +42,7 @@ export type Problem = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
+     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<ProblemError>;
     /**
@@ -9677,7 +9677,7 @@ export type BatchResultRefusal = {
      */
     code: string;
     /**
-     * On 422: every fault in the form of the query, or else of the body. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
+     * On 422: every fault in the form of the query, or else of the body, a hundred at the most. A fault that only stored data can tell, such as an identifier of nothing, is looked for afterwards and may be alone.
      */
     errors?: Array<BatchResultRefusalError>;
     /**
