@@ -101,7 +101,7 @@ const RULES = [
   'test/extractors/runs/scope.test.ts',
   'test/insight/*-example.test.ts',
   'test/documents/pdf.test.ts',
-  'test/platform/hash.test.ts',
+  'test/platform/{hash,db/statement}.test.ts',
   'test/platform/time/zone-of-postcode.test.ts',
   'test/reference/*.test.ts',
   'test/rules/{by-day,dated,defaults,rule-commands,withholding-classes}.test.ts',
