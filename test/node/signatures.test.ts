@@ -24,7 +24,7 @@ const genuine: Signed = {
 }
 const hex = genuine.header.slice('v1,'.length)
 
-describe.each(LANGUAGES)('the README in $name', (language) => {
+describe.each(LANGUAGES)('docs/webhooks.md in $name', (language) => {
   it(`says it in at most ${LINES} lines`, () => {
     expect(snippetOf(language).trimEnd().split('\n').length).toBeLessThanOrEqual(LINES)
   })

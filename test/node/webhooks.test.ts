@@ -81,7 +81,7 @@ describe('a receiver on this machine', () => {
     expect(logs.get('/a/hang')!.attempts[0]!.duration_ms).toBeGreaterThanOrEqual(4_900)
   }, 60_000)
 
-  it('can verify what it is sent as the README says, with openssl and with the libraries of others; and nothing else', async () => {
+  it('can verify what it is sent as docs/webhooks.md says, with openssl and with the libraries of others; and nothing else', async () => {
     const endpoint = await register(customer, '/v/200')
     const secret = endpoint.signing_secret
     await customer.ask('POST', `/v1/webhooks/${endpoint.webhook_id}/test`)

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 
-const markdownOf = (name: string): string => readFileSync(`docs/guides/${name}.md`, 'utf8')
+const markdownOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8')
 
 /** The code of a guide in a language that has a text in it. */
 function codeOf(name: string, language: string, part: string): string {
@@ -20,7 +20,7 @@ type Code = (...args: unknown[]) => unknown
 
 /** A function of a guide, with what the guide takes for granted. */
 function functionOf(name: string, wanted: string, given: Record<string, unknown>): Code {
-  const code = stripTypeScriptTypes(codeOf(name, 'ts', `function ${wanted}(`))
+  const code = stripTypeScriptTypes(codeOf(name, '[jt]s', `function ${wanted}(`))
     .replaceAll(/^import .*$/gm, '')
     .replaceAll(/^export /gm, '')
   return new Function(...Object.keys(given), `${code}\nreturn ${wanted}`)(...Object.values(given)) as Code

@@ -21,12 +21,14 @@ export const GUIDES: readonly (readonly [name: string, title: string])[] = [
   ['sandbox', 'Sandbox'],
 ]
 
-/** Guides that are also read in the repository. What only concerns those who work on it stands below a comment. */
-const SHARED = ['exports', 'codes']
-const BELOW = /^<!-- for the repository -->.*/ms
-
+/** The page of the repository, whose links to other pages lead to their addresses under /docs. */
 const writtenOf = (name: string): string =>
-  readFileSync(join(ROOT, SHARED.includes(name) ? `docs/${name}.md` : `docs/guides/${name}.md`), 'utf8').replace(BELOW, '')
+  readFileSync(join(ROOT, `docs/${name}.md`), 'utf8')
+    .replaceAll('](../assets/docs/', '](/docs/')
+    .replaceAll(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, (_, page: string, anchor = '') => {
+      if (!GUIDES.some(([one]) => one === page)) throw new Error(`docs/${name}.md links to docs/${page}.md, which is not served.`)
+      return `](/docs/${page}${anchor})`
+    })
 
 const PLANS = ['diagnostic', 'starter', 'api', 'enterprise_bronze'] as const
 const PLAN_NAMES = {

@@ -13,11 +13,11 @@ export interface Signed {
 
 interface Language {
   name: string
-  /** What the README marks its code with. */
+  /** The language mark of its code in docs/webhooks.md. */
   mark: string
   command: string
   file: string
-  /** Says of arguments (secret, header) and standard input (body) whether they belong together, by the README's function. */
+  /** Says of arguments (secret, header) and standard input (body) whether they belong together, by the function of docs/webhooks.md. */
   main: string
 }
 
@@ -40,7 +40,7 @@ print("true" if is_signed(sys.stdin.buffer.read(), sys.argv[2] or None, sys.argv
 
 export const isInstalled = ({ command }: Language): boolean => spawnSync(command, ['--version']).status === 0
 
-/** The README's code under "Verifying a signature" in a language. */
+/** The code of docs/webhooks.md under "Verifying a signature" in a language. */
 export function snippetOf({ mark }: Language): string {
   const [, section = ''] = /^## Verifying a signature$(.*?)^## /ms.exec(readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8')) ?? []
   const [, code] = new RegExp(`^\`\`\`${mark}$\\n(.*?)^\`\`\`$`, 'ms').exec(section) ?? []
@@ -48,7 +48,7 @@ export function snippetOf({ mark }: Language): string {
   return code
 }
 
-/** The README's function, run by the language itself. */
+/** The function of docs/webhooks.md, run by the language itself. */
 export function verifierOf(language: Language): (signed: Signed) => boolean {
   return ({ secret, header, body }) => {
     const folder = mkdtempSync(join(tmpdir(), 'verify-'))
