@@ -1,8 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import operating from '../../docs/operating.md?raw'
-import storage from '../../docs/storage.md?raw'
-import { type Limits, limitsOf, QUOTAS } from '../../src/plans/quotas.ts'
+import { limitsOf } from '../../src/plans/quotas.ts'
 import { MOST_BODY_BYTES } from '../../src/platform/http/body.ts'
 import { losingMessages } from '../downloads/support/downloads.ts'
 import { created, draft } from '../extractors/support/extractors.ts'
@@ -241,37 +239,4 @@ it('usage names every quota of the plan, to members too, and the day on which a 
 it('allow every plan five of the largest uploads a day', () => {
   for (const plan of ['diagnostic', 'starter', 'api', 'enterprise_bronze', 'enterprise_silver', 'enterprise_gold'])
     expect(limitsOf(plan, '2026-11-01').import_bytes_per_day).toBeGreaterThanOrEqual(5 * MOST_BODY_BYTES)
-})
-
-describe('the documents', () => {
-  const PLANS = ['diagnostic', 'starter', 'api', 'enterprise_bronze'] as const
-  const GIB = 1024 ** 3
-  const textOf = (quota: keyof Limits, limit: number | null): string => {
-    if (limit === null) return 'unlimited'
-    if (!quota.startsWith('import_bytes')) return limit.toLocaleString('en')
-    return limit < GIB ? `${limit / 1024 ** 2} MiB` : `${limit / GIB} GiB`
-  }
-  const limits = (quota: keyof Limits): string[] => PLANS.map((plan) => textOf(quota, limitsOf(plan, '2026-11-01')[quota]))
-  const rowsAfter = (document: string, heading: string): string[][] =>
-    document
-      .slice(document.indexOf(heading))
-      .split('\n\n')[0]!
-      .trimEnd()
-      .split('\n')
-      .slice(2)
-      .map((line) =>
-        line
-          .split('|')
-          .slice(1, -1)
-          .map((cell) => cell.trim()),
-      )
-
-  it('say the limits of each plan as they are', () => {
-    expect(rowsAfter(operating, '| quota | Diagnostic | Starter | API | Enterprise |').map(([, ...cells]) => cells)).toEqual(
-      QUOTAS.map(limits),
-    )
-    const told = rowsAfter(storage, '| plan | connectors |')
-    expect(told.map(([plan]) => plan!.split(',')[0])).toEqual(['Diagnostic', 'Starter', 'API', 'Enterprise'])
-    expect(told.map(([, count]) => count)).toEqual(limits('storage_connectors'))
-  })
 })
