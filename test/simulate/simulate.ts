@@ -1,7 +1,7 @@
 /**
  * `npm run simulate`: a million RFCs for 90 days, minute by minute, with the costs that `npm run bench` measures, the rules of the service
- * and the settings of `[env.live]`. It prints tables; with `--json`, one object. `--write` also puts the tables into README.md and
- * docs/scaling.md.
+ * and the settings of `[env.live]`. It prints tables; with `--json`, one object. `--write` also puts those tables into
+ * docs/scaling.md that it has.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,17 +57,12 @@ const parts = {
 
 console.log(values.json ? JSON.stringify(simulation, null, 2) : Object.values(parts).join('\n\n'))
 
-if (values.write)
-  for (const name of ['README.md', 'docs/scaling.md']) {
-    const file = join(ROOT, name)
-    const text = readFileSync(file, 'utf8')
-    const written = Object.entries(parts).reduce(
-      (all, [part, content]) =>
-        all.replace(
-          new RegExp(`(<!-- simulate: ${part} -->\n).*?(<!-- end -->)`, 's'),
-          (_, begin, end) => `${begin}\n${content}\n\n${end}`,
-        ),
-      text,
-    )
-    writeFileSync(file, written)
-  }
+if (values.write) {
+  const file = join(ROOT, 'docs/scaling.md')
+  const written = Object.entries(parts).reduce(
+    (all, [part, content]) =>
+      all.replace(new RegExp(`(<!-- simulate: ${part} -->\n).*?(<!-- end -->)`, 's'), (_, begin, end) => `${begin}\n${content}\n\n${end}`),
+    readFileSync(file, 'utf8'),
+  )
+  writeFileSync(file, written)
+}
