@@ -3,7 +3,7 @@ import { isUp, Started, until } from './runner.ts'
 
 const asked = process.env['CRASH_ROUNDS']
 /** Kills of a test: a few with every run, and all of them where they are what is wanted. */
-export const ROUNDS = asked === 'full' ? 50 : Number(asked ?? 4)
+export const ROUNDS = asked === 'full' ? 50 : Number(asked ?? 2)
 /** Leases of half a minute and a sweep every minute: by then everything has been found again. */
 export const FINISHED_WITHIN = 180_000
 const VICTIMS = ['workerd', 'runtime', 'runner', 'all'] as const
@@ -31,7 +31,7 @@ export async function killAndReturn(service: Started, victim: Victim, again: () 
     const { runtime } = back.children()
     return victim === 'workerd' || (runtime.length > 0 && runtime.every(({ pid }) => !before.includes(pid)))
   }
-  await until(`the service is back (${told})`, 90_000, async () => isAnother() && (await isUp(back.url)))
+  await until(`the service is back (${told})`, 240_000, async () => isAnother() && (await isUp(back.url)))
   return back
 }
 

@@ -70,8 +70,8 @@ export class Providers {
       AZURITE_ACCOUNTS: `${AZURE.account}:${AZURE.key}`,
     })
     const makeBucket = async () => !HAS_MOTO || (await this.#send('s3', 'PUT', `/${S3.bucket}`)) === 200
-    await until('moto has its bucket', 60_000, makeBucket)
-    await until('Azurite has its container', 60_000, async () => [201, 409].includes(await this.#makeContainer()))
+    await until('moto has its bucket', 240_000, makeBucket)
+    await until('Azurite has its container', 240_000, async () => [201, 409].includes(await this.#makeContainer()))
     await this.listen()
   }
 
