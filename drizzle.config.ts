@@ -1,21 +1,23 @@
 import { globSync } from 'node:fs'
 import { defineConfig } from 'drizzle-kit'
 
-const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'imports', 'mailbox', 'cfdi/checks'].map((domain) => `src/${domain}/tables.ts`)
+const LEDGER = ['cfdi', 'downloads/jobs', 'documents', 'cfdi/imports', 'documents/mailbox', 'cfdi/checks'].map(
+  (domain) => `src/${domain}/tables.ts`,
+)
 LEDGER.push('src/authority/sat/conversation/tables.ts', 'src/authority/fetcher/tables.ts')
-const REPORTS = 'src/insight/reports/tables.ts'
+const REPORTS = 'src/analytics/reports/tables.ts'
 const EVENTS = [
-  ...globSync('src/webhooks/**/tables.ts'),
-  'src/alerts/tables.ts',
-  'src/storage/tables.ts',
+  ...globSync('src/delivery/**/tables.ts'),
+  'src/platform/alerts/tables.ts',
+  'src/copies/tables.ts',
   'src/platform/receipts/tables.ts',
 ]
-const QUOTAS = 'src/plans/tables.ts'
+const QUOTAS = 'src/accounts/plans/tables.ts'
 const GUARDS = 'src/platform/db/tables.ts'
 
 const SCHEMAS = {
   control: globSync('src/**/tables.ts').filter((file) => ![...LEDGER, REPORTS, ...EVENTS].includes(file)),
-  ledger: [...LEDGER, REPORTS, 'src/outbox/tables.ts', GUARDS],
+  ledger: [...LEDGER, REPORTS, 'src/platform/outbox/tables.ts', GUARDS],
   events: [...EVENTS, QUOTAS, 'src/platform/audit/tables.ts', GUARDS],
 }
 

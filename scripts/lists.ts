@@ -1,4 +1,4 @@
-import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/blacklists/catalog.ts'
+import { objectOf, PUBLIC_SOURCES, type PublicSource } from '../src/lists/catalog.ts'
 import { givenFile, operatorRequest, placeOfFile } from './control-plane.ts'
 import { scheduledPath } from './crons.ts'
 import { runnerOf } from './leftovers.ts'

@@ -1,4 +1,4 @@
-import { PLAN_KEYS } from '../src/plans/plans.ts'
+import { PLAN_KEYS } from '../src/accounts/plans/plans.ts'
 
 /** What an operator can record: that an invoice was paid or settled, or an organization's new plan. */
 export type OperatorCommand =

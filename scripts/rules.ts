@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type RuleKey, type RuleRow, Rules } from '../src/rules/dated.ts'
+import { type RuleKey, type RuleRow, Rules } from '../src/authority/rules/dated.ts'
 import { executeInControlPlane, executeStatementsInControlPlane, givenFile, operatorRequest } from './control-plane.ts'
 import { FileRefused, ownRulesIn, ownRulesSql, productKeysIn, productKeysSql, type RuleCommand, ruleCommandOf } from './rule-commands.ts'
 import { ROOT } from './wrangler.ts'

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
 import { parseArgs } from 'node:util'
-import { DestinationError } from '../src/storage/drivers/port.ts'
+import { DestinationError } from '../src/copies/drivers/port.ts'
 import { openCopy, Refusal } from './mirror/connector.ts'
 import { type Days, dayOf, latestOf, type Manifest, type MirrorCopy, type Verification, verifyCopy } from './mirror/verification.ts'
 

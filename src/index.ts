@@ -1,17 +1,17 @@
 /**
- * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), extractors/runs/dispatch.ts →
- * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), visibility/window.ts and cfdi/search/search.ts
- * (how they are read), webhooks/relay/relay.ts → webhooks/deliveries/delivery.ts (how customers learn of changes).
+ * The Worker. Read the code in this order: app.ts (requests), schedule.ts and queues.ts (background work), connections/extractors/runs/dispatch.ts →
+ * downloads/downloads.ts → downloads/drain.ts → cfdi/ingest/ingest.ts (how documents come in), taxpayers/visibility/window.ts and cfdi/search/search.ts
+ * (how they are read), delivery/relay/relay.ts → delivery/deliveries/delivery.ts (how customers learn of changes).
  */
-import { appFor } from './app.ts'
-import { consume } from './queues.ts'
-import { tick } from './schedule.ts'
+import { appFor } from './app/app.ts'
+import { consume } from './app/queues.ts'
+import { tick } from './app/schedule.ts'
 
+export { HostLimiter } from './delivery/hosts/host-limiter.ts'
 export { PdfReader } from './documents/pdf/reader.ts'
 export { Egress, StorageEgress } from './platform/egress/egress.ts'
 export { Cooldown } from './platform/locks/cooldown.ts'
 export { Mutex } from './platform/locks/mutex.ts'
-export { HostLimiter } from './webhooks/hosts/host-limiter.ts'
 
 export default {
   fetch: (request: Request, env: Env, context?: ExecutionContext) => appFor(request).fetch(request, env, context),

@@ -6,8 +6,8 @@ import { letterOf } from '../../src/authority/sandbox/mailbox/letter.ts'
 import { notificationsOf } from '../../src/authority/sandbox/mailbox/notifications.ts'
 import { sandboxAuthority } from '../../src/authority/sandbox/sandbox.ts'
 import { statusOf } from '../../src/authority/sandbox/statuses.ts'
-import { Unavailable } from '../../src/failures.ts'
 import type { Bytes } from '../../src/platform/bytes/bytes.ts'
+import { Unavailable } from '../../src/platform/failures.ts'
 import type { Completion, FetcherClient, Leased } from './client.ts'
 
 /** The portal of an authority that generates its taxpayers, as the sandbox does: a CIEC that begins with `rejected` is refused. */

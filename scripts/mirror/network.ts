@@ -1,6 +1,6 @@
 import { request } from 'node:http'
+import type { Network } from '../../src/copies/drivers/call.ts'
 import type { SinkAddress } from '../../src/platform/egress/sink.ts'
-import type { Network } from '../../src/storage/drivers/call.ts'
 
 /** The way to providers: the public network, or a server on loopback that gets every request, with the URL's own host in the header Host. */
 export const networkOf = (sink: SinkAddress | null): Network => ({

@@ -1,5 +1,5 @@
-import { type Fault, invalid } from '../failures.ts'
 import type { Ctx, System } from '../platform/context.ts'
+import { type Fault, invalid } from '../platform/failures.ts'
 import { meant } from '../platform/names/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
 import type { DataSource, SourceWarnings } from './contract.ts'

@@ -1,5 +1,5 @@
-import { Unavailable } from '../failures.ts'
 import type { System } from '../platform/context.ts'
+import { Unavailable } from '../platform/failures.ts'
 import type { AuthorityStatus } from './port/status.ts'
 import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'

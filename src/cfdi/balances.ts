@@ -1,4 +1,4 @@
-import { dividedBy, type Micros, times } from './money.ts'
+import { dividedBy, type Micros, times } from '../platform/money.ts'
 import { rateOf } from './totals.ts'
 
 /** What the balance of a document depends on, besides the applications. */

@@ -1,6 +1,6 @@
 import { getTableColumns, is, type SQL, type SQLChunk, sql } from 'drizzle-orm'
 import { alias, SQLiteCustomColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
-import type { Micros } from './money.ts'
+import type { Micros } from '../platform/money.ts'
 import { nulls, picker } from './pick.ts'
 import { cfdi, type cfdiPayments } from './tables.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ES_CANCELABLE, ESTATUS_CANCELACION, STATUS_ANSWERS } from '../authority/port/status.ts'
-import { SITUACIONES } from '../blacklists/catalog.ts'
+import { SITUACIONES } from '../lists/catalog.ts'
 import { documented, GivenDay, UUID } from '../platform/http/shapes.ts'
 
 /** The UUID of a CFDI in a request, converted to upper case. */

@@ -1,4 +1,4 @@
-import { fits, type Micros, micros } from './money.ts'
+import { fits, type Micros, micros } from '../platform/money.ts'
 import { type Contribution, type Countable, inMxn, isInSums, rateOf } from './totals.ts'
 
 /** What the documents of a month and type that count state of one product key. */

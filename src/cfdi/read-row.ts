@@ -1,7 +1,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { rendered } from '../platform/db/statement.ts'
+import type { Micros } from '../platform/money.ts'
 import { type CfdiRow, COLUMNS, cfdiAs, isIn, listOf } from './columns.ts'
-import type { Micros } from './money.ts'
 import { nulls } from './pick.ts'
 import { cfdi } from './tables.ts'
 

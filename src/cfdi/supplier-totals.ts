@@ -1,4 +1,4 @@
-import type { Micros } from './money.ts'
+import type { Micros } from '../platform/money.ts'
 import { type Countable, contribution, isInSums } from './totals.ts'
 
 /** What one supplier invoiced: its valid documents of types I and E that the RFC received (insights.md 8.0). */

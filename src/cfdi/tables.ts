@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { customType, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { Micros } from './money.ts'
+import type { Micros } from '../platform/money.ts'
 
 /**
  * An amount that is added up, in micros. It is stored as decimal text, because 18 digits before the point do not fit the integers of

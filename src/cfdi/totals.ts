@@ -1,4 +1,4 @@
-import { fits, isPesos, type Micros, micros, times } from './money.ts'
+import { fits, isPesos, type Micros, micros, times } from '../platform/money.ts'
 import { isSubstituted } from './substitution.ts'
 
 /** A value of an integer column: a number or decimal text as it was read, or a bigint before it is stored. */

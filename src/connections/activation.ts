@@ -1,13 +1,13 @@
-import { resolveStatement } from '../alerts/alerts.ts'
-import { keyOfInvalid } from '../alerts/kinds.ts'
+import { markDue } from '../copies/due.ts'
 import { announce, resumeDownloads } from '../downloads/downloads.ts'
 import { announceUntold } from '../downloads/missed-cancellations.ts'
-import { planRuns, startPlanned } from '../extractors/runs/dispatch.ts'
+import { resolveStatement } from '../platform/alerts/alerts.ts'
+import { keyOfInvalid } from '../platform/alerts/kinds.ts'
 import { type Ctx, eventsOf } from '../platform/context.ts'
 import { commit } from '../platform/db/commit.ts'
 import { log } from '../platform/log.ts'
-import { markDue } from '../storage/due.ts'
 import type { ConnectionRow } from '../taxpayers/taxpayers.ts'
+import { planRuns, startPlanned } from './extractors/runs/dispatch.ts'
 
 type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
 

@@ -1,6 +1,6 @@
+import { checkLoginEntitlement } from '../accounts/billing/entitlements.ts'
 import { LOGIN_KINDS, type LoginKind } from '../authority/port/login.ts'
-import { checkLoginEntitlement } from '../billing/entitlements.ts'
-import { withdrawOpenings } from '../mailbox/requests/requests.ts'
+import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'

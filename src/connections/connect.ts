@@ -1,11 +1,11 @@
+import { checkLoginEntitlement } from '../accounts/billing/entitlements.ts'
+import { takePlace } from '../accounts/plans/place.ts'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
-import { checkLoginEntitlement } from '../billing/entitlements.ts'
-import { Failure } from '../failures.ts'
-import { takePlace } from '../plans/place.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
 import { newId } from '../platform/db/id.ts'
+import { Failure } from '../platform/failures.ts'
 import { shardAmong } from '../platform/hash.ts'
 import {
   assertConnectionUnchanged,

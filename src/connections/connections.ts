@@ -1,15 +1,15 @@
 import { isUsed, loginsOf } from '../authority/logins.ts'
-import { Failure, notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import { uuidOf } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
+import { Failure, notFound } from '../platform/failures.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
 import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listShown, type WithReaches } from '../taxpayers/taxpayers.ts'
-import { viewWindow, viewWindows } from '../visibility/contract.ts'
-import { hullOf, reachOf, windowStateOf, windowsOf } from '../visibility/window.ts'
+import { viewWindow, viewWindows } from '../taxpayers/visibility/contract.ts'
+import { hullOf, reachOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
 
 const CHECK_DIGIT = {

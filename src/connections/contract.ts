@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { Problem } from '../platform/http/problem.ts'
 import { documented, Id, Instant, Paging, trimmedText, Warning } from '../platform/http/shapes.ts'
-import { INVALID_REASONS } from '../platform/tenant.ts'
+import { INVALID_REASONS } from '../platform/tenant/tenant.ts'
 import { ConnectionStatus, Rfc } from '../taxpayers/contract.ts'
-import { CfdiWindows, WindowStateName } from '../visibility/contract.ts'
+import { CfdiWindows, WindowStateName } from '../taxpayers/visibility/contract.ts'
 
 /** More characters than a file of an e.firma can have. */
 const FILE = 16_000

@@ -1,6 +1,6 @@
-import { Failure, invalid } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
+import { Failure, invalid } from '../platform/failures.ts'
 import { assertMetadataUnchanged, findByExternalId, type WithReaches } from '../taxpayers/taxpayers.ts'
 
 /** What a customer calls a connection, and keeps with it. */

@@ -1,5 +1,5 @@
-import { getSubscription, type StoredSubscription } from '../billing/subscription/subscription.ts'
-import { TRIAL_PLAN } from '../plans/plans.ts'
+import { getSubscription, type StoredSubscription } from '../accounts/billing/subscription/subscription.ts'
+import { TRIAL_PLAN } from '../accounts/plans/plans.ts'
 import type { Ctx } from '../platform/context.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { type ConnectionRow, listConnections } from '../taxpayers/taxpayers.ts'

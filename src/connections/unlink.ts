@@ -1,5 +1,5 @@
-import { checkUnlinkEntitlement } from '../billing/entitlements.ts'
-import { withdrawOpenings } from '../mailbox/requests/requests.ts'
+import { checkUnlinkEntitlement } from '../accounts/billing/entitlements.ts'
+import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
 import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import { assertConnectionUnchanged, isDraft, isInvalid, unlinkConnection } from '../taxpayers/taxpayers.ts'

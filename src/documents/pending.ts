@@ -1,5 +1,5 @@
-import { wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
+import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { pageByPage } from '../platform/pages.ts'
 import { keptFields } from './changes.ts'
 import { objectOf } from './keep.ts'

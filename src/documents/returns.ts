@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
+import type { ScopedLedger } from '../taxpayers/visibility/scoped-ledger.ts'
 import { d, documentOf, readersOf, versionsOf } from './store.ts'
 
 /** A return as the authority lists it. */

@@ -1,8 +1,8 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
-import type { ScopedLedger } from '../visibility/scoped-ledger.ts'
-import type { Window } from '../visibility/window.ts'
+import type { ScopedLedger } from '../taxpayers/visibility/scoped-ledger.ts'
+import type { Window } from '../taxpayers/visibility/window.ts'
 import { documents } from './tables.ts'
 
 export type DocumentRow = typeof documents.$inferSelect

@@ -1,6 +1,6 @@
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
 import type { PaymentThresholds } from '../cfdi/payment-thresholds.ts'
-import type { OutboxEvent } from '../outbox/outbox.ts'
+import type { OutboxEvent } from '../platform/outbox/outbox.ts'
 
 /** What an outbox event says of a cancellation. It holds what the relay needs to decide for each organization, and no decision. */
 export interface CancellationBody {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../platform/db/statement.ts'
-import { askersOf } from '../visibility/askers.ts'
+import { askersOf } from '../taxpayers/visibility/askers.ts'
 import { isJob, LISTED } from './jobs/key.ts'
 import { syncJobs } from './jobs/tables.ts'
 import type { JobKey } from './lease-store.ts'

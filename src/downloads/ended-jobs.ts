@@ -1,4 +1,4 @@
-import type { PendingEvent, StoredOutboxEvent } from '../outbox/pending.ts'
+import type { PendingEvent, StoredOutboxEvent } from '../platform/outbox/pending.ts'
 import { type EndedJobRow, readEndedJobs } from './ended-jobs-store.ts'
 import { EXTRACTION_ENDED, type ExtractionBody } from './ends/extraction-ends.ts'
 import { ENDED_JOBS, type JobKey, RUN_ENTRY } from './lease-store.ts'

@@ -1,9 +1,9 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { INTO_OUTBOX } from '../outbox/outbox.ts'
-import { outbox } from '../outbox/tables.ts'
 import { assertThat, isGuardViolation } from '../platform/db/guard.ts'
 import { bare, prepared, rendered } from '../platform/db/statement.ts'
+import { INTO_OUTBOX } from '../platform/outbox/outbox.ts'
+import { outbox } from '../platform/outbox/tables.ts'
 import { isJob, LISTED } from './jobs/key.ts'
 import { extractions, syncJobs, syncWork } from './jobs/tables.ts'
 

@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { CancelledCfdi } from '../cfdi/ingest/ingest.ts'
-import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../outbox/outbox.ts'
 import type { System } from '../platform/context.ts'
 import { log } from '../platform/log.ts'
+import { insertOutboxEvents, type OutboxEvent, wakeRelay } from '../platform/outbox/outbox.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
-import { shows, windowsOf } from '../visibility/window.ts'
+import { shows, windowsOf } from '../taxpayers/visibility/window.ts'
 import { type CancellationBody, cancellationBody, cancellationEvent } from './cancellation-events.ts'
 import { findCancellations, insertCancellations } from './missed-store.ts'
 

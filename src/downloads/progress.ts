@@ -1,11 +1,11 @@
 import { errorInWords } from '../authority/port/error-words.ts'
 import type { Rejection } from '../cfdi/package/rejections.ts'
-import { notFound } from '../failures.ts'
 import type { Ctx } from '../platform/context.ts'
+import { notFound } from '../platform/failures.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
-import type { Connection } from '../platform/tenant.ts'
-import { shownJobId } from '../visibility/job-id.ts'
-import { NOTHING, shows, type Window, windowsOf } from '../visibility/window.ts'
+import type { Connection } from '../platform/tenant/tenant.ts'
+import { shownJobId } from '../taxpayers/visibility/job-id.ts'
+import { NOTHING, shows, type Window, windowsOf } from '../taxpayers/visibility/window.ts'
 import type { JobState, SyncJob, SyncJobQuery } from './contract.ts'
 import { countJobs, type JobCounts, windowOf } from './counts/counts.ts'
 import { type JobPlace, type JobRow, jobsOfOrganization } from './progress-store.ts'
@@ -67,7 +67,7 @@ const view = async (ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
 })
 
 /**
- * Whether the connection was active when the job began, like the counts of its event (webhooks/relay/sync-counts.ts). What is downloaded
+ * Whether the connection was active when the job began, like the counts of its event (delivery/relay/sync-counts.ts). What is downloaded
  * afterwards is not counted before the connection is active again.
  */
 const wasActive = ({ state, inactive_since }: Connection, { started_at, finished_at }: JobRow): boolean => {

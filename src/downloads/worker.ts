@@ -1,6 +1,6 @@
-import type { Tell } from '../mailbox/fetch.ts'
-import { wakeRelay } from '../outbox/outbox.ts'
+import type { Tell } from '../documents/mailbox/fetch.ts'
 import type { System } from '../platform/context.ts'
+import { wakeRelay } from '../platform/outbox/outbox.ts'
 import { Logins } from '../taxpayers/login.ts'
 import type { DownloadHint } from './downloads.ts'
 import { extendLease, handOverStatements, type JobKey, releaseLease, takeLease } from './lease-store.ts'

@@ -1,4 +1,4 @@
-import { Failure } from '../failures.ts'
+import { Failure } from './failures.ts'
 
 /** A file in the bucket, as it is answered. */
 export interface Content {

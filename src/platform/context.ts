@@ -1,7 +1,7 @@
 import { Budget, counted } from './db/budget.ts'
 import { connect, type Database } from './db/commit.ts'
 import { type Settings, settingsOf } from './settings.ts'
-import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant.ts'
+import type { ActingOrganization, Actor, Connection, PresentedCredential } from './tenant/tenant.ts'
 
 /** What a verb needs to act for the service as a whole, in a cron or a consumer. */
 export interface System {

@@ -1,7 +1,7 @@
 import { takesCiecs } from '../authority/port/login.ts'
-import { Failure, notFound } from '../failures.ts'
 import type { System } from '../platform/context.ts'
-import type { Connection } from '../platform/tenant.ts'
+import { Failure, notFound } from '../platform/failures.ts'
+import type { Connection } from '../platform/tenant/tenant.ts'
 
 /**
  * Whether the organization may read the RFC's documents: while the connection is active, and while an unpaid invoice pauses it, because

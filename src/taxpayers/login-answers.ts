@@ -1,11 +1,11 @@
 import { kindOf, LOGIN_KINDS, type Login, type LoginKind, loginValue } from '../authority/port/login.ts'
-import { Failure } from '../failures.ts'
-import { insertOutboxEvents, wakeRelay } from '../outbox/outbox.ts'
 import { auditedEach } from '../platform/audit/audit.ts'
 import type { System } from '../platform/context.ts'
 import { commit, type Statement } from '../platform/db/commit.ts'
 import { isConflict, retryOnConflict } from '../platform/db/retry.ts'
-import type { RefusedReason } from '../platform/tenant.ts'
+import { Failure } from '../platform/failures.ts'
+import { insertOutboxEvents, wakeRelay } from '../platform/outbox/outbox.ts'
+import type { RefusedReason } from '../platform/tenant/tenant.ts'
 import { canLogIn, readLogin, type VersionedLogin } from './login.ts'
 import {
   assertLoginVersion,

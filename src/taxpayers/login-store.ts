@@ -4,7 +4,7 @@ import type { LoginKind } from '../authority/port/login.ts'
 import type { Database } from '../platform/db/commit.ts'
 import { assertThat } from '../platform/db/guard.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
-import type { InvalidReason } from '../platform/tenant.ts'
+import type { InvalidReason } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections, fiscalEntities } from './tables.ts'
 import { type ConnectionRow, holds, NO_LOGIN, type WithReaches } from './taxpayers.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
-import { raiseAlerts } from '../alerts/alerts.ts'
+import { raiseAlerts } from '../platform/alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
 import { prepared } from '../platform/db/statement.ts'
-import type { RefusedReason } from '../platform/tenant.ts'
+import type { RefusedReason } from '../platform/tenant/tenant.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 
 /** What happened to a login, and what the connection goes on with. */

@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, or, sql } from 'drizzle-orm'
 import type { Database } from '../platform/db/commit.ts'
-import { SUSPENSIONS, type Suspension } from '../platform/tenant.ts'
+import { SUSPENSIONS, type Suspension } from '../platform/tenant/tenant.ts'
 import { connectionColumns, connections } from './tables.ts'
 import type { ConnectionRow } from './taxpayers.ts'
 

@@ -2,7 +2,7 @@ import { getTableColumns, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import type { DataSourceKey } from '../authority/port/catalog.ts'
 import { flag, instant } from '../platform/db/columns.ts'
-import { CONNECTION_STATES, INVALID_REASONS, PAUSED_BY } from '../platform/tenant.ts'
+import { CONNECTION_STATES, INVALID_REASONS, PAUSED_BY } from '../platform/tenant/tenant.ts'
 
 /** An RFC, shared by all organizations that connect it. */
 export const fiscalEntities = sqliteTable(
@@ -87,7 +87,7 @@ export const connections = sqliteTable(
     received_to: instant(),
     /**
      * What the connection's own runs reached of the issued CFDIs: the instant and the floor of each, as JSON (reaches.ts), to which one is
-     * added when the window widens. It tells when the organization alone would have stored a document (visibility/reaches.ts).
+     * added when the window widens. It tells when the organization alone would have stored a document (taxpayers/visibility/reaches.ts).
      */
     issued_reaches: text().notNull().default('[]'),
     /** The same of the received CFDIs. */
@@ -109,7 +109,7 @@ export const connections = sqliteTable(
      * Set by a trigger when the connection leaves active, and cleared when all cancellations since are told: an Untold (untold.ts) as JSON.
      */
     untold: text(),
-    /** The counterparties that are on a blacklist, as JSON (blacklists/listed/listed.ts). Null when that is to be found out. */
+    /** The counterparties that are on a blacklist, as JSON (lists/listed/listed.ts). Null when that is to be found out. */
     listed: text(),
     /** Incremented when `listed` no longer holds. What was found out before does not replace it. */
     listed_version: integer().notNull().default(0),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import type { Database } from '../platform/db/commit.ts'
 import { bare, prepared } from '../platform/db/statement.ts'
-import type { Connection } from '../platform/tenant.ts'
+import type { Connection } from '../platform/tenant/tenant.ts'
 import { connections } from './tables.ts'
 
 const c = alias(connections, 'c')

@@ -1,4 +1,4 @@
-import { type Arrow, arrowsOf, filesOf, folderOf, type Tree } from './tree.ts'
+import { type Arrow, arrowsOf, domainOf, type Tree } from './tree.ts'
 
 type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -49,29 +49,14 @@ export const circlesOfFiles = (tree: Tree): string[] =>
     (way) => `${way.join(' → ')}: these files import each other in a circle`,
   )
 
-/** The floor of a folder that a file below it belongs to: a subfolder, or the folder's own files together. In src, each file is a floor. */
-function floorOf(path: string, folder: string): string {
-  const [first, ...rest] = path.slice(folder.length + 1).split('/')
-  if (rest.length > 0) return `${folder}/${first}`
-  return folder === 'src' ? path : `${folder}/*`
-}
-
-const foldersOf = (tree: Tree): string[] => {
-  const folders = new Set<string>()
-  for (const path of filesOf(tree)) for (let at = folderOf(path); at !== ''; at = folderOf(at)) folders.add(at)
-  return [...folders].sort()
-}
-
-/** Floors of one folder that import each other in a circle, with an arrow of the files for each step. */
-export function circlesOfFolders(tree: Tree): string[] {
-  const arrows = withinTree(tree)
-  return foldersOf(tree).flatMap((folder) => {
-    const steps = arrows
-      .filter(({ from, to }) => from.startsWith(`${folder}/`) && to.startsWith(`${folder}/`))
-      .map((arrow) => ({ arrow, floors: [floorOf(arrow.from, folder), floorOf(arrow.to, folder)] as const }))
-    return circlesOf(graphOf(steps.map(({ floors }) => floors))).map((way) => {
-      const proof = way.slice(1).map((floor, n) => steps.find(({ floors }) => floors[0] === way[n] && floors[1] === floor)!.arrow)
-      return `${proof.map(({ from, to }) => `${from} → ${to}`).join(', ')}: ${way.join(' → ')} is a circle of folders`
-    })
+/** Rooms that import each other in a circle, with an arrow of the files for each step. */
+export function circlesOfRooms(tree: Tree): string[] {
+  const steps = withinTree(tree).flatMap((arrow) => {
+    const [from, to] = [domainOf(arrow.from), domainOf(arrow.to)]
+    return from === undefined || to === undefined ? [] : [{ arrow, rooms: [from, to] as const }]
+  })
+  return circlesOf(graphOf(steps.map(({ rooms }) => rooms))).map((way) => {
+    const proof = way.slice(1).map((room, n) => steps.find(({ rooms }) => rooms[0] === way[n] && rooms[1] === room)!.arrow)
+    return `${proof.map(({ from, to }) => `${from} → ${to}`).join(', ')}: ${way.join(' → ')} is a circle of rooms`
   })
 }

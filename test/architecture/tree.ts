@@ -1,4 +1,4 @@
-/** A source tree: file contents by path, such as `src/app.ts`. */
+/** A source tree: file contents by path, such as `src/app/app.ts`. */
 export type Tree = Readonly<Record<string, string>>
 
 export interface Arrow {
@@ -17,7 +17,7 @@ export const filesOf = (tree: Tree): string[] => Object.keys(tree).filter((path)
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 export const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
 
-/** The top-level folder of src that a file lies in; nothing for the files of src itself. */
+/** The room, a top-level folder of src, that a file lies in; nothing for the files of src itself. */
 export const domainOf = (path: string): string | undefined => /^src\/([^/]+)\//.exec(path)?.[1]
 
 export const isStore = (path: string): boolean => /(^|[/-])store\.ts$/.test(path)

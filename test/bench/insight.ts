@@ -1,4 +1,4 @@
-import { yearOf } from '../insight/years/year.ts'
+import { yearOf } from '../analytics/years/year.ts'
 import { zipOf } from '../support/zip.ts'
 import { type Figure, measure, median } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'

@@ -1,4 +1,4 @@
-import { listOf, manyRows } from '../blacklists/support/list-csv.ts'
+import { listOf, manyRows } from '../lists/support/list-csv.ts'
 import { measure } from './measures.ts'
 import { type Rig, withRig } from './rig.ts'
 import type { Recording } from './workers/storage.ts'

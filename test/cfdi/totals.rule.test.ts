@@ -1,7 +1,7 @@
 import Big from 'big.js'
 import { describe, expect, it } from 'vitest'
-import { decimal } from '../../src/cfdi/money.ts'
 import { addTo, type Cells, type Countable, contribution, nothing, parseCells, writeCells } from '../../src/cfdi/totals.ts'
+import { decimal } from '../../src/platform/money.ts'
 import { randomOf } from '../support/random.ts'
 
 const invoice: Countable = {

@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
-import { created, draft } from '../extractors/support/extractors.ts'
 import { basic } from '../support/client.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { json, metered, send } from '../support/wire.ts'
+import { created, draft } from './extractors/support/extractors.ts'
 
 vi.spyOn(console, 'log').mockImplementation(() => {})
 

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { loginVersionOf, rejectLogin } from '../../src/taxpayers/login-answers.ts'
 import { callOf, deliver, ISSUED, losingMessages, subscriber } from '../downloads/support/downloads.ts'
-import { created, draft } from '../extractors/support/extractors.ts'
 import { beforeCommit } from '../support/commits.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { ciecFor, refusedNow, systemNow } from '../taxpayers/support/ciec.ts'
+import { created, draft } from './extractors/support/extractors.ts'
 
 const PATH = '/v1/fiscal-entities'
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { FiscalEntity } from '../../src/connections/contract.ts'
-import { created, draft, scheduled } from '../extractors/support/extractors.ts'
 import { pathsOf } from '../support/client.ts'
 import { audited, freshRfc, type Organization, organization } from '../support/tenants.ts'
 import { refusedNow } from '../taxpayers/support/ciec.ts'
+import { created, draft, scheduled } from './extractors/support/extractors.ts'
 
 const PATH = '/v1/fiscal-entities'
 const pathOf = ({ fiscal_entity_id }: FiscalEntity): string => `${PATH}/${fiscal_entity_id}`

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { callOf, deliver, ISSUED, later, losingMessages, subscriber, sweep, work } from '../downloads/support/downloads.ts'
-import { runsOf } from '../extractors/support/ticks.ts'
-import { factsOf } from '../outbox/support/outbox-events.ts'
+import { factsOf } from '../platform/outbox/support/outbox-events.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import { ciecsOf, watchLogins } from '../taxpayers/support/ciec.ts'
+import { runsOf } from './extractors/support/ticks.ts'
 
 beforeEach(() => {
   later(0)

@@ -17,24 +17,24 @@ import { words as withholdings } from '../../console/pages/insight/withholdings/
 import { words as financing } from '../../console/pages/work/financing/words.ts'
 import { words as months } from '../../console/pages/work/months/words.ts'
 import { words as suppliers } from '../../console/pages/work/suppliers/words.ts'
-import { FIGURES as DEDUCTIONS } from '../../src/insight/deductions/contract.ts'
-import { FIGURES as FINANCING } from '../../src/insight/financing/contract.ts'
-import { REPORTS } from '../../src/insight/reports/catalog.ts'
-import { VAT_FIGURES } from '../../src/insight/vat/contract.ts'
-import { FIGURES as WITHHOLDINGS } from '../../src/insight/withholdings/contract.ts'
+import { FIGURES as DEDUCTIONS } from '../../src/analytics/deductions/contract.ts'
+import { FIGURES as FINANCING } from '../../src/analytics/financing/contract.ts'
+import { REPORTS } from '../../src/analytics/reports/catalog.ts'
+import { VAT_FIGURES } from '../../src/analytics/vat/contract.ts'
+import { FIGURES as WITHHOLDINGS } from '../../src/analytics/withholdings/contract.ts'
 
 const sourcesOf = (folder: string) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .map((file) => ({ file: join(folder, file), text: readFileSync(join(folder, file), 'utf8') }))
-const insight = sourcesOf('src/insight')
+const insight = sourcesOf('src/analytics')
 
 /** The value of a constant, which holds nothing but text and what is `given`. */
 function constantOf(text: string, name: string, given: object = {}): unknown {
   const [, value] = new RegExp(`^(?:export )?const ${name}(?:: [^=]+)? =\\s+([^]*?)\\n(?=\\n|\\S)(?![\\]}])`, 'm').exec(`${text}\n\n`)!
   return runInNewContext(`(${value})`, given)
 }
-const textOf = (file: string): string => insight.find((one) => one.file === `src/insight/${file}`)!.text
+const textOf = (file: string): string => insight.find((one) => one.file === `src/analytics/${file}`)!.text
 
 const REPSE_NOTE = constantOf(textOf('common/names.ts'), 'REPSE_NOTE') as string
 const BASIS = /^(?:export )?const BASIS\b/m
@@ -47,14 +47,14 @@ const bases = insight
 
 /** Where a basis is put together otherwise. */
 const OTHERS: Record<string, () => readonly string[]> = {
-  'src/insight/common/insight.ts': () =>
+  'src/analytics/common/insight.ts': () =>
     ['DAY_OF_RULES', 'CURRENCIES'].map((name) => constantOf(textOf('common/insight.ts'), name) as string),
-  'src/insight/portfolio/portfolio.ts': () => [
+  'src/analytics/portfolio/portfolio.ts': () => [
     ...Object.values(constantOf(textOf('portfolio/indicators.ts'), 'FORMULAS') as Record<string, string>),
     ...(runInNewContext(/notes: (\[.*\])/.exec(textOf('portfolio/portfolio.ts'))![1]!, { REPSE_NOTE }) as string[]),
   ],
-  'src/insight/reports/catalog.ts': () => Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
-  'src/insight/reports/reports.ts': () => constantOf(textOf('reports/reports.ts'), 'NOTES') as string[],
+  'src/analytics/reports/catalog.ts': () => Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
+  'src/analytics/reports/reports.ts': () => constantOf(textOf('reports/reports.ts'), 'NOTES') as string[],
 }
 
 const ENGLISH = /\b(the|of|and|with|that|is|are|by|to|paragraph|as_of|repealed|Guidelines|service)\b/i
@@ -89,7 +89,7 @@ describe('what the API says of its figures', () => {
 
   it.each([
     ['src/cfdi/summary/summary.ts', months.es],
-    ['src/repse/report.ts', suppliers.es],
+    ['src/analytics/repse/report.ts', suppliers.es],
   ])('%s has its words on the page', (file, { basisKeys, basisText }) => {
     const names = Object.keys(constantOf(readFileSync(file, 'utf8'), 'BASIS') as object)
     expect(names.length).toBeGreaterThan(3)

@@ -5,9 +5,9 @@ import { FAULTS } from '../../console/api/spanish.ts'
 import { MEMBERS, PROCESSES } from '../../console/pages/account/audit/spanish.ts'
 import { words as account } from '../../console/pages/account/words.ts'
 import { ERRORS, words as webhook } from '../../console/pages/automation/webhook/words.ts'
-import { REPORTS } from '../../src/insight/reports/catalog.ts'
+import { REPORTS } from '../../src/analytics/reports/catalog.ts'
+import { EVENT_KEYS } from '../../src/delivery/catalog/contract.ts'
 import { targetFault } from '../../src/platform/target.ts'
-import { EVENT_KEYS } from '../../src/webhooks/catalog/contract.ts'
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -48,7 +48,7 @@ describe('in the console, in Spanish', () => {
     const post = ['webhooks/deliveries/post', 'platform/egress/answer-status']
       .map((name) => readFileSync(`src/${name}.ts`, 'utf8'))
       .join('')
-    const delivery = readFileSync('src/webhooks/deliveries/delivery.ts', 'utf8')
+    const delivery = readFileSync('src/delivery/deliveries/delivery.ts', 'utf8')
     const said = [
       ...[...post.matchAll(/'([A-Z][^']+\.)'/g)].map(([, text]) => text!),
       ...[...delivery.matchAll(/isUnlinked \? '([^']+)'/g)].map(([, text]) => `Not sent: ${text}`),

@@ -4,7 +4,7 @@ import type { SandboxComprobante } from '../../src/authority/sandbox/world/compr
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../src/authority/sandbox/world/stamp.ts'
 import type { SyncJob } from '../../src/downloads/contract.ts'
-import { created } from '../extractors/support/extractors.ts'
+import { created } from '../connections/extractors/support/extractors.ts'
 import { freshRfc } from '../support/tenants.ts'
 import {
   bookOf,

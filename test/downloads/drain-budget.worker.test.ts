@@ -6,7 +6,7 @@ import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { Budget, BudgetUsedUp } from '../../src/platform/db/budget.ts'
 import { delivering, packed } from '../authority/support/packages.ts'
-import { factsOf } from '../outbox/support/outbox-events.ts'
+import { factsOf } from '../platform/outbox/support/outbox-events.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { zipOf } from '../support/zip.ts'
 import {

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { created } from '../extractors/support/extractors.ts'
+import { created } from '../connections/extractors/support/extractors.ts'
 import { audited, freshRfc } from '../support/tenants.ts'
 import {
   before,

@@ -1,22 +1,17 @@
 import { createMessageBatch } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { consume } from '../../src/app/queues.ts'
+import { PAYLOADS } from '../../src/delivery/catalog/payload-contract.ts'
+import { sweepDeliveries } from '../../src/delivery/deliveries/delivery.ts'
+import { relayOutbox } from '../../src/delivery/relay/relay.ts'
 import { KEPT_MS, sweepUntold, tellMissed } from '../../src/downloads/missed-cancellations.ts'
 import { pruneJobs } from '../../src/downloads/pruning/prune.ts'
-import type { OutboxEvent } from '../../src/outbox/outbox.ts'
 import { systemOf } from '../../src/platform/context.ts'
-import { consume } from '../../src/queues.ts'
+import type { OutboxEvent } from '../../src/platform/outbox/outbox.ts'
 import { moveUntold } from '../../src/taxpayers/untold.ts'
-import { PAYLOADS } from '../../src/webhooks/catalog/payload-contract.ts'
-import { sweepDeliveries } from '../../src/webhooks/deliveries/delivery.ts'
-import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { drainNow } from '../authority/support/authority.ts'
-import { connected, fetching, runNow } from '../outbox/support/outbox-events.ts'
-import { at } from '../support/clock.ts'
-import { reaching } from '../support/context.ts'
-import { silenceQueues } from '../support/queues.ts'
-import { connect } from '../support/tenants.ts'
-import { pagesOf } from '../webhooks/support/feed.ts'
+import { pagesOf } from '../delivery/support/feed.ts'
 import {
   cancelled,
   deliveriesOf,
@@ -27,7 +22,12 @@ import {
   organizations,
   systemIn,
   watchedEnv,
-} from '../webhooks/support/relay.ts'
+} from '../delivery/support/relay.ts'
+import { connected, fetching, runNow } from '../platform/outbox/support/outbox-events.ts'
+import { at } from '../support/clock.ts'
+import { reaching } from '../support/context.ts'
+import { silenceQueues } from '../support/queues.ts'
+import { connect } from '../support/tenants.ts'
 
 const NOW = '2026-03-20T18:00:00Z'
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { markReadersDue } from '../../src/copies/due.ts'
 import { type DownloadHint, requestJobs, sweepJobs } from '../../src/downloads/downloads.ts'
 import { drain } from '../../src/downloads/drain.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { newId } from '../../src/platform/db/id.ts'
-import { markReadersDue } from '../../src/storage/due.ts'
 import { freshRfc } from '../support/tenants.ts'
 import { callOf, cfdiOf, ISSUED, jobsOf, later, ledgerOf, losingMessages, subscriber } from './support/downloads.ts'
 

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { created } from '../connections/extractors/support/extractors.ts'
+import { Clockwork, forget } from '../connections/extractors/support/ticks.ts'
 import { callOf, cfdiOf, deliver, losingMessages, subscriber, work } from '../downloads/support/downloads.ts'
-import { created } from '../extractors/support/extractors.ts'
-import { Clockwork, forget } from '../extractors/support/ticks.ts'
 import { at } from '../support/clock.ts'
 import { freshRfc } from '../support/tenants.ts'
 

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { expectAddedUp, linksIn } from '../insight/support/added-up.ts'
-import { expectSurface } from '../insight/support/compare.ts'
-import { expectLeftOut } from '../insight/support/left-out.ts'
-import { sandboxRfcs } from '../insight/support/sandbox.ts'
-import { isServed, type Served } from '../insight/support/served.ts'
-import { surfacesOf } from '../insight/support/surfaces.ts'
+import { expectAddedUp, linksIn } from '../analytics/support/added-up.ts'
+import { expectSurface } from '../analytics/support/compare.ts'
+import { expectLeftOut } from '../analytics/support/left-out.ts'
+import { sandboxRfcs } from '../analytics/support/sandbox.ts'
+import { isServed, type Served } from '../analytics/support/served.ts'
+import { surfacesOf } from '../analytics/support/surfaces.ts'
 import { at } from '../support/clock.ts'
 
 /** A company, a person, and another company, as the sandbox invents them. */

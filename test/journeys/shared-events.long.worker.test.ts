@@ -1,15 +1,15 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Cfdi } from '../../src/cfdi/contract.ts'
+import { relayOutbox } from '../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../src/platform/context.ts'
 import { uuidOf } from '../../src/platform/db/id.ts'
-import { relayOutbox } from '../../src/webhooks/relay/relay.ts'
 import { drainNow } from '../authority/support/authority.ts'
-import { connected, fetching, runNow } from '../outbox/support/outbox-events.ts'
+import { endpointOf, pagesOf } from '../delivery/support/feed.ts'
+import { connected, fetching, runNow } from '../platform/outbox/support/outbox-events.ts'
 import { at } from '../support/clock.ts'
 import { silenceQueues } from '../support/queues.ts'
 import { type Organization, organization } from '../support/tenants.ts'
-import { endpointOf, pagesOf } from '../webhooks/support/feed.ts'
 
 const BOTH = ['sat_cfdi_issued', 'sat_cfdi_received']
 

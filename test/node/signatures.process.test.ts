@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import vectors from '../webhooks/deliveries/vectors/signatures.json'
+import vectors from '../delivery/deliveries/vectors/signatures.json'
 import { hasOpenssl, isInstalled, LANGUAGES, opensslHmac, type Signed, snippetOf, verifierOf } from './support/snippets.ts'
 
 describe('the vectors', () => {

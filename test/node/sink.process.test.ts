@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { networkOf } from '../../scripts/mirror/network.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
-import { destinationOf } from '../../src/storage/drivers/adapters.ts'
-import type { Destination } from '../../src/storage/drivers/port.ts'
+import { destinationOf } from '../../src/copies/drivers/adapters.ts'
+import type { Destination } from '../../src/copies/drivers/port.ts'
 import { freePort, until } from './support/runner.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-sink-'))

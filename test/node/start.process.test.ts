@@ -11,7 +11,7 @@ import { follow } from '../../scripts/log.ts'
 import { end, isAlive } from '../../scripts/processes.ts'
 import { ensureSecrets } from '../../scripts/secrets.ts'
 import { CRONS, DATABASES, ROOT } from '../../scripts/wrangler.ts'
-import { listOf } from '../blacklists/support/list-csv.ts'
+import { listOf } from '../lists/support/list-csv.ts'
 import { discard, freePort, freshState, isUp, Started, until } from './support/runner.ts'
 
 const isLong = process.env['FUZZ'] === 'full'

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyCopy } from '../../scripts/mirror/verification.ts'
 import { ROOT } from '../../scripts/wrangler.ts'
-import { FOLDER, GoogleDriveStandIn } from '../storage/support/google-drive-stand-in.ts'
+import { FOLDER, GoogleDriveStandIn } from '../copies/support/google-drive-stand-in.ts'
 import { Providers } from './support/providers.ts'
 import { freePort } from './support/runner.ts'
 

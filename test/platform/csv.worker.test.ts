@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { recordsOf, textsOf } from '../../src/platform/csv.ts'
-import { bytesOf, csvOf } from '../blacklists/support/list-csv.ts'
+import { bytesOf, csvOf } from '../lists/support/list-csv.ts'
 
 /** A CSV reader one character at a time: slow, and plain to see through. */
 function slowRecords(text: string): string[][] {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { targetFault } from '../../src/platform/target.ts'
+import { GOOD, OWN, REFUSED } from '../delivery/support/targets.ts'
 import { runs } from '../support/fuzz.ts'
-import { GOOD, OWN, REFUSED } from '../webhooks/support/targets.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -5,7 +5,7 @@ import { type Document, operationsOf } from '../../scripts/reference/json.ts'
 import { errorCodes } from '../../scripts/reference/pages/codes.ts'
 import { BODIES } from '../../scripts/reference/pages/pages.ts'
 import { readRecordings } from '../../scripts/reference/recordings.ts'
-import * as helpers from '../../src/test-helpers/contract.ts'
+import * as helpers from '../../src/app/test-helpers/contract.ts'
 
 const GUIDES = ['first-hour', 'mirroring', 'webhooks', 'windows', 'errors', 'limits', 'exports', 'codes', 'sandbox']
 const pageOf = (name: string): string => readFileSync(`assets/docs/${name}.html`, 'utf8')

@@ -1,4 +1,4 @@
-import { KEPT_DAYS as CHANGED_DAYS, UNCHANGED_DAYS } from '../../src/webhooks/deliveries/prune.ts'
+import { KEPT_DAYS as CHANGED_DAYS, UNCHANGED_DAYS } from '../../src/delivery/deliveries/prune.ts'
 import { ASSUMED } from './assumptions.ts'
 
 /** Figures that `npm run bench` prints, under its names. When they change, they are replaced here, and everything else follows. */

@@ -1,5 +1,5 @@
-import { RUNS_A_MESSAGE } from '../../src/extractors/runs/dispatch.ts'
-import { PAGE } from '../../src/extractors/ticks/ticks.ts'
+import { RUNS_A_MESSAGE } from '../../src/connections/extractors/runs/dispatch.ts'
+import { PAGE } from '../../src/connections/extractors/ticks/ticks.ts'
 import { placeOf } from '../../src/platform/hash.ts'
 import { ASSUMED, OFFICE } from './assumptions.ts'
 import { CHANGED_JOB, DELIVERY, DOCUMENT, FORGET, KEPT_DAYS, QUIET_DAY, READ_ROW, REQUEST, SWEEP, type Work } from './costs.ts'

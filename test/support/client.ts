@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers'
 import * as z from 'zod'
-import { app } from '../../src/app.ts'
+import { app } from '../../src/app/app.ts'
 import { CfdiPage, ListedCfdi } from '../../src/cfdi/search/contract.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'

@@ -1,8 +1,8 @@
 import { createMessageBatch, createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { consume } from '../../src/app/queues.ts'
+import type { TaskMessage } from '../../src/app/tasks.ts'
 import worker from '../../src/index.ts'
-import { consume } from '../../src/queues.ts'
-import type { TaskMessage } from '../../src/tasks.ts'
 
 /**
  * Fires the daily cron, and then each of its tasks in an invocation of its own, until nothing sends itself on. Returns the tasks of which a

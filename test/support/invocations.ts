@@ -1,10 +1,10 @@
 import { createExecutionContext, createMessageBatch, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { CONSUMERS, consume } from '../../src/app/queues.ts'
+import { workOnConnector } from '../../src/copies/mirror/work.ts'
 import worker from '../../src/index.ts'
 import { Budget } from '../../src/platform/db/budget.ts'
-import { CONSUMERS, consume } from '../../src/queues.ts'
-import { workOnConnector } from '../../src/storage/mirror/work.ts'
 import { basic, type Caller } from './client.ts'
 import { type Method, ownerOf, patched } from './meter.ts'
 

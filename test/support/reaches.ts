@@ -1,5 +1,5 @@
 import { epochDayOf } from '../../src/platform/time/calendar.ts'
-import { parseReaches } from '../../src/visibility/reaches.ts'
+import { parseReaches } from '../../src/taxpayers/visibility/reaches.ts'
 
 /** A run as a connection keeps it: its instant in milliseconds, and its floor. */
 export type Kept = [at: number, floor: string]

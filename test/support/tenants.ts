@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { withCheckDigit } from '../../src/authority/sandbox/world/taxpayers.ts'
-import type { Role } from '../../src/platform/tenant.ts'
+import type { Role } from '../../src/platform/tenant/tenant.ts'
 import { api, type Caller, request } from './client.ts'
 
 export interface Tenant extends Caller {

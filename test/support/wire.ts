@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
-import { app } from '../../src/app.ts'
+import { app } from '../../src/app/app.ts'
 import { Problem } from '../../src/platform/http/problem.ts'
 import { impliedRefusals } from '../../src/platform/http/refusals.ts'
 import { type Route, routesOf } from '../../src/platform/http/route-table.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
-import type { Role } from '../../src/platform/tenant.ts'
+import type { Role } from '../../src/platform/tenant/tenant.ts'
 import { api, basic, type Caller, request } from './client.ts'
 import { connect, signUp, synced, type Tenant } from './tenants.ts'
 

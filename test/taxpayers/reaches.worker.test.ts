@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../src/platform/db/commit.ts'
 import { addMonths } from '../../src/platform/time/months.ts'
 import { MOST_REACHES, strikeReaches, widenWindows } from '../../src/taxpayers/reaches.ts'
-import { parseReaches } from '../../src/visibility/reaches.ts'
+import { parseReaches } from '../../src/taxpayers/visibility/reaches.ts'
 import { randomOf } from '../support/random.ts'
 import { type Kept, keptOf, reachesOf } from '../support/reaches.ts'
 

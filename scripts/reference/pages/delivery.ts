@@ -1,6 +1,6 @@
 import '../../mirror/bytes.ts'
-import { SAMPLES } from '../../../src/webhooks/catalog/samples.ts'
-import { deliveryHeaders } from '../../../src/webhooks/deliveries/signature.ts'
+import { SAMPLES } from '../../../src/delivery/catalog/samples.ts'
+import { deliveryHeaders } from '../../../src/delivery/deliveries/signature.ts'
 
 const KEY = 'extraction.completed'
 /** Of nobody: a secret as long as those of webhooks. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { marked } from 'marked'
-import { limitsOf, QUOTAS } from '../../../src/plans/quotas.ts'
+import { limitsOf, QUOTAS } from '../../../src/accounts/plans/quotas.ts'
 import { ROOT } from '../../wrangler.ts'
 import { type Document, operationsOf } from '../json.ts'
 import type { Recordings } from '../recordings.ts'

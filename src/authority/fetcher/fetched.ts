@@ -1,6 +1,6 @@
-import { Unavailable } from '../../failures.ts'
 import { bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
+import { Unavailable } from '../../platform/failures.ts'
 import {
   AuthorityFailed,
   type DocumentsRequest,

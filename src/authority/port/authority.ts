@@ -1,5 +1,5 @@
-import type { Unavailable } from '../../failures.ts'
 import type { Bytes } from '../../platform/bytes/bytes.ts'
+import type { Unavailable } from '../../platform/failures.ts'
 import type { DataSourceKey } from './catalog.ts'
 import type { DocumentFields } from './fields-contract.ts'
 import type { Login, LoginKind } from './login.ts'

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../failures.ts'
+import { Unavailable } from '../../platform/failures.ts'
 import type { AuthorityLogins } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
 import { LOGIN_KINDS, type Login } from '../port/login.ts'

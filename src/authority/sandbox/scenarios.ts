@@ -1,4 +1,4 @@
-import { Unavailable } from '../../failures.ts'
+import { Unavailable } from '../../platform/failures.ts'
 import type { TaxCertificate } from '../efirma/certificate.ts'
 
 /** How the sandbox treats a CIEC that begins with `prefix`. It accepts any other CIEC and delivers everything. */

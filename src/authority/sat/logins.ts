@@ -1,5 +1,5 @@
-import { Unavailable } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
+import { Unavailable } from '../../platform/failures.ts'
 import type { AuthorityLogins } from '../port/authority.ts'
 import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/catalog.ts'
 import { paceOf, sendOf } from './send.ts'

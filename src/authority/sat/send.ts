@@ -1,5 +1,5 @@
-import { Unavailable } from '../../failures.ts'
 import type { System } from '../../platform/context.ts'
+import { Unavailable } from '../../platform/failures.ts'
 import type { Send } from './exchange.ts'
 import type { Pace } from './session.ts'
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all, rendered } from '../../platform/db/statement.ts'
-import { isAfterCeiling, isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
+import { isAfterCeiling, isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Applied } from '../balances.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { cfdiAs } from '../columns.ts'

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all } from '../../platform/db/statement.ts'
-import { isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
+import { isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import type { ReadRow } from '../read-row.ts'

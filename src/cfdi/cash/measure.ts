@@ -1,4 +1,4 @@
-import { dividedBy, fits, type Micros, micros } from '../money.ts'
+import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
 import { BREAKDOWN, type Breakdown } from '../taxes/breakdown.ts'
 import { converted } from '../taxes/conversion.ts'
 import { inMxn, rateOf } from '../totals.ts'

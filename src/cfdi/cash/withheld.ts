@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { all } from '../../platform/db/statement.ts'
-import { boundsOf, type DirectionNumber, type Partition } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, type DirectionNumber, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import type { Days } from '../population/population.ts'

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../platform/context.ts'
-import type { Connection } from '../../platform/tenant.ts'
+import type { Connection } from '../../platform/tenant/tenant.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
-import { openLedger, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, latestOf, shows, type Window } from '../../visibility/window.ts'
+import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { earliestOf, latestOf, shows, type Window } from '../../taxpayers/visibility/window.ts'
 import { readTouched } from '../commits/touched.ts'
 import {
   commitsBefore,

@@ -1,5 +1,5 @@
-import { type Reach, stretchesOf } from '../../visibility/reaches.ts'
-import { EVERYTHING, type Window } from '../../visibility/window.ts'
+import { type Reach, stretchesOf } from '../../taxpayers/visibility/reaches.ts'
+import { EVERYTHING, type Window } from '../../taxpayers/visibility/window.ts'
 import { type Stretch, stretchesBetween } from '../mirrored/stretches.ts'
 import { type ChangesPosition, isEverything, type Walk } from './position.ts'
 

@@ -1,5 +1,5 @@
-import type { Reach } from '../../visibility/reaches.ts'
-import { EVERYTHING, NOTHING, type Windows } from '../../visibility/window.ts'
+import type { Reach } from '../../taxpayers/visibility/reaches.ts'
+import { EVERYTHING, NOTHING, type Windows } from '../../taxpayers/visibility/window.ts'
 import { contain } from '../mirrored/stretches.ts'
 
 /** Where a leg continues: behind the last thing that was told of it. */

@@ -1,5 +1,5 @@
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { shows, type Windows } from '../../visibility/window.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { shows, type Windows } from '../../taxpayers/visibility/window.ts'
 import { lastCommits } from '../commits/commits.ts'
 import type { PageItem } from '../search/store.ts'
 import type { ChangeReason } from './contract.ts'

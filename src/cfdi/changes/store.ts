@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { all, bare, preparedWithLiterals } from '../../platform/db/statement.ts'
-import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isAfterCeiling, isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling } from '../applied/applied.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs } from '../columns.ts'

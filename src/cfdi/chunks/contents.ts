@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
-import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
-import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type AppliedRow, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
 import { partOf } from '../chunks/chunks.ts'

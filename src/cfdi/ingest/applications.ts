@@ -1,5 +1,5 @@
+import { fits, type Micros, micros } from '../../platform/money.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { fits, type Micros, micros } from '../money.ts'
 import { converted } from '../taxes/conversion.ts'
 import { paidTaxesOf } from '../taxes/taxes.ts'
 import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'

@@ -1,4 +1,4 @@
-import type { DocumentChange } from '../../visibility/slice-counts.ts'
+import type { DocumentChange } from '../../taxpayers/visibility/slice-counts.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
 import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'

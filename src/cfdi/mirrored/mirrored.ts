@@ -1,5 +1,5 @@
-import { type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { EVERYTHING, shows, type Windows } from '../../visibility/window.ts'
+import { type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { EVERYTHING, shows, type Windows } from '../../taxpayers/visibility/window.ts'
 import { commitOf, firstChunkOf } from '../chunks/chunks.ts'
 import { readTouched } from '../commits/touched.ts'
 import { countStretches, findVisible, type MirroredRow, ROWS, readCommits, readStretch } from './store.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { all, bare, prepared } from '../../platform/db/statement.ts'
-import { isVisible, type Partition, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isVisible, type Partition, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { CfdiRow } from '../columns.ts'
 import { cfdiAs, listOf } from '../columns.ts'
 import { cfdi, cfdiCommits } from '../tables.ts'

@@ -1,4 +1,4 @@
-import { earliestOf, latestOf, type Window, type Windows } from '../../visibility/window.ts'
+import { earliestOf, latestOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 
 /** Documents of a direction between bounds, all of them inclusive but `before`. Null is no bound. */
 export interface Stretch {

@@ -1,11 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import { isCounted, type Partition } from '../../visibility/scoped-ledger.ts'
+import type { Micros } from '../../platform/money.ts'
+import { isCounted, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { creditOf } from '../balances.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
-import type { Micros } from '../money.ts'
 import { isSubstituted } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 

@@ -1,4 +1,4 @@
-import { inPesos } from '../money.ts'
+import { inPesos } from '../../platform/money.ts'
 /** The digits of micros with which SQL computes; what has more is left to the caller. */
 export const DIGITS = 13
 

@@ -1,5 +1,5 @@
+import type { Micros } from '../../platform/money.ts'
 import type { Measurable } from '../cash/measure.ts'
-import type { Micros } from '../money.ts'
 import { LEAST_OPEN, sumOfApplications } from './applications.ts'
 
 /** The `invoice` of a row of `openThrough`, parsed. */

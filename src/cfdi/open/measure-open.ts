@@ -1,4 +1,4 @@
-import { fits, type Micros } from '../money.ts'
+import { fits, type Micros } from '../../platform/money.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import { LEAST_OPEN, sumOfApplications } from './applications.ts'
 

@@ -1,5 +1,5 @@
+import type { Micros } from '../../platform/money.ts'
 import type { RateOfDay } from '../cash/measure.ts'
-import type { Micros } from '../money.ts'
 import { converted } from '../taxes/conversion.ts'
 import { inMxn, rateOf } from '../totals.ts'
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { inlined } from '../../platform/db/statement.ts'
-import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../visibility/scoped-ledger.ts'
+import { type DirectionNumber, isAfterCeiling, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Named } from '../cash/events.ts'
 import { cfdiAs } from '../columns.ts'
 import { populationOf } from '../population/population.ts'

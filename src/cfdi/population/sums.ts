@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { inlined } from '../../platform/db/statement.ts'
+import { inPesos, type Micros } from '../../platform/money.ts'
 import { cfdiAs } from '../columns.ts'
-import { inPesos, type Micros } from '../money.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
 /** The digits of micros that SQLite adds up: 900,000 amounts of so many fit its integers. The others are listed beside the sum. */

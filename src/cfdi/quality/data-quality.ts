@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DATA_STATUSES, type DataStatus } from '../../visibility/coverage.ts'
+import { DATA_STATUSES, type DataStatus } from '../../taxpayers/visibility/coverage.ts'
 
 /** What is known of the documents of a month and direction. */
 export const DataStatusName = z.enum(DATA_STATUSES).meta({

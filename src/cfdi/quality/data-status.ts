@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { askersOf } from '../../visibility/askers.ts'
-import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../visibility/coverage.ts'
-import type { DirectionNumber, ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import { type Coverage, type DataStatus, dataStatusFor, type MonthState, monthStateOf } from '../../taxpayers/visibility/coverage.ts'
+import type { DirectionNumber, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 
 const DIRECTIONS = ['issued', 'received'] as const
 

@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { prepared } from '../../platform/db/statement.ts'
-import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { firstChunkOf } from '../chunks/chunks.ts'
 import { cfdiAs } from '../columns.ts'
 import { cfdi, cfdiCommits, cfdiPayments, cfdiSubstitutions } from '../tables.ts'

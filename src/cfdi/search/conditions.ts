@@ -1,10 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { isAfterCeiling, type Partition } from '../../visibility/scoped-ledger.ts'
+import { micros } from '../../platform/money.ts'
+import { isAfterCeiling, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isSubstitutedOn, isValidOn } from '../applied/as-of.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay, isDay } from '../literal-day.ts'
-import { micros } from '../money.ts'
 import type { Filters } from './contract.ts'
 import { hasText } from './text.ts'
 

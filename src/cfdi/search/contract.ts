@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../blacklists/catalog.ts'
+import { isSituacion, isSource, SITUACIONES, SOURCE_FAULT } from '../../lists/catalog.ts'
 import { GivenDay, GivenInstant, Paging, requireOrder, trimmedText } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { AsOf, Cfdi, CfdiUuid, Direction, Estatus, Kind, PaymentStatus } from '../contract.ts'

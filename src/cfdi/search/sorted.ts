@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { invalid } from '../../failures.ts'
 import { all, prepared } from '../../platform/db/statement.ts'
+import { invalid } from '../../platform/failures.ts'
 import { cfdiAs } from '../columns.ts'
 import { STORED_COLUMNS } from '../read-row.ts'
 import { type Besides, merged, type PageItem, type Planned, readScans, restOf, type SearchInput, scansOf } from './store.ts'

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { all, bare, prepared, rendered } from '../../platform/db/statement.ts'
-import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import { boundsOf, isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { appliedBeyondCeiling, appliedOf, appliedTo, parseApplied } from '../applied/applied.ts'
 import { rowOn, stateOn } from '../applied/as-of.ts'
 import { cfdiAs } from '../columns.ts'

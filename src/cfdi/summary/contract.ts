@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { GivenDay } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { CfdiWindows, WindowStateName } from '../../visibility/contract.ts'
+import { CfdiWindows, WindowStateName } from '../../taxpayers/visibility/contract.ts'
 import { Direction } from '../contract.ts'
 import { DataQuality, DataStatusName } from '../quality/data-quality.ts'
 

@@ -1,9 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { all, prepared } from '../../platform/db/statement.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
-import type { DataStatus } from '../../visibility/coverage.ts'
-import { boundsOf, type DirectionBounds, type Partition, partitionsToRead, type ScopedLedger } from '../../visibility/scoped-ledger.ts'
-import { earliestOf, latestOf } from '../../visibility/window.ts'
+import type { DataStatus } from '../../taxpayers/visibility/coverage.ts'
+import {
+  boundsOf,
+  type DirectionBounds,
+  type Partition,
+  partitionsToRead,
+  type ScopedLedger,
+} from '../../taxpayers/visibility/scoped-ledger.ts'
+import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
 import { cfdiAs } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
 import { type DataStatusRow, dataStatuses, dataStatusRows } from '../quality/data-status.ts'

@@ -1,4 +1,4 @@
-import { dividedBy, fits, type Micros, micros } from '../money.ts'
+import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
 import type { Tax } from '../xml/document.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { dividedBy, type Micros, times } from '../money.ts'
+import { dividedBy, type Micros, times } from '../../platform/money.ts'
 
 /**
  * Converts an amount by the `conversion` of a payment (tables.ts), rounded to millionths at each step. `rateOf` gives the rate of a currency

@@ -1,5 +1,5 @@
+import { fits, type Micros, micros } from '../../platform/money.ts'
 import type { CfdiRow } from '../columns.ts'
-import { fits, type Micros, micros } from '../money.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument, Concepto, DoctoRelacionado, Retencion, Tax } from '../xml/document.ts'
 import { taxCode } from '../xml/fields.ts'

@@ -1,4 +1,4 @@
-import { fixed, shifted } from '../decimal.ts'
+import { fixed, shifted } from '../../platform/decimal.ts'
 import { complemento, complementoConcepto } from './complemento.ts'
 import { newConcepto, type Tax } from './document.ts'
 import { amount, freeText, isAmount, lastEight, rfc, taxCode, text, upper } from './fields.ts'

@@ -1,4 +1,4 @@
-import { sumOf } from '../decimal.ts'
+import { sumOf } from '../../platform/decimal.ts'
 import type { Nomina } from './document.ts'
 import { amount, dayIfReal, text, upper, versionOf } from './fields.ts'
 import { type Node, type ParseState, path } from './parse-state.ts'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { SourceWarnings } from '../../authority/contract.ts'
+import { RuleBasis } from '../../authority/rules/contract.ts'
 import { Id } from '../../platform/http/shapes.ts'
-import { RuleBasis } from '../../rules/contract.ts'
 
 const day = z.iso.date().nullable()
 

@@ -1,7 +1,7 @@
 import { filingDayFrom } from '../../authority/port/business-days.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
 import type { Day } from '../../platform/time/calendar.ts'
 import { addMonths, lastDayOf } from '../../platform/time/months.ts'
-import type { Rules } from '../../rules/dated.ts'
 
 /** When an obligation is due, as its text says. */
 export interface DueRule {

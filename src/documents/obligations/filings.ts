@@ -1,6 +1,6 @@
 import type { CertificateList, ComplianceOpinion, TaxStatus } from '../../authority/port/fields-contract.ts'
-import type { Rules } from '../../rules/dated.ts'
-import type { ScopedLedger } from '../../visibility/scoped-ledger.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
+import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { changesOf } from '../changes.ts'
 import type { FieldChange } from '../contract.ts'
 import type { Obligation } from './contract.ts'

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { fetches } from '../../authority/fetcher/tables.ts'
 import { entities } from '../../cfdi/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../visibility/askers.ts'
+import { askersOf } from '../../taxpayers/visibility/askers.ts'
 import { syncJobs } from '../jobs/tables.ts'
 import { hastenWork } from '../lease-store.ts'
 

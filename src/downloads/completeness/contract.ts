@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Instant, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { MONTH_STATUSES } from '../../visibility/coverage.ts'
+import { MONTH_STATUSES } from '../../taxpayers/visibility/coverage.ts'
 
 const Month = z.string().regex(/^2[01]\d\d-(0[1-9]|1[0-2])$/, 'Must be a month, YYYY-MM, from 2000-01 to 2199-12.')
 

@@ -3,7 +3,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { documents } from '../../documents/tables.ts'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../visibility/askers.ts'
+import { askersOf } from '../../taxpayers/visibility/askers.ts'
 import { syncJobs } from '../jobs/tables.ts'
 
 /** A job to count for an organization. */

@@ -1,4 +1,4 @@
-import { hullOf, type Window, type Windows } from '../../visibility/window.ts'
+import { hullOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { type AskedJob, type JobCounts, readCounts } from './counts-store.ts'
 
 export type { JobCounts }

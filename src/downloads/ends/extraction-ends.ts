@@ -1,4 +1,4 @@
-import { hullOf, type Windows } from '../../visibility/window.ts'
+import { hullOf, type Windows } from '../../taxpayers/visibility/window.ts'
 import { countJobs } from '../counts/counts.ts'
 import {
   countShownDocuments,

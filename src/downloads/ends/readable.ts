@@ -1,5 +1,5 @@
 import { type Stretch, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
-import { earliestOf, latestOf, type Window, type Windows } from '../../visibility/window.ts'
+import { earliestOf, latestOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { type EndedJob, readAskedBefore, type TogetherJob } from './extraction-ends-store.ts'
 import { type AskedCell, type BroughtSince, countStored, readBroughtSince, type StoredCount } from './readable-store.ts'
 

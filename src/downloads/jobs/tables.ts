@@ -20,7 +20,7 @@ export const syncJobs = sqliteTable(
     job_id: text('job_id').notNull(),
     /**
      * The organizations whose runs created it, joined it, or found it recently finished, as a JSON array; null when it is only the one that
-     * asked first for jobs of the RFC (visibility/askers.ts).
+     * asked first for jobs of the RFC (taxpayers/visibility/askers.ts).
      */
     organizations: text('organizations'),
     /** Those of them that found it finished, as a JSON array; null when there are none. */
@@ -106,7 +106,7 @@ export const coverage = sqliteTable(
   {
     entity: integer('entity').notNull(),
     source: text('source').notNull(),
-    /** A Coverage (visibility/coverage.ts) as JSON. */
+    /** A Coverage (taxpayers/visibility/coverage.ts) as JSON. */
     months: text('months').notNull(),
   },
   (table) => [primaryKey({ columns: [table.entity, table.source] })],

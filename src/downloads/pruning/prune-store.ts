@@ -1,9 +1,9 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { entities } from '../../cfdi/tables.ts'
-import { outbox } from '../../outbox/tables.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
-import { askersOf } from '../../visibility/askers.ts'
+import { outbox } from '../../platform/outbox/tables.ts'
+import { askersOf } from '../../taxpayers/visibility/askers.ts'
 import { ASKED_FOR, isJob } from '../jobs/key.ts'
 import { cancellations, extractions, syncJobs, syncWork } from '../jobs/tables.ts'
 

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../platform/context.ts'
-import { shownJobId } from '../../visibility/job-id.ts'
+import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import type { JobState } from '../contract.ts'
 import { viewState, WAITING } from '../progress.ts'
 import { jobsOfRun, type RunJobPage, type RunJobPlace, type RunJobRow } from './run-jobs-store.ts'

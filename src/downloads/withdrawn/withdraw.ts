@@ -1,5 +1,5 @@
-import { wakeRelay } from '../../outbox/outbox.ts'
 import type { System } from '../../platform/context.ts'
+import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { withdrawStatements } from './withdraw-store.ts'
 
 /**

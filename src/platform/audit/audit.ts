@@ -9,7 +9,7 @@ import { expiredAt, inFlight, refuseDone } from '../idempotency/idempotency.ts'
 import { assertClaimed, CLAIMED, markKey } from '../idempotency/store.ts'
 import { openCursor, paginate } from '../paging/cursor.ts'
 import { leaveReceipt, UNUSED } from '../receipts/receipts.ts'
-import type { Actor } from '../tenant.ts'
+import type { Actor } from '../tenant/tenant.ts'
 import type { AuditEvent, AuditQuery } from './contract.ts'
 import { auditEvents } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import type { Failure } from '../../failures.ts'
+import type { Failure } from '../failures.ts'
 import { isGuardViolation, isUniqueViolation } from './guard.ts'
 
 /** Of concurrent changes at least one succeeds in each round, so that this allows for 100 of them. */

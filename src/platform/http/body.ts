@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { Failure, invalid } from '../../failures.ts'
+import { Failure, invalid } from '../failures.ts'
 
 const MIB = 1024 * 1024
 const JSON_LIMIT = MIB

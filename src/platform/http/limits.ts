@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import { Failure } from '../../failures.ts'
 import type { App, Ctx } from '../context.ts'
+import { Failure } from '../failures.ts'
 import type { Settings } from '../settings.ts'
-import type { PresentedCredential } from '../tenant.ts'
+import type { PresentedCredential } from '../tenant/tenant.ts'
 import { ExpiringSet } from './expiring-set.ts'
 import { networkOf } from './network.ts'
 

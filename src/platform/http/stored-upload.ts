@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
-import { Failure, invalid } from '../../failures.ts'
 import { free } from '../bytes/bytes.ts'
 import type { App, StoredUpload } from '../context.ts'
+import { Failure, invalid } from '../failures.ts'
 import { log } from '../log.ts'
 import { countedParts, refuseMediaType } from './body.ts'
 

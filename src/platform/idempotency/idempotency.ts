@@ -9,9 +9,9 @@
  * lease ends; or the change is committed without its answer, and a repetition is refused with the id of what was made.
  */
 
-import { Failure, invalid } from '../../failures.ts'
 import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
 import { commit } from '../db/commit.ts'
+import { Failure, invalid } from '../failures.ts'
 import { log } from '../log.ts'
 import { pageByPage, START } from '../pages.ts'
 import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'

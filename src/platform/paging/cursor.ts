@@ -1,6 +1,6 @@
-import { Failure } from '../../failures.ts'
 import type { Ctx } from '../context.ts'
 import { base64ToBytes } from '../crypto/keyring.ts'
+import { Failure } from '../failures.ts'
 
 /** The position of a row in a list: its values of the columns that the list is sorted by. */
 export type Position = readonly (string | number)[]

@@ -1,5 +1,5 @@
-import { invalid } from '../../failures.ts'
 import type { Ctx } from '../context.ts'
+import { invalid } from '../failures.ts'
 import { centralDayOf } from './months.ts'
 
 /**

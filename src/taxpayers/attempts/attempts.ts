@@ -1,9 +1,9 @@
-import { raiseAlerts } from '../../alerts/alerts.ts'
 import { kindOf, type Login, type LoginKind } from '../../authority/port/login.ts'
-import { Failure } from '../../failures.ts'
+import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import { audited } from '../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
+import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import type { ConnectionRow } from '../taxpayers.ts'
 import {

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { raiseAlerts } from '../../alerts/alerts.ts'
+import { raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { assertThat, isGuardViolation } from '../../platform/db/guard.ts'

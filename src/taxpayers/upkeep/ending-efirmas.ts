@@ -1,4 +1,4 @@
-import { type AddressedDraft, raiseAlerts } from '../../alerts/alerts.ts'
+import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
 import { pageByPage, START } from '../../platform/pages.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'

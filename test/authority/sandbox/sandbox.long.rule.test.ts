@@ -7,7 +7,7 @@ import type { CancellationOverride } from '../../../src/authority/sandbox/docume
 import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.ts'
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
-import { Unavailable } from '../../../src/failures.ts'
+import { Unavailable } from '../../../src/platform/failures.ts'
 import { DOCUMENTS, filesFrom } from '../support/documents.ts'
 import { downloadFrom } from '../support/packages.ts'
 import { unzip } from '../support/unzip.ts'

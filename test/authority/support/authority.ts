@@ -2,9 +2,9 @@ import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
 import type { DownloadRequest, Package } from '../../../src/authority/port/authority.ts'
+import { markReadersDue } from '../../../src/copies/due.ts'
 import { drain } from '../../../src/downloads/drain.ts'
 import { systemOf } from '../../../src/platform/context.ts'
-import { markReadersDue } from '../../../src/storage/due.ts'
 
 /** The sandbox with somebody at the port: `fetching` is told of every fetch before it begins, and may hold it up. */
 export function watchAuthority(fetching: (rfc: string, source: string, month: string) => unknown) {

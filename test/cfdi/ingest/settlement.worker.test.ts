@@ -6,7 +6,7 @@ import { type IngestTarget, ingestMetadata } from '../../../src/cfdi/ingest/inge
 import { MonthlySummaryQuery } from '../../../src/cfdi/summary/contract.ts'
 import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import { sumSuppliers } from '../../../src/cfdi/suppliers/suppliers.ts'
-import { openLedger } from '../../../src/visibility/scoped-ledger.ts'
+import { openLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { contextOf, FISCAL_ENTITY, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { randomOf } from '../../support/random.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contain, type Stretch, stretchesBetween } from '../../../src/cfdi/mirrored/stretches.ts'
-import { shows, type Window, type Windows } from '../../../src/visibility/window.ts'
+import { shows, type Window, type Windows } from '../../../src/taxpayers/visibility/window.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 

@@ -17,12 +17,12 @@ import {
 } from '../../../src/cfdi/open/open-through.ts'
 import { MISSING_RATE } from '../../../src/cfdi/population/sums.ts'
 import { prepared } from '../../../src/platform/db/statement.ts'
-import { type DirectionNumber, openLedger, type Partition, partitionsToRead } from '../../../src/visibility/scoped-ledger.ts'
-import { micros } from '../../insight/oracle/amounts.ts'
-import { appliedTo, LEAST_OPEN } from '../../insight/oracle/balances.ts'
-import { countedAt, isToItself, isTooLarge } from '../../insight/oracle/counting.ts'
-import { dayOf, lastDayOf, type World } from '../../insight/oracle/world.ts'
-import { keptYear } from '../../insight/support/kept.ts'
+import { type DirectionNumber, openLedger, type Partition, partitionsToRead } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
+import { micros } from '../../analytics/oracle/amounts.ts'
+import { appliedTo, LEAST_OPEN } from '../../analytics/oracle/balances.ts'
+import { countedAt, isToItself, isTooLarge } from '../../analytics/oracle/counting.ts'
+import { dayOf, lastDayOf, type World } from '../../analytics/oracle/world.ts'
+import { keptYear } from '../../analytics/support/kept.ts'
 import { runs } from '../../support/fuzz.ts'
 
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { type CfdiMonth, MonthlySummary, MonthlySummaryQuery } from '../../../sr
 import { summarizeMonths } from '../../../src/cfdi/summary/summary.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import type { Page } from '../../../src/platform/paging/cursor.ts'
-import { shows, windowsOf } from '../../../src/visibility/window.ts'
+import { shows, windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { contextOf, FISCAL_ENTITY, type Reach, RFC, reaching } from '../../support/context.ts'
 import { costOf } from '../../support/meter.ts'
 import { reachesOf } from '../../support/reaches.ts'

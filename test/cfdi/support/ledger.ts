@@ -11,7 +11,7 @@ import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'
 import { packed } from '../../../src/platform/db/packed.ts'
-import { windowsOf } from '../../../src/visibility/window.ts'
+import { windowsOf } from '../../../src/taxpayers/visibility/window.ts'
 import { RFC } from '../../support/context.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
+import { type RuleKey, type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
 import { dueRuleOf, withholdingsDueOn } from '../../../src/documents/obligations/due-rule.ts'
 import { addMonths } from '../../../src/platform/time/months.ts'
-import { type RuleKey, type RuleRow, Rules } from '../../../src/rules/dated.ts'
 
 const own = (key: RuleKey, valid_from: string, value: unknown): RuleRow => ({
   ...{ key, value, valid_from, valid_to: null, rule_ref: 'Own', source: 'An operator', confidence: 'proposed' },

@@ -4,12 +4,12 @@ import { cancelInSandbox, refuseLogin } from '../../../src/authority/sandbox/ove
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
+import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { pruneJobs } from '../../../src/downloads/pruning/prune.ts'
 import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { costOf } from '../../support/meter.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, NOW, subscriber, work } from '../support/downloads.ts'
 
 /** What a job is said to have brought to an organization, when others download the same RFC. */

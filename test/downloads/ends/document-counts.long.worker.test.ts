@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 import { cfdiOf, later, losingMessages, subscriber, work } from '../support/downloads.ts'
 import { countedIn, extractionEvents, playHistory, readableCfdis, relay, type Subscriber, type Told } from '../support/ends.ts'
 

@@ -1,13 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { consumeAll, post, zipWith } from '../../cfdi/imports/support/imports.ts'
 import { plainOf } from '../../cfdi/support/documents.ts'
-import { consumeAll, post, zipWith } from '../../imports/support/imports.ts'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { silenceQueues } from '../../support/queues.ts'
 import { randomOf } from '../../support/random.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 import { callOf, ISSUED, issuedBy, later, subscriber, work } from '../support/downloads.ts'
 
 let sent: unknown[]

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { created } from '../../extractors/support/extractors.ts'
+import { created } from '../../connections/extractors/support/extractors.ts'
 import { Messages } from '../../journeys/support/messages.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { cfdiOf, later, subscriber } from '../support/downloads.ts'

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { basic, request } from '../../support/client.ts'
 import { freshRfc } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 import { breakingAt, callOf, ISSUED, later, losingMessages, subscriber, work } from '../support/downloads.ts'
 
 beforeEach(() => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { RunJob } from '../../../src/connections/extractors/runs/contract.ts'
 import type { SyncJob } from '../../../src/downloads/contract.ts'
-import type { RunJob } from '../../../src/extractors/runs/contract.ts'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { basic, request } from '../../support/client.ts'
 import { freshRfc, organization } from '../../support/tenants.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
 import { callOf, cfdiOf, later, ledgerOf, losingMessages, subscriber, work } from '../support/downloads.ts'
 
 beforeEach(() => {

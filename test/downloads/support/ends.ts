@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import { relayOutbox } from '../../../src/delivery/relay/relay.ts'
 import { systemOf } from '../../../src/platform/context.ts'
-import { relayOutbox } from '../../../src/webhooks/relay/relay.ts'
-import { pagesOf } from '../../webhooks/support/feed.ts'
+import { pagesOf } from '../../delivery/support/feed.ts'
 import { callOf, later, type subscriber, sweep, work } from './downloads.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at what it expects; the shape has been checked against the route.

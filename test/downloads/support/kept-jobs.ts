@@ -1,4 +1,4 @@
-import type { SliceCounts } from '../../../src/visibility/slice-counts.ts'
+import type { SliceCounts } from '../../../src/taxpayers/visibility/slice-counts.ts'
 
 /** A job as a row, past the front door. */
 export interface KeptJob {

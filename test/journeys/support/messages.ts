@@ -1,9 +1,9 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { CONSUMERS, consume } from '../../../src/app/queues.ts'
+import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import worker from '../../../src/index.ts'
-import { CONSUMERS, consume } from '../../../src/queues.ts'
-import { workOnConnector } from '../../../src/storage/mirror/work.ts'
 
 interface Sent {
   queue: string

@@ -1,5 +1,5 @@
 import { uuidOf } from '../../../src/platform/db/id.ts'
-import { isServed } from '../../insight/support/served.ts'
+import { isServed } from '../../analytics/support/served.ts'
 import { api, basic, request } from '../../support/client.ts'
 import type { Player } from './paired-history.ts'
 

@@ -1,6 +1,6 @@
-import { GoogleDriveStandIn } from '../../storage/support/google-drive-stand-in.ts'
-import { OneDriveStandIn } from '../../storage/support/onedrive-stand-in.ts'
-import type { ScriptedProvider } from '../../storage/support/scripted.ts'
+import { GoogleDriveStandIn } from '../../copies/support/google-drive-stand-in.ts'
+import { OneDriveStandIn } from '../../copies/support/onedrive-stand-in.ts'
+import type { ScriptedProvider } from '../../copies/support/scripted.ts'
 import { AZURE, HAS_MOTO, type Providers, S3 } from './providers.ts'
 
 /** A place at a provider: as a connector is given it, and as its owner sees it. */

@@ -5,8 +5,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ROOT } from '../../../scripts/wrangler.ts'
-import { s3Refusal } from '../../storage/support/s3-signature.ts'
-import type { ScriptedProvider } from '../../storage/support/scripted.ts'
+import { s3Refusal } from '../../copies/support/s3-signature.ts'
+import type { ScriptedProvider } from '../../copies/support/scripted.ts'
 import { freePort, until } from './runner.ts'
 
 export const S3 = {

@@ -6,7 +6,7 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { syncJobs } from '../../../src/downloads/jobs/tables.ts'
 import { idOfUuid } from '../../../src/platform/db/id.ts'
 import { inlined } from '../../../src/platform/db/statement.ts'
-import { askersOf } from '../../../src/visibility/askers.ts'
+import { askersOf } from '../../../src/taxpayers/visibility/askers.ts'
 
 interface Fact {
   outbox_event_id: string

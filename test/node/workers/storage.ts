@@ -1,5 +1,5 @@
-import { type DestinationSpec, destinationOf } from '../../../src/storage/drivers/adapters.ts'
-import { type Destination, DestinationError } from '../../../src/storage/drivers/port.ts'
+import { type DestinationSpec, destinationOf } from '../../../src/copies/drivers/adapters.ts'
+import { type Destination, DestinationError } from '../../../src/copies/drivers/port.ts'
 
 export { StorageEgress } from '../../../src/platform/egress/egress.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { app } from '../../../src/app.ts'
+import { app } from '../../../src/app/app.ts'
 import { Unhealthy } from '../../../src/platform/http/health.ts'
 import { costOf } from '../../support/meter.ts'
 import { record } from '../../support/recorder/record.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { newInvitationToken, newKeyPair } from '../../../src/identity/credentials/key.ts'
+import { newInvitationToken, newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { networkOf } from '../../../src/platform/http/network.ts'
 import configuration from '../../../wrangler.toml?raw'
 import { basic } from '../../support/client.ts'

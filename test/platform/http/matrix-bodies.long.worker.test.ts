@@ -17,7 +17,7 @@ beforeAll(async () => {
 const MIB = 1024 * 1024
 const MOST_BYTES = 100_000_000
 const JSON_TYPE = { 'content-type': 'application/json' }
-/** Of the fetcher, whose routes look at the signature first, bodies are tested in test/fetcher. */
+/** Of the fetcher, whose routes look at the signature first, bodies are tested in test/connections/fetcher. */
 const isOfFetcher = ({ route }: Entry): boolean => route.path.startsWith('/fetcher/')
 const withBody = TABLE.filter((one) => one.row.json && !isOfFetcher(one) && !one.route.clauses.some(({ upload }) => upload))
 const uploads = TABLE.filter((one) => one.row.upload && !isOfFetcher(one))

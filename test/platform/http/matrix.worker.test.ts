@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { fromString, toUUID } from 'typeid-js'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { checksum, newKeyPair } from '../../../src/identity/credentials/key.ts'
+import { checksum, newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { basic, type Caller, request } from '../../support/client.ts'
 import { runs, sample } from '../../support/fuzz.ts'
 import { absent, callOf, type Entry, type Given, givenOf, malformed, ofEntity, ROWS, TABLE } from '../../support/matrix.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { newKeyPair } from '../../../src/identity/credentials/key.ts'
+import { newKeyPair } from '../../../src/accounts/credentials/key.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { api, basic } from '../../support/client.ts'
 import { expectTold, type Mistake } from '../../support/mistakes.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import * as z from 'zod'
-import { app } from '../../../src/app.ts'
+import { app } from '../../../src/app/app.ts'
 import { integerParameter } from '../../../src/platform/http/shapes.ts'
 import { jsonSchemaOf } from '../../../src/platform/http/validation/json-schema.ts'
 import { nameOf, ROUTES } from '../../support/wire.ts'

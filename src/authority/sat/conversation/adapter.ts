@@ -1,6 +1,6 @@
-import { Unavailable } from '../../../failures.ts'
 import { bytesOfObject } from '../../../platform/bytes/bytes.ts'
 import type { System } from '../../../platform/context.ts'
+import { Unavailable } from '../../../platform/failures.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
 import { documentsOfFetch, stepOfFetch } from '../../fetcher/fetched.ts'
 import {

@@ -1,4 +1,4 @@
-import { Unavailable } from '../../../failures.ts'
+import { Unavailable } from '../../../platform/failures.ts'
 import { CertificateRefused, type SatSession } from '../session.ts'
 import { Unanswered } from '../unanswered.ts'
 import type { HeldConversation, Said } from './held.ts'

@@ -1,4 +1,4 @@
-import type { PresentedCredential } from '../../tenant.ts'
+import type { PresentedCredential } from '../../tenant/tenant.ts'
 
 const MAX_HEADER = 1_000
 

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import type { App } from '../../context.ts'
 import { openCredential, type SealedCredential } from '../../crypto/sealed-credential.ts'
-import type { PresentedCredential } from '../../tenant.ts'
+import type { PresentedCredential } from '../../tenant/tenant.ts'
 import { readAuthorization } from './authorization.ts'
 
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/

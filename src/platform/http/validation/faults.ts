@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Fault } from '../../../failures.ts'
+import type { Fault } from '../../failures.ts'
 import { type InputTarget, messageOf } from './messages.ts'
 import { MOST_FAULTS, textFaultsOf } from './texts.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Fault } from '../../../failures.ts'
+import type { Fault } from '../../failures.ts'
 
 /** A value in a request, and where it lies. */
 interface Place {

@@ -1,0 +1,34 @@
+import type { System } from '../../platform/context.ts'
+import { pageByPage, START } from '../../platform/pages.ts'
+import { runOperatorCommands } from './operator/commands.ts'
+import type { Resume } from './subscription/effects.ts'
+import { reviewOrganizations } from './subscription/review.ts'
+import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'
+
+/** The maximum number of organizations of each kind (grace period ended, trial ended) in one commit. */
+const PAGE = 50
+/** The statements of a page in which nothing fails: two lists and a commit. */
+const STATEMENTS = 12
+/** The place at which operator commands are carried out. */
+const COMMANDS = 'commands'
+const FIRST: ExpiryCursor = [0, '', 0, '']
+
+/**
+ * Suspends organizations whose grace period or trial has ended. Runs every quarter of an hour, before the night's downloads. Operator
+ * commands that were recorded by then are carried out first. A task, whose place is a cursor as JSON.
+ */
+export const suspendExpired = (system: System, resume: Resume, place = START): Promise<string> =>
+  pageByPage(system, STATEMENTS, place, async (from, fail) => {
+    const { db, now } = system
+    if (from === '' || from === COMMANDS) {
+      if ((await findExpired(db, now, FIRST, 1)).ids.length === 0) return ''
+      const isDone = await runOperatorCommands(system, resume).catch((error: unknown) => {
+        fail(error)
+        return true
+      })
+      return isDone ? JSON.stringify(FIRST) : COMMANDS
+    }
+    const page = await findExpired(db, now, JSON.parse(from) as ExpiryCursor, PAGE)
+    await reviewOrganizations(system, page.ids, resume, fail)
+    return page.next === null ? '' : JSON.stringify(page.next)
+  })

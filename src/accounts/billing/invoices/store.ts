@@ -1,0 +1,63 @@
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import type { Database } from '../../../platform/db/commit.ts'
+import { assertThat } from '../../../platform/db/guard.ts'
+import { bare, prepared } from '../../../platform/db/statement.ts'
+import { invoices } from './tables.ts'
+
+export type InvoiceRow = typeof invoices.$inferSelect
+
+/** The condition for one invoice of the organization. */
+export const oneInvoice = (organization_id: string, invoice_id: string) =>
+  and(eq(invoices.invoice_id, invoice_id), eq(invoices.organization_id, organization_id))
+
+export const findInvoice = async (db: Database, organization_id: string, invoice_id: string): Promise<InvoiceRow | undefined> =>
+  (await db.select().from(invoices).where(oneInvoice(organization_id, invoice_id)).limit(1))[0]
+
+export const listInvoiceRows = (db: Database, organization_id: string, before: number | undefined, limit: number) =>
+  db
+    .select()
+    .from(invoices)
+    .where(and(eq(invoices.organization_id, organization_id), before === undefined ? undefined : lt(invoices.sequence, before)))
+    .orderBy(desc(invoices.sequence))
+    .limit(limit)
+
+/** The organization's open invoices, oldest first. */
+export const listOpenInvoices = (db: Database, organization_id: string) =>
+  db
+    .select()
+    .from(invoices)
+    .where(and(eq(invoices.organization_id, organization_id), eq(invoices.status, 'open')))
+    .orderBy(invoices.due_on)
+
+const COLUMNS = [
+  ...[invoices.invoice_id, invoices.organization_id, invoices.sequence, invoices.period],
+  ...[invoices.subtotal, invoices.tax, invoices.total, invoices.currency, invoices.status],
+  ...[invoices.issued_at, invoices.due_on, invoices.rule_ref, invoices.review_at, invoices.send_at],
+].map(bare)
+
+/** Adds an open invoice under the organization's next number; does nothing when the month has an invoice from a price list already. */
+export const insertInvoice = (
+  db: Database,
+  row: Omit<InvoiceRow, 'sequence' | 'status' | 'paid_at' | 'provider_ref' | 'send_at' | 'pdf_url'>,
+): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`insert into ${invoices} ${COLUMNS}
+      select ${row.invoice_id}, ${row.organization_id},
+        (select coalesce(max(${invoices.sequence}), 0) + 1 from ${invoices} where ${invoices.organization_id} = ${row.organization_id}),
+        ${row.period}, ${row.subtotal}, ${row.tax}, ${row.total}, ${row.currency}, 'open', ${row.issued_at.getTime()}, ${row.due_on},
+        ${row.rule_ref}, ${row.review_at?.getTime() ?? null}, ${row.issued_at.getTime()}
+      where true on conflict do nothing`,
+  )
+
+/** Refuses its batch unless the invoice is open. */
+export const assertInvoiceOpen = (db: Database, { organization_id, invoice_id }: InvoiceRow): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from ${invoices} where ${invoices.invoice_id} = ${invoice_id} and ${invoices.organization_id} = ${organization_id}
+      and ${invoices.status} = 'open')`,
+    'invoice.open',
+  )
+
+export const markPaid = (db: Database, { organization_id, invoice_id }: InvoiceRow, now: Date) =>
+  db.update(invoices).set({ status: 'paid', paid_at: now }).where(oneInvoice(organization_id, invoice_id))

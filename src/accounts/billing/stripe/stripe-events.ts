@@ -1,0 +1,137 @@
+import * as z from 'zod'
+import { change } from '../../../platform/audit/audit.ts'
+import type { System } from '../../../platform/context.ts'
+import type { Statement } from '../../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../../platform/db/guard.ts'
+import { Failure } from '../../../platform/failures.ts'
+import { log } from '../../../platform/log.ts'
+import { actingFor } from '../../organization/acting.ts'
+import { findInvoiceAtProvider } from '../invoices/collection-store.ts'
+import { payInvoice } from '../invoices/invoices.ts'
+import type { InvoiceRow } from '../invoices/store.ts'
+import { assertPaymentUnrecorded, insertProviderEvent, isPaymentRecorded, type ProviderEventRow } from '../provider/store.ts'
+import type { Resume } from '../subscription/effects.ts'
+import { changesOfPurchase } from '../subscription/offers.ts'
+import { centavosOf } from '../subscription/prices.ts'
+import { findSubscription } from '../subscription/store.ts'
+import { changeSubscription } from '../subscription/subscription.ts'
+import { isSigned } from './stripe-signature.ts'
+
+const StripeEvent = z.object({
+  id: z.string().min(1).max(255),
+  type: z.string(),
+  data: z.object({
+    object: z.object({
+      id: z
+        .string()
+        .max(255)
+        .nullish()
+        .transform((id) => id ?? ''),
+      payment_status: z.string().nullish(),
+      currency: z.unknown().optional(),
+      total: z.unknown().optional(),
+      metadata: z.record(z.string(), z.string()).nullish(),
+    }),
+  }),
+})
+type StripeEvent = z.infer<typeof StripeEvent>
+
+/**
+ * Takes an event that Stripe signed: a paid invoice becomes paid here, and a paid checkout grants its seat or plan, each once however often
+ * Stripe sends the event. A payment that fits nothing here is recorded and logged. Other events are ignored. Throws Failure 404 when Stripe
+ * is not the payment provider, and 400 when the signature is wrong or older than 5 minutes, or when the body is not an event.
+ */
+export async function receiveStripeEvent(
+  system: System,
+  body: Uint8Array,
+  signature: string | undefined,
+  resume: Resume,
+): Promise<{ received: true }> {
+  const { settings, now } = system
+  if (settings.billingProvider !== 'stripe')
+    throw new Failure(
+      'not_found',
+      'webhook.not_found',
+      'Stripe is not the payment provider of this deployment, so it takes no events of it.',
+    )
+  if (!(await isSigned(body, signature, settings.stripeWebhookSecret, now)))
+    throw new Failure('malformed', 'billing.signature', 'The signature of the event is absent, wrong or older than 5 minutes.')
+  try {
+    await apply(system, parseEvent(body), resume)
+  } catch (error) {
+    // A concurrent delivery recorded it.
+    if (!isUniqueViolation(error)) throw error
+  }
+  return { received: true }
+}
+
+function parseEvent(body: Uint8Array): StripeEvent {
+  try {
+    return StripeEvent.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body)))
+  } catch {
+    throw new Failure('malformed', 'billing.event', 'The body is not a Stripe event.')
+  }
+}
+
+async function apply(system: System, event: StripeEvent, resume: Resume): Promise<void> {
+  const { type, data } = event
+  if (type === 'invoice.paid') return applyPaidInvoice(system, event, resume)
+  const isCheckout = type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded'
+  if (isCheckout && data.object.payment_status === 'paid') await applyPaidCheckout(system, event, resume)
+}
+
+const rowOf = ({ now }: System, { id, type, data }: StripeEvent): ProviderEventRow => ({
+  event_id: id,
+  type,
+  subject: data.object.id,
+  created_at: now,
+})
+
+const recordedOnce = ({ db }: System, row: ProviderEventRow): Statement[] => [
+  assertPaymentUnrecorded(db, row),
+  insertProviderEvent(db, row),
+]
+
+const matches = ({ currency, total }: InvoiceRow, paid: StripeEvent['data']['object']): boolean =>
+  paid.currency === currency.toLowerCase() && paid.total === Number(centavosOf(total))
+
+async function applyPaidInvoice(system: System, event: StripeEvent, resume: Resume): Promise<void> {
+  const { object } = event.data
+  const named = object.metadata?.['invoice_id']
+  const invoice = await findInvoiceAtProvider(system.db, object.id, named)
+  if (!invoice) {
+    // Invoices of other businesses in the same Stripe account do not name one of ours.
+    if (named !== undefined)
+      log.error(system, 'An invoice was paid at Stripe that does not exist here.', { invoice_id: named, stripe_invoice: object.id })
+    return
+  }
+  const { organization_id, invoice_id } = invoice
+  const isExact = matches(invoice, object)
+  const row = rowOf(system, event)
+  const ctx = await actingFor(system, organization_id, 'stripe')
+  if (isExact && (await payInvoice(ctx, invoice_id, resume, 'invoice.paid', recordedOnce(system, row)))) return
+  if (await isPaymentRecorded(system.db, object.id)) return
+  const message = isExact
+    ? 'An invoice was paid at Stripe that is not open here.'
+    : 'An invoice was paid at Stripe with another total or currency.'
+  // Logged before it is recorded, so that a crash between the two repeats the line and never loses it.
+  log.error(system, message, { organization_id, invoice_id, stripe_invoice: object.id })
+  await insertProviderEvent(system.db, row)
+}
+
+async function applyPaidCheckout(system: System, event: StripeEvent, resume: Resume): Promise<void> {
+  const { id, metadata } = event.data.object
+  const organization_id = metadata?.['organization_id']
+  if (!metadata || organization_id === undefined) return
+  if (!(await findSubscription(system.db, organization_id)))
+    return log.error(system, 'A checkout was paid for an organization that does not exist here.', { organization_id, checkout: id })
+  const row = rowOf(system, event)
+  const ctx = await actingFor(system, organization_id, 'stripe')
+  const what = { action: 'billing.checkout_paid', resource_id: organization_id, changed: ['plan', 'rfc_allowance'] }
+  const purchase = { item: metadata['sold'], plan: metadata['plan'] }
+  if (await changeSubscription(ctx, what, (stored) => changesOfPurchase(purchase, stored, system.now), resume, recordedOnce(system, row)))
+    return
+  if (await isPaymentRecorded(system.db, id)) return
+  log.error(system, 'A paid checkout grants nothing. Refund it.', { organization_id, checkout: id })
+  await change(ctx, { action: 'billing.checkout_unmatched', resource_id: organization_id }, [insertProviderEvent(system.db, row)])
+}

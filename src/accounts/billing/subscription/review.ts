@@ -1,0 +1,118 @@
+import { raiseAlertsOf } from '../../../platform/alerts/alerts.ts'
+import type { System } from '../../../platform/context.ts'
+import { commit } from '../../../platform/db/commit.ts'
+import { pageByPage, START } from '../../../platform/pages.ts'
+import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
+import { actingFor } from '../../organization/acting.ts'
+import { effectsOf, type Resume, runAfterCommit, suspend } from './effects.ts'
+import { clearReviews, findStaleSuspensions } from './review-store.ts'
+import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
+import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
+import { commitBillingChange, getSubscription } from './subscription.ts'
+
+/** The most statements that reviewing one organization takes, apart from one for each ledger, unless others change it meanwhile. */
+const REVIEW_STATEMENTS = 40
+
+/** Suspends or reactivates one organization as its subscription implies now. */
+async function reviewOrganization(system: System, organization_id: string, resume: Resume): Promise<void> {
+  system.budget.require(REVIEW_STATEMENTS)
+  const ctx = await actingFor(system, organization_id, 'billing')
+  await commitBillingChange(async () => {
+    const stored = await getSubscription(ctx)
+    if (subscriptionStatus(stored, ctx.now).suspension === stored.suspension) return false
+    await raiseSuspended(system, [{ stored: { id: organization_id }, suspension: subscriptionStatus(stored, ctx.now).suspension }])
+    const effects = await effectsOf(ctx, stored, stored, resume)
+    await commit(ctx.db.$client, effects.statements)
+    await runAfterCommit(ctx, effects)
+    return true
+  })
+}
+
+/**
+ * Suspends or reactivates organizations as their subscriptions imply now, and reports each that fails. All suspensions are one commit; when
+ * it fails, each organization is reviewed by itself. Throws BudgetUsedUp; a repetition then reviews those that are left.
+ */
+export async function reviewOrganizations(
+  system: System,
+  organization_ids: readonly string[],
+  resume: Resume,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  if (organization_ids.length === 0) return
+  const subscriptions = await listSubscriptions(system.db, organization_ids)
+  const left = await suspendTogether(system, subscriptions).catch(() => organization_ids)
+  for (const id of left) await reviewOrganization(system, id, resume).catch(fail)
+}
+
+const WHY = {
+  payment: [
+    'an invoice is unpaid after its grace period',
+    'hay una factura sin pagar después de su plazo de gracia',
+    'GET /v1/billing/invoices shows what to pay.',
+  ],
+  trial: ['the trial has ended', 'terminó el periodo de prueba', 'GET /v1/billing/plans has a link where you can buy a plan.'],
+} as const
+
+/** Raises an alert for each organization that is suspended. */
+const raiseSuspended = (system: System, reviewed: readonly { stored: { id: string }; suspension: Suspension | null }[]): Promise<void> =>
+  raiseAlertsOf(
+    system,
+    reviewed.flatMap(({ stored: { id }, suspension }) => {
+      if (suspension === null) return []
+      const [why, porque, what] = WHY[suspension]
+      return {
+        ...({ organization_id: id, kind: 'organization.suspended', severity: 'critical', resource_id: id } as const),
+        dedupe_key: `organization.suspended:${suspension}`,
+        message: `All connections are paused and nothing is downloaded, because ${why}. ${what}`,
+        message_es: `Todas las conexiones están en pausa y no se descarga nada, porque ${porque}.`,
+      }
+    }),
+    system.now,
+  )
+
+/** Suspends in one commit, and returns the organizations whose suspension has to end instead. */
+async function suspendTogether(system: System, subscriptions: readonly ListedSubscription[]): Promise<string[]> {
+  const { db, now } = system
+  const reviewed = subscriptions.map((stored) => ({ stored, suspension: subscriptionStatus(stored, now).suspension }))
+  const begun = reviewed.filter(({ stored, suspension }) => suspension !== null && suspension !== stored.suspension)
+  const idsOf = (why: Suspension, of = begun) => of.flatMap(({ stored, suspension }) => (suspension === why ? [stored.id] : []))
+  const owing = idsOf('payment', reviewed)
+  const statements = [
+    ...(begun.length > 0
+      ? [
+          assertSubscriptions(
+            db,
+            begun.map(({ stored }) => stored),
+          ),
+        ]
+      : []),
+    ...SUSPENSIONS.flatMap((why) => suspend(system, idsOf(why), why)),
+    ...(owing.length > 0 ? [clearReviews(db, owing, now)] : []),
+  ]
+  // Raised before, so that no crash prevents it: a repetition changes nothing.
+  await raiseSuspended(system, begun)
+  if (statements.length > 0) await commit(db.$client, statements)
+  return reviewed.flatMap(({ stored, suspension }) => (suspension === null && stored.suspension !== null ? [stored.id] : []))
+}
+
+/** Organizations reviewed in one commit. */
+const PAGE = 50
+/** The statements of a page in which nothing fails: two lists and a commit. */
+const PAGE_STATEMENTS = 16
+
+/** The greatest offset of a time zone: no place has a later local day. */
+const EARLIEST_OFFSET_MS = 14 * 3_600_000
+
+/**
+ * Reviews every organization whose stored suspension differs from what its subscription implies, for whatever reason. Runs daily; bears
+ * repetition and missed days. A task, whose place is the id of the last organization.
+ */
+export function reviewSubscriptions(system: System, resume: Resume, place = START): Promise<string> {
+  const latestToday = new Date(system.now.getTime() + EARLIEST_OFFSET_MS).toISOString().slice(0, 10)
+  const due = lastDueBeyondGrace(latestToday)
+  return pageByPage(system, PAGE_STATEMENTS, place, async (after, fail) => {
+    const page = await findStaleSuspensions(system.db, { now: system.now, due, after, limit: PAGE })
+    await reviewOrganizations(system, page, resume, fail)
+    return page.length < PAGE ? '' : page[page.length - 1]!
+  })
+}

@@ -1,0 +1,90 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { deleteCookie, setCookie } from 'hono/cookie'
+import { validator } from 'hono/validator'
+import { type App, systemOf } from '../../platform/context.ts'
+import { Failure } from '../../platform/failures.ts'
+import { admitJson } from '../../platform/http/body.ts'
+import { apiHeaders, ownRequestId, requestLog } from '../../platform/http/envelope.ts'
+import { Hono } from '../../platform/http/hono.ts'
+import { limitFailures } from '../../platform/http/limits.ts'
+import { perAddress } from '../../platform/http/operation.ts'
+import { readAuthorization } from '../../platform/http/presented/authorization.ts'
+import { isOfOwnPage, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
+import { problem, unknownPath } from '../../platform/http/problem.ts'
+import { parse } from '../../platform/http/validation/faults.ts'
+import { viewInvitation } from '../identity.ts'
+import { Link, Pair, Token } from './contract.ts'
+import { consoleFile } from './files.ts'
+import { makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
+
+/** The console is a page over the public API and no part of it: its own doors are not in the API's document. */
+export const consoleApp: Hono<App> = new Hono<App>()
+
+export const isOfConsole = (pathname: string): boolean => pathname === '/' || pathname === '/console' || pathname.startsWith('/console/')
+
+const DOORS = ['/console/session', '/console/links', '/console/links/holder', '/console/invitations/holder']
+
+const ofOwnPage: MiddlewareHandler<App> = (c, next) => {
+  if (!isOfOwnPage(c)) throw new Failure('forbidden', 'session.foreign', 'Only a page of the console may ask for this.')
+  return next()
+}
+
+const admitted: MiddlewareHandler<App> = (c, next) => admitJson(c).then(next)
+const sent = validator('json', (value: unknown) => value)
+
+/** Signs in with a credential or a link, whichever was sent. */
+function sessionFor(c: Context<App>, sent: unknown): ReturnType<typeof signIn> {
+  const { system } = c.var
+  if (typeof sent === 'object' && sent !== null && 'link' in sent) {
+    const { link } = parse('json', Link, sent)
+    return limitFailures(c, { api_key: null, api_secret: link }, () => signInWithLink(system, link))
+  }
+  const pair = parse('json', Pair, sent)
+  return limitFailures(c, pair, () => signIn(system, pair))
+}
+
+consoleApp
+  .use(ownRequestId, requestLog, apiHeaders)
+  .use((c, next) => {
+    c.set('route', DOORS.includes(c.req.path) ? c.req.path : '/console/*')
+    c.set('system', systemOf(c.env, new Date(), c.var.requestId))
+    return next()
+  })
+  .get('/', (c) => c.redirect('/console/', 302))
+  .get('/console', (c) => c.redirect('/console/', 302))
+  .get('/console/session', ofOwnPage, async (c) => {
+    const session = await sessionOf(c)
+    return session ? c.json(await viewSession(c.var.system, session)) : c.body(null, 204)
+  })
+  .post('/console/session', ofOwnPage, admitted, sent, async (c) => {
+    const { view, sealed } = await sessionFor(c, c.req.valid('json'))
+    const { name, secure } = sessionCookie(c)
+    const maxAge = Math.floor((Date.parse(view.expires_at) - c.var.system.now.getTime()) / 1_000)
+    setCookie(c, name, sealed, { path: '/', httpOnly: true, sameSite: 'Strict', secure, maxAge })
+    return c.json(view, 201)
+  })
+  .delete('/console/session', ofOwnPage, (c) => {
+    const { name, secure } = sessionCookie(c)
+    deleteCookie(c, name, { path: '/', secure })
+    return c.body(null, 204)
+  })
+  // A page asks whom a link signs in before it uses the link, because anybody can send one to anybody.
+  .post('/console/links/holder', ofOwnPage, admitted, sent, async (c) => {
+    const { link } = parse('json', Link, c.req.valid('json'))
+    return c.json(await limitFailures(c, { api_key: null, api_secret: link }, () => viewLink(c.var.system, link)))
+  })
+  // The same of an invitation: whoever accepts one knows whose it is.
+  .post('/console/invitations/holder', ofOwnPage, perAddress(), admitted, sent, async (c) => {
+    const { token } = parse('json', Token, c.req.valid('json'))
+    return c.json(await viewInvitation(c.var.system, token))
+  })
+  // For scripts, which hold a credential: no session makes a link.
+  .post('/console/links', async (c) => {
+    const presented = readAuthorization(c.req.header('authorization'))
+    const link = await limitFailures(c, presented, () => makeLink(c.var.system, presented))
+    return c.json({ url: `${new URL(c.req.url).origin}/console/${link.hash}`, expires_at: link.expires_at }, 201)
+  })
+  .get('/console/*', (c) => consoleFile(c.env.ASSETS, c.req.raw))
+
+consoleApp.onError(problem)
+consoleApp.notFound((c) => problem(unknownPath(), c))

@@ -1,0 +1,77 @@
+import type { System } from '../../platform/context.ts'
+import { openCredential, type SealedCredential, sealCredential } from '../../platform/crypto/sealed-credential.ts'
+import { Failure } from '../../platform/failures.ts'
+import type { PresentedCredential } from '../../platform/tenant/tenant.ts'
+import { authenticate } from '../credentials/authenticate.ts'
+import { holderOf } from '../identity.ts'
+import type { SessionView } from './contract.ts'
+
+const SESSION_SECONDS = 12 * 3_600
+/** How long a sign-in link can be used. */
+const LINK_SECONDS = 3_600
+
+interface Session {
+  view: SessionView
+  /** What the browser keeps. */
+  sealed: string
+}
+
+/** Who is signed in with this session, or whom this link signs in. Throws Failure 401 when its credential is not valid any more. */
+export async function viewSession(system: System, { until, ...presented }: SealedCredential): Promise<SessionView> {
+  const { organization, actor } = await authenticate(system, presented, null)
+  if (actor.kind !== 'credential') throw new Error('A session is of a credential.')
+  const { id, name, timezone } = organization
+  const { person, expires_at } = await holderOf(system, id, actor.api_key)
+  return {
+    api_key: actor.api_key,
+    role: actor.role,
+    environment: system.settings.environment,
+    tax_authority: system.settings.taxAuthority,
+    organization: { id, name, timezone },
+    person,
+    expires_at: new Date(Math.min(until, expires_at?.getTime() ?? until)).toISOString(),
+  }
+}
+
+/** Signs in with a credential, until it expires and for twelve hours at most. Throws Failure 401 unless it is valid. */
+export async function signIn(system: System, { api_key, api_secret }: { api_key: string; api_secret: string }): Promise<Session> {
+  const until = system.now.getTime() + SESSION_SECONDS * 1_000
+  const view = await viewSession(system, { api_key, api_secret, until, id: '' })
+  const credential = { api_key, api_secret, until: Date.parse(view.expires_at), id: '' }
+  return { view, sealed: await sealCredential(system.settings.sessionKeys, 'console-session', credential) }
+}
+
+const unusableLink = () =>
+  new Failure('unauthenticated', 'session.link', 'The sign-in link was used already, or is too old. Sign in with a credential.')
+
+/** What a link seals, and what is held while it is used up. Throws Failure 401. */
+async function openLink(system: System, link: string) {
+  const opened = await openCredential(system.settings.sessionKeys, 'console-link', link, system.now)
+  if (!opened) throw unusableLink()
+  return { opened, use: system.env.COOLDOWNS.getByName(`console-link:${opened.id}`) }
+}
+
+/** Whom a link signs in. The link can still be used afterwards. Throws Failure 401. */
+export async function viewLink(system: System, link: string): Promise<SessionView> {
+  const { opened, use } = await openLink(system, link)
+  if (!(await use.isFree(system.now.getTime()))) throw unusableLink()
+  return viewSession(system, opened)
+}
+
+/** Signs in with a link, which works once. Throws Failure 401. */
+export async function signInWithLink(system: System, link: string): Promise<Session> {
+  const { opened, use } = await openLink(system, link)
+  // It is used up for as long as it could be opened.
+  if (!(await use.acquire(LINK_SECONDS, system.now.getTime())).acquired) throw unusableLink()
+  return signIn(system, opened)
+}
+
+/** Makes a sign-in link for whoever presents a credential: the part after `#`, which browsers send nowhere. Throws Failure 401. */
+export async function makeLink(system: System, presented: PresentedCredential | undefined): Promise<{ hash: string; expires_at: string }> {
+  const { actor } = await authenticate(system, presented, null)
+  if (actor.kind !== 'credential') throw new Error('A link is of a credential.')
+  const until = system.now.getTime() + LINK_SECONDS * 1_000
+  const what = { api_key: actor.api_key, api_secret: presented!.api_secret, until, id: crypto.randomUUID() }
+  const sealed = await sealCredential(system.settings.sessionKeys, 'console-link', what)
+  return { hash: `#link=${sealed}`, expires_at: new Date(until).toISOString() }
+}

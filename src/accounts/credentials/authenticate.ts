@@ -1,0 +1,83 @@
+import type { Ctx, System } from '../../platform/context.ts'
+import { Failure } from '../../platform/failures.ts'
+import { log } from '../../platform/log.ts'
+import type { Actor, Connection } from '../../platform/tenant/tenant.ts'
+import { digestOf, faultOf } from './key.ts'
+import { type AuthenticatedRow, findAuthenticated, markUsed } from './store.ts'
+
+export interface Authentication {
+  organization: Ctx['organization']
+  actor: Actor
+  connection: Connection | null
+  /** Whether this day's use of the credential is to be noted with `noteUse`. */
+  isFirstUse: boolean
+}
+
+const unauthenticated = (reason: string) =>
+  new Failure(
+    'unauthenticated',
+    'credential.invalid',
+    `${reason} Send Basic base64(api_key:api_secret), or the api_secret as a Bearer token.`,
+  )
+
+/** Of a secret that is nobody's, and of one that is not of the api_key, alike. */
+const unknown = () => unauthenticated('The credential is unknown: nothing has this api_secret, or it belongs to another api_key.')
+
+/** Of a credential that is not valid any more, to who proved to have its secret. */
+function ended({ revoked_at, expires_at }: AuthenticatedRow): Failure {
+  const [what, at] = revoked_at === null ? ['expired', expires_at!] : ['was revoked', revoked_at]
+  const when = new Date(at).toISOString()
+  return new Failure(
+    'unauthenticated',
+    'credential.invalid',
+    `The credential is right, but it ${what} at ${when}. An owner or admin of the organization makes another one with POST /v1/credentials.`,
+  )
+}
+
+const utcDay = ({ now }: System): string => now.toISOString().slice(0, 10)
+
+const constantTimeEqual = (a: string, b: string): boolean => {
+  const encoder = new TextEncoder()
+  const [left, right] = [encoder.encode(a), encoder.encode(b)]
+  return left.length === right.length && crypto.subtle.timingSafeEqual(left, right)
+}
+
+const connectionOf = (row: AuthenticatedRow): Connection | null => (row.connection === null ? null : (row as unknown as Connection))
+
+/**
+ * Authenticates a credential, and finds its organization's connection to the fiscal entity that the request names. `api_key` is null for a
+ * Bearer token. A text that cannot be a secret of this environment costs no query. Nothing is cached, so a revoked credential fails on its
+ * next request. Throws Failure 401 credential.invalid.
+ */
+export async function authenticate(
+  system: System,
+  presented: { api_key: string | null; api_secret: string } | undefined,
+  fiscal_entity_id: string | null,
+): Promise<Authentication> {
+  const { environment, apiSecretKeys } = system.settings
+  if (!presented) throw unauthenticated('The Authorization header is absent or malformed.')
+  const fault = faultOf(environment, presented)
+  if (fault !== null) throw unauthenticated(fault)
+  const digests = await Promise.all(apiSecretKeys.all.map((key) => digestOf(key, presented.api_secret)))
+  const row = await findAuthenticated(system.db, digests, fiscal_entity_id)
+  if (!row || (presented.api_key !== null && !constantTimeEqual(row.api_key, presented.api_key))) throw unknown()
+  if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= system.now.getTime())) throw ended(row)
+  const { organization_id: id, organization_name: name, timezone, plan, extractor_count, events_shard } = row
+  return {
+    organization: { id, name, timezone, plan, extractor_count, events_shard },
+    actor: { kind: 'credential', api_key: row.api_key, role: row.role },
+    connection: connectionOf(row),
+    isFirstUse: row.last_used_on === null || row.last_used_on < utcDay(system),
+  }
+}
+
+/** Notes that the caller's credential was used today. A failure is logged, because the next request notes it as well. */
+export async function noteUse(ctx: Ctx): Promise<void> {
+  const { db, organization, actor } = ctx
+  if (actor.kind !== 'credential') return
+  try {
+    await markUsed(db, organization.id, actor.api_key, utcDay(ctx))
+  } catch (error) {
+    log.error(ctx, 'The day of a credential’s use could not be noted. Its next request notes it.', {}, error)
+  }
+}

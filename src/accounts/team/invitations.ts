@@ -1,0 +1,173 @@
+import { audited, change } from '../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
+import { newId } from '../../platform/db/id.ts'
+import { Failure, notFound } from '../../platform/failures.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { changeAsMaker, credentialsUsed, insertCredential, isOwner, mintCredential, requireMaker } from '../credentials/credentials.ts'
+import { digestOf, isInvitationToken, newInvitationToken } from '../credentials/key.ts'
+import { findOrganization, viewOrganization } from '../organization/organization.ts'
+import { takePlace } from '../plans/place.ts'
+import type { Acceptance, Invitation, InvitationDraft, MemberQuery, NewInvitation, Signup } from './contract.ts'
+import { refuseDisposable } from './disposable.ts'
+import { requireOwnerFor, viewMember } from './members.ts'
+import {
+  assertInvitationOpen,
+  assertNotMember,
+  closeExpired,
+  findInvitation,
+  findOpenInvitation,
+  type InvitationRow,
+  insertInvitation,
+  insertMember,
+  invitationsUsed,
+  listOpenInvitations,
+  type MemberRow,
+  markAccepted,
+  markWithdrawn,
+  replacePending,
+} from './store.ts'
+
+export { invitationsUsed } from './store.ts'
+
+const VALID_MS = 7 * 86_400_000
+
+const viewInvitation = ({ invitation_id, email, role, name, invited_by, created_at, expires_at }: InvitationRow): Invitation => ({
+  invitation_id,
+  email,
+  role,
+  name,
+  invited_by,
+  created_at: created_at.toISOString(),
+  expires_at: expires_at.toISOString(),
+})
+
+/**
+ * Invites an e-mail address to the organization. The token is in this answer and is not stored. A pending invitation of the address is
+ * replaced, so that a lost token can be issued again. Other organizations play no part. Neither the invitation nor the credential that
+ * accepting it makes outlives the caller's credential. Throws Failure 403 member.owner_only, 409 member.exists, credential.changed and
+ * invitation.plan_limit, and 422 email.disposable.
+ */
+export async function inviteMember(ctx: Ctx, draft: InvitationDraft): Promise<NewInvitation> {
+  const { db, organization, settings, now } = ctx
+  requireOwnerFor(ctx, draft.role)
+  await refuseDisposable(ctx, draft.email)
+  const inviter = await requireMaker(ctx)
+  const token = newInvitationToken(settings.environment)
+  const row: InvitationRow = {
+    invitation_id: newId('ivt'),
+    organization_id: organization.id,
+    email: draft.email,
+    role: draft.role,
+    name: draft.name ?? null,
+    digest: await digestOf(settings.apiSecretKeys.current, token),
+    status: 'pending',
+    invited_by: inviter.api_key,
+    credential_expires_at: inviter.expires_at,
+    created_at: now,
+    expires_at: new Date(Math.min(now.getTime() + VALID_MS, inviter.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)),
+  }
+  try {
+    // The place of an invitation that is replaced is free again.
+    await takePlace(ctx, 'invitations', invitationsUsed(organization.id, now), (place) =>
+      changeAsMaker(ctx, { action: 'invitation.created', resource_id: row.invitation_id, changed: Object.keys(draft) }, [
+        assertNotMember(db, organization.id, draft.email),
+        closeExpired(db, organization.id, now),
+        replacePending(db, organization.id, draft.email, isOwner(ctx), now),
+        ...place,
+        insertInvitation(db, row),
+      ]),
+    )
+  } catch (error) {
+    if (isGuardViolation(error, 'member.new_address'))
+      throw new Failure(
+        'conflict',
+        'member.exists',
+        'A member of the organization has this e-mail address. Remove the member to invite the address again.',
+      )
+    // Concurrent invitations of an address replace each other, so only an owner's invitation can be in the way.
+    if (isUniqueViolation(error)) requireOwnerFor(ctx, 'owner')
+    throw error
+  }
+  return { ...viewInvitation(row), token }
+}
+
+/** Lists the pending invitations, oldest first. */
+export async function listInvitations(ctx: Ctx, query: MemberQuery) {
+  const { db, organization, now } = ctx
+  const scope = { list: 'invitations', filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await listOpenInvitations(db, organization.id, after === undefined ? undefined : String(after), query.limit + 1, now)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.invitation_id], viewInvitation)
+}
+
+/** Withdraws a pending invitation; its token fails at once. Throws Failure 403 member.owner_only and 404 invitation.not_found. */
+export async function withdrawInvitation(ctx: Ctx, invitation_id: string): Promise<void> {
+  const { db, organization, now } = ctx
+  const row = await findInvitation(db, organization.id, invitation_id, now)
+  if (!row) throw notFound('invitation')
+  requireOwnerFor(ctx, row.role)
+  try {
+    await change(ctx, { action: 'invitation.withdrawn', resource_id: invitation_id }, [
+      assertInvitationOpen(db, invitation_id, now),
+      markWithdrawn(db, organization.id, invitation_id),
+    ])
+  } catch (error) {
+    throw isGuardViolation(error, 'invitation.open') ? notFound('invitation') : error
+  }
+}
+
+/** The same answer for an unknown, used, replaced, withdrawn or expired token. */
+const noInvitation = () =>
+  new Failure(
+    'not_found',
+    'invitation.not_found',
+    'There is no open invitation with this token. A token can be used once, within 7 days. Ask for a new invitation.',
+  )
+
+/** Every digest under which an invitation token may be stored; none for a text that cannot be a token of this environment. */
+const digestsOfToken = async ({ settings }: System, token: string): Promise<string[]> =>
+  isInvitationToken(settings.environment, token) ? Promise.all(settings.apiSecretKeys.all.map((key) => digestOf(key, token))) : []
+
+/** The open invitation of a token. Throws Failure 404 invitation.not_found. */
+export async function requireInvitation(system: System, token: string): Promise<InvitationRow> {
+  const digests = await digestsOfToken(system, token)
+  const invitation = digests.length === 0 ? undefined : await findOpenInvitation(system.db, digests, system.now)
+  if (!invitation) throw noInvitation()
+  return invitation
+}
+
+/**
+ * Makes the invited person a member with a credential. One of several concurrent requests with the same token succeeds. Throws Failure 404
+ * invitation.not_found, and 409 credential.plan_limit; the invitation then stays open.
+ */
+export async function acceptInvitation(system: System, { token, name }: Acceptance): Promise<Signup> {
+  const { db, now } = system
+  const invitation = await requireInvitation(system, token)
+  const { organization_id, email, role, credential_expires_at: expires_at } = invitation
+  const member: MemberRow = { member_id: newId('mem'), organization_id, name, email, role, status: 'active', created_at: now }
+  const draft = { name: 'Invitation', role, member_id: member.member_id, created_by: null, expires_at }
+  const [{ row, shown }, organization] = await Promise.all([
+    mintCredential(system, organization_id, draft),
+    findOrganization(db, organization_id),
+  ])
+  try {
+    await takePlace({ ...system, organization }, 'credentials', credentialsUsed(organization_id), (place) =>
+      commit(db.$client, [
+        assertInvitationOpen(db, invitation.invitation_id, now),
+        ...place,
+        markAccepted(db, invitation.invitation_id),
+        insertMember(db, member),
+        insertCredential(db, row),
+        audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role } }, organization_id, {
+          action: 'member.joined',
+          resource_id: member.member_id,
+        }),
+      ]),
+    )
+  } catch (error) {
+    throw isGuardViolation(error, 'invitation.open') || isUniqueViolation(error) ? noInvitation() : error
+  }
+  return { organization: viewOrganization(organization), member: viewMember(member), credential: shown }
+}

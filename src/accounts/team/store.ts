@@ -1,0 +1,196 @@
+import { and, asc, count, eq, gt, inArray, type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import type { Database } from '../../platform/db/commit.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import type { Role } from '../../platform/tenant/tenant.ts'
+import { credentials } from '../credentials/tables.ts'
+import { invitations, members } from './tables.ts'
+
+const [c, m, o] = [alias(credentials, 'c'), alias(credentials, 'm'), alias(members, 'o')]
+
+export type MemberRow = typeof members.$inferSelect
+export type InvitationRow = typeof invitations.$inferSelect
+
+export const insertMember = (db: Database, row: MemberRow) => db.insert(members).values(row)
+
+const active = (organization_id: string) => and(eq(members.organization_id, organization_id), eq(members.status, 'active'))
+
+export const findMember = async (db: Database, organization_id: string, member_id: string): Promise<MemberRow | undefined> =>
+  (
+    await db
+      .select()
+      .from(members)
+      .where(and(active(organization_id), eq(members.member_id, member_id)))
+      .limit(1)
+  )[0]
+
+export const listActiveMembers = (db: Database, organization_id: string, after: string | undefined, limit: number) =>
+  db
+    .select()
+    .from(members)
+    .where(and(active(organization_id), after === undefined ? undefined : gt(members.member_id, after)))
+    .orderBy(asc(members.member_id))
+    .limit(limit)
+
+/** Counts the organization's active members, as `n` of one row. */
+export const countActiveMembers = (db: Database, organization_id: string) =>
+  db.select({ n: count() }).from(members).where(active(organization_id))
+
+/** Refuses its batch unless the member is active and has the role that was read. */
+export const assertMemberUnchanged = (db: Database, { organization_id, member_id, role }: MemberRow): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from ${members} where ${members.organization_id} = ${organization_id} and ${members.member_id} = ${member_id}
+      and ${members.status} = 'active' and ${members.role} = ${role})`,
+    'member.unchanged',
+  )
+
+/**
+ * Refuses its batch unless the organization has, besides this member, another owner, and a credential with the role owner that is valid
+ * for as long as those that the member loses: the member's own and, unless they are kept, those that the member made.
+ */
+export const assertOwnerLeft = (
+  db: Database,
+  { organization_id, member_id }: MemberRow,
+  keepsMade: boolean,
+  now: Date,
+): D1PreparedStatement => {
+  const isLost = (own: typeof c | typeof m): SQL =>
+    sql`(${own.member_id} = ${member_id}${keepsMade ? sql` and ${own.created_by} is null` : undefined})`
+  return assertThat(
+    db.$client,
+    sql`exists (select 1 from ${members} ${o} where ${o.organization_id} = ${organization_id} and ${o.member_id} <> ${member_id}
+        and ${o.status} = 'active' and ${o.role} = 'owner')
+      and exists (select 1 from ${credentials} ${c} where ${c.organization_id} = ${organization_id} and not ${isLost(c)}
+        and ${c.role} = 'owner' and ${c.revoked_at} is null and (${c.expires_at} is null or (${c.expires_at} > ${now.getTime()}
+          and not exists (
+          select 1 from ${credentials} ${m} where ${m.organization_id} = ${organization_id} and ${isLost(m)} and ${m.role} = 'owner'
+            and ${m.revoked_at} is null and (${m.expires_at} is null or ${m.expires_at} > ${c.expires_at})))))`,
+    'member.owner_left',
+  )
+}
+
+export const updateMember = (db: Database, { organization_id, member_id }: MemberRow, changes: Partial<MemberRow>) =>
+  db
+    .update(members)
+    .set(changes)
+    .where(and(eq(members.member_id, member_id), eq(members.organization_id, organization_id)))
+
+export const insertInvitation = (db: Database, row: InvitationRow) => db.insert(invitations).values(row)
+
+/** Refuses its batch when an active member has this e-mail address. */
+export const assertNotMember = (db: Database, organization_id: string, email: string): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`not exists (select 1 from ${members} where ${members.organization_id} = ${organization_id}
+      and lower(${members.email}) = lower(${email}) and ${members.status} = 'active')`,
+    'member.new_address',
+  )
+
+const pendingOf = (organization_id: string): SQL =>
+  sql`${invitations.organization_id} = ${organization_id} and ${invitations.status} = 'pending'`
+
+/**
+ * Marks the pending invitation of the address as replaced. One with the role owner that has not expired stays unless an owner replaces
+ * it.
+ */
+export const replacePending = (db: Database, organization_id: string, email: string, byOwner: boolean, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'replaced' where ${pendingOf(organization_id)}
+      and lower(${invitations.email}) = lower(${email})
+      and ${byOwner ? sql`true` : sql`(${invitations.role} <> 'owner' or ${invitations.expires_at} <= ${now.getTime()})`}`,
+  )
+
+/** Closes the pending invitations of the organization that have expired, so that only open ones are counted. */
+export const closeExpired = (db: Database, organization_id: string, now: Date): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'expired' where ${pendingOf(organization_id)}
+      and ${invitations.expires_at} <= ${now.getTime()}`,
+  )
+
+/** Selects the number of the organization's pending invitations that have not expired. */
+export const invitationsUsed = (organization_id: string, now: Date): SQL =>
+  sql`select count(*) from ${invitations} indexed by invitations_pending where ${pendingOf(organization_id)}
+    and ${invitations.expires_at} > ${now.getTime()}`
+
+const sentBy = (organization_id: string, member_id: string): SQL =>
+  sql`${invitations.invited_by} in (select ${credentials.api_key} from ${credentials}
+    where ${credentials.organization_id} = ${organization_id} and ${credentials.member_id} = ${member_id})`
+
+/**
+ * Withdraws the pending invitations that a member sent, also with credentials that the member made, and that the member's new role does not
+ * allow; all of them when the role is null.
+ */
+export const withdrawSent = (db: Database, organization_id: string, member_id: string, role: Role | null): D1PreparedStatement[] =>
+  role === 'owner'
+    ? []
+    : [
+        prepared(
+          db.$client,
+          sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+            and ${sentBy(organization_id, member_id)}
+            and ${role === 'admin' ? sql`${invitations.role} = 'owner'` : sql`true`}`,
+        ),
+      ]
+
+const open = (organization_id: string, now: Date) =>
+  and(eq(invitations.organization_id, organization_id), eq(invitations.status, 'pending'), gt(invitations.expires_at, now))
+
+/** Lists the organization's pending invitations that have not expired, oldest first. */
+export const listOpenInvitations = (db: Database, organization_id: string, after: string | undefined, limit: number, now: Date) =>
+  db
+    .select()
+    .from(invitations)
+    .where(and(open(organization_id, now), after === undefined ? undefined : gt(invitations.invitation_id, after)))
+    .orderBy(asc(invitations.invitation_id))
+    .limit(limit)
+
+/** The organization's pending invitation with this id, unless it has expired. */
+export const findInvitation = async (db: Database, organization_id: string, invitation_id: string, now: Date) =>
+  (
+    await db
+      .select()
+      .from(invitations)
+      .where(and(open(organization_id, now), eq(invitations.invitation_id, invitation_id)))
+      .limit(1)
+  )[0]
+
+export const markWithdrawn = (db: Database, organization_id: string, invitation_id: string): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invitation_id} = ${invitation_id}`,
+  )
+
+/** The invitation of a token, by its digests, unless it was used, replaced or withdrawn, or has expired. */
+export const findOpenInvitation = async (db: Database, digests: readonly string[], now: Date): Promise<InvitationRow | undefined> =>
+  (
+    await db
+      .select()
+      .from(invitations)
+      .where(and(inArray(invitations.digest, [...digests]), eq(invitations.status, 'pending'), gt(invitations.expires_at, now)))
+      .limit(1)
+  )[0]
+
+/** Refuses its batch unless the invitation is pending and has not expired. */
+export const assertInvitationOpen = (db: Database, invitation_id: string, now: Date): D1PreparedStatement =>
+  assertThat(
+    db.$client,
+    sql`exists (select 1 from ${invitations} where ${invitations.invitation_id} = ${invitation_id} and ${invitations.status} = 'pending'
+      and ${invitations.expires_at} > ${now.getTime()})`,
+    'invitation.open',
+  )
+
+export const markAccepted = (db: Database, invitation_id: string) =>
+  db.update(invitations).set({ status: 'accepted' }).where(eq(invitations.invitation_id, invitation_id))
+
+/** Withdraws the pending invitations that were sent with a credential. */
+export const withdrawInvitationsOf = (db: Database, organization_id: string, api_key: string): D1PreparedStatement =>
+  prepared(
+    db.$client,
+    sql`update ${invitations} set ${bare(invitations.status)} = 'withdrawn' where ${pendingOf(organization_id)}
+      and ${invitations.invited_by} = ${api_key}`,
+  )

@@ -1,0 +1,147 @@
+import type { SQL } from 'drizzle-orm'
+import type { Rules } from '../../authority/rules/dated.ts'
+import { rulesAt } from '../../authority/rules/rules.ts'
+import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
+import type { Ctx } from '../../platform/context.ts'
+import { invalid } from '../../platform/failures.ts'
+import { limitReadings } from '../../platform/locks/readings.ts'
+import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import { latestCeilings } from '../../taxpayers/taxpayers.ts'
+import { viewWindows } from '../../taxpayers/visibility/contract.ts'
+import {
+  type DirectionNumber,
+  openLedger,
+  type Partition,
+  partitionsToRead,
+  type ScopedLedger,
+} from '../../taxpayers/visibility/scoped-ledger.ts'
+import { windowStateOf } from '../../taxpayers/visibility/window.ts'
+import type { Basis, Envelope, InsightQuality } from './contract.ts'
+
+/** What a surface of fiscal insight reads, and as of when. */
+export interface Insight {
+  ctx: Ctx
+  ledger: ScopedLedger
+  /** The range as it was asked for, and as days. */
+  span: Span & { from: string; to: string }
+  /** Today in central Mexico. */
+  today: string
+  rules: Rules
+}
+
+export interface RangeQuery {
+  from?: string | undefined
+  to?: string | undefined
+  direction?: 'issued' | 'received' | undefined
+}
+
+/** Opens the ledger of the RFC that the request names. Throws Failure 404 without one to read, and 422 range.invalid. */
+export async function openInsight(ctx: Ctx, query: RangeQuery): Promise<Insight> {
+  const ledger = openLedger(ctx)
+  const today = centralDayOf(ctx.now.getTime())
+  return { ctx, ledger, span: spanOf(query, ctx.now, 'range.invalid'), today, rules: await rulesAt(ctx, today) }
+}
+
+/** Throws Failure 422 range.invalid where the range begins after the day of `as_of`: the answer would say that there is nothing. */
+export function assertBegun({ span }: Pick<Insight, 'span'>, as_of: string | undefined): void {
+  if (as_of !== undefined && span.first > as_of)
+    throw invalid('range.invalid', [{ path: 'as_of', message: `Must not be before the range, which begins on ${span.first}.` }])
+}
+
+/** Throws Failure 422 range.invalid where a key of a row is no month, or no year, of the range: nothing would be found there. */
+export function assertInRange(
+  { span: { first, last } }: Pick<Insight, 'span'>,
+  key: 'month' | 'period' | 'year',
+  value: string | undefined,
+): void {
+  if (value === undefined) return
+  const [from, to] = [first.slice(0, value.length), last.slice(0, value.length)]
+  if (value < from || value > to)
+    throw invalid('range.invalid', [
+      { path: key, message: from === to ? `Must be ${from}.` : `Must be in the range, from ${from} to ${to}.` },
+    ])
+}
+
+/** Opens it for the entries of a figure: those of `month` alone, when it is given. Throws as `openInsight` does. */
+export async function openEntries(ctx: Ctx, query: RangeQuery & { month?: string | undefined }): Promise<Insight> {
+  const insight = await openInsight(ctx, query)
+  const { month } = query
+  if (month === undefined) return insight
+  assertInRange(insight, 'month', month)
+  const { first, last } = insight.span
+  const [from, to] = [`${month}-01`, lastDayOf(month)]
+  return { ...insight, span: { ...insight.span, first: from > first ? from : first, last: to < last ? to : last } }
+}
+
+/** What a surface says of what it left out, beside the counts of documents. One without payments counts none of them. */
+export type Omissions = Pick<InsightQuality, 'dof_rate' | 'drilldown'> &
+  Partial<Pick<InsightQuality, 'unreconciled_payments' | 'other_parties'>>
+
+const DAY_OF_RULES =
+  'What a rule says of a document is what it said on the document’s day: that of Fecha, of the payment on a cash basis, of 31 December for what the law ' +
+  'limits by year, of the last day of the period for due days. Weights, levels, thresholds, defaults and buckets are those of today, or of as_of.'
+
+const CURRENCIES = 'Amounts whose currency is XXX (none) are taken as MXN, as they are; missing_rate does not count them.'
+
+/**
+ * The members of every aggregate but for its basis and quality. Takes two D1 calls. The statements of a surface on the ledger ride along with
+ * one of them, `more`; their rows are `found`, a list for each.
+ */
+export async function aggregateOf({ ctx, ledger, span }: Insight, more: readonly SQL[] = []) {
+  const [latest, { counts, invoices, found, statusOf }] = await Promise.all([
+    latestCeilings(ctx.db, [ledger.entity]),
+    limitReadings(ctx, () => countDocuments(ledger, span, ctx.now.getTime(), more)),
+  ])
+  const { windows, window } = ledger
+  const [only] = span.directions.length === 1 ? span.directions : []
+  const ceiling = only === undefined ? window.ceiling : windows[only === 0 ? 'issued' : 'received'].ceiling
+  return {
+    counts,
+    /** Invoices by direction, issued first. */
+    invoices,
+    found,
+    statusOf,
+    /** The envelope with what the surface found. */
+    envelope: (basis: Omit<Basis, 'rules'>, rules: Rules, omitted: Omissions): Envelope => ({
+      fiscal_entity_id: ledger.fiscal_entity_id,
+      from: span.from,
+      to: span.to,
+      currency: 'MXN',
+      basis: { rules: rules.basis(), ...basis, notes: [...basis.notes, CURRENCIES, DAY_OF_RULES] },
+      windows: viewWindows(windows),
+      window_state: windowStateOf(windows, latest.get(ledger.entity)),
+      as_of: new Date(ceiling ?? ctx.now).toISOString(),
+      data_quality: {
+        ...counts,
+        missing_rate: counts.missing_rate - omitted.dof_rate,
+        unreconciled_payments: null,
+        other_parties: null,
+        ...omitted,
+      },
+    }),
+  }
+}
+
+const DIRECTIONS = [0, 1] as const
+
+/**
+ * Reads statements of both directions of every partition, with the members of the aggregate. `rowsOf` returns the rows of the nth of
+ * `statementsOf`, each with its direction. Two D1 calls.
+ */
+export async function readBothSides(
+  insight: Insight,
+  statementsOf: (partition: Partition, direction: DirectionNumber) => readonly (SQL | null)[],
+) {
+  const asked = partitionsToRead(insight.ledger).flatMap((partition) =>
+    DIRECTIONS.flatMap((direction) =>
+      statementsOf(partition, direction).flatMap((statement, kind) => (statement ? [{ direction, kind, statement }] : [])),
+    ),
+  )
+  const { found, envelope, counts } = await aggregateOf(
+    insight,
+    asked.map(({ statement }) => statement),
+  )
+  const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
+    asked.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
+  return { rowsOf, envelope, counts }
+}

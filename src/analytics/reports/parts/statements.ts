@@ -1,0 +1,183 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { cashEvents } from '../../../cfdi/cash/events.ts'
+import { cfdi, cfdiChunks, cfdiPayments, i, k, own, p, source } from '../../../cfdi/population/aliases.ts'
+import { type Days, isSubstituted, populationOf } from '../../../cfdi/population/population.ts'
+import { sumOf, taxOf } from '../../../cfdi/population/sums.ts'
+import { all, inlined } from '../../../platform/db/statement.ts'
+import { type DirectionNumber, isCounted, type Partition } from '../../../taxpayers/visibility/scoped-ledger.ts'
+import { nameColumn } from '../../common/names.ts'
+
+/** The digits of micros up to which SQL adds them up. */
+const LARGE = 13
+/** A name behind the position of its document, so that the greatest is the newest. */
+const newest = (of: typeof own | typeof i, name: SQLiteColumn): SQL =>
+  sql`max(case when ${name} is not null then printf('%010d', ${of.issued_at}) || ${of.uuid} || ${name} end)`
+
+/** What SQL leaves to `measure`, like the events of cash. */
+const IS_ODD = sql`(${own.version} is not null and (${own.net_mxn} is null or length(${own.total_mxn}) > ${sql.raw(String(LARGE))} or coalesce(instr(${own.taxes}, '"'), 0) > 0))`
+const SOURCE = sql`json_array(${own.total_micros}, ${own.currency}, null, null, ${own.currency}, ${own.tipo_cambio}, ${own.total_micros}, ${own.subtotal},
+  ${own.descuento}, ${own.taxes}, ${own.iva_trasladado})`
+const withXml = (amount: SQLWrapper): SQL => sql`case when ${own.version} is not null then ${amount} end`
+const taxes = (...names: Parameters<typeof taxOf>[1][]): SQL => sql.raw(`(${names.map((name) => `(${taxOf('own', name)})`).join(' + ')})`)
+
+/** A group of documents. A document with a `source` is alone, and its amounts are those that `measure` computes. */
+export interface DocumentsRow {
+  rfc: string
+  tipo: 'I' | 'E'
+  cancelled: 0 | 1
+  reason: string
+  source: string | null
+  day: string
+  is_goods: 0 | 1
+  newest: string | null
+  first: string
+  last: string
+  n: number
+  lag: number
+  dated: number
+  after: number
+  /** Those of which only metadata is known. */
+  without_amount: number
+  net: string
+  goods: string
+  iva: string
+  iva_retenido: string
+  isr_retenido: string
+  total: string
+}
+
+/** Selects the I and E of a direction and month by counterparty: what counts, and what is cancelled. Null when nothing is visible. */
+export function documentsStatement(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
+  const select = (cancelled: 0 | 1): SQL[] => {
+    const conditions = cancelled === 0 ? [sql`${own.version} is not null`] : []
+    const population = populationOf(partition, { ...days, direction, cancelled, types: ['I', 'E'], conditions })
+    if (population === null) return []
+    const day = sql`substr(${own.fecha}, 1, 10)`
+    const at = sql`substr(${own.cancelled_at}, 1, 10)`
+    const reason = cancelled === 0 ? sql`''` : sql`coalesce(${own.cancellation_reason}, 'unknown')`
+    const columns = sql`${own.counterparty_rfc} as rfc, ${own.tipo_comprobante} as tipo, ${sql.raw(String(cancelled))} as cancelled, ${reason} as reason,
+      case when ${IS_ODD} then ${own.uuid} end as odd, max(case when ${IS_ODD} then ${SOURCE} end) as source,
+      max(${day}) as day, max(${own.uso_cfdi} is 'G01') as is_goods, ${newest(own, own[nameColumn(direction)])} as newest,
+      min(${day}) as first, max(${day}) as last, count(*) as n,
+      cast(coalesce(sum(julianday(${at}) - julianday(${day})), 0) as integer) as lag, count(${own.cancelled_at}) as dated,
+      coalesce(sum(substr(${own.cancelled_at}, 1, 7) > substr(${own.fecha}, 1, 7)), 0) as after, count(iif(${own.version} is null, 1, null)) as without_amount`
+    const sums = Object.entries({
+      net: own.net_mxn,
+      goods: sql`case when ${own.uso_cfdi} = 'G01' then ${own.net_mxn} end`,
+      iva: taxes('iva_16', 'iva_8', 'iva_otras'),
+      iva_retenido: taxes('iva_retenido'),
+      isr_retenido: taxes('isr_retenido'),
+      total: own.total_mxn,
+    }).map(([name, amount]) => sql`${sumOf(inlined(withXml(amount)))} as ${sql.identifier(name)}`)
+    return [sql`select ${columns}, ${sql.join(sums, sql`, `)} ${population} group by 1, 2, 4, 5`]
+  }
+  const parts = [...select(0), ...select(1)]
+  return parts.length === 0 ? null : sql.join([...parts], sql` union all `)
+}
+
+const FIGURES = ['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const
+export type CashFigure = (typeof FIGURES)[number]
+export const CASH_FIGURES: readonly CashFigure[] = FIGURES
+
+/** A group of cash events by supplier and what its class depends on. One with a `source` is alone, for `measure`. */
+export type CashRow = Record<CashFigure, string> & {
+  rfc: string
+  reason: string | null
+  regimen: string | null
+  products: string | null
+  tipo: string
+  day: string
+  source: string | null
+  newest: string | null
+  n: number
+}
+
+/** Selects the cash events of received documents. The class of a supplier who is a natural person depends on what it sells. */
+export function cashStatement(partition: Partition, days: Days): SQL | null {
+  const events = cashEvents(partition, 1, days)
+  const figures = FIGURES.map((name) => sql`${sumOf(`e.${name}`)} as ${sql.identifier(name)}`)
+  const ofPerson = (column: SQLiteColumn) => sql`case when e.reason is null and length(e.counterparty) = 13 then ${column} end`
+  return (
+    events &&
+    sql`select case when e.reason is null then e.counterparty end as rfc, e.reason, ${ofPerson(i.emisor_regimen_fiscal)} as regimen, ${ofPerson(i.products)} as products,
+        case when e.is_odd and e.reason is null then e.uuid || coalesce(e.applies_to, '') || e.n end as odd, max(e.tipo) as tipo, max(e.day) as day,
+        max(case when e.is_odd then e.source end) as source, ${newest(i, i.emisor_nombre)} as newest, count(*) as n, ${sql.join(figures, sql`, `)}
+      from (${events}) e left join ${cfdi} ${i} on ${i.entity} = ${partition.number} and ${i.uuid} = e.invoice
+      group by 1, 2, 3, 4, 5`
+  )
+}
+
+/** Selects why paid parts of issued documents are no cash events, with their numbers. */
+export function reasonsStatement(partition: Partition, days: Days): SQL | null {
+  const events = cashEvents(partition, 0, days)
+  return events && sql`select e.reason, count(*) as n from (${events}) e where e.reason is not null group by 1`
+}
+
+/** A PPD invoice that counts. `payments` are the complements that count: JSON `[[day, micros], …]`. */
+export interface CreditInvoiceRow {
+  rfc: string
+  day: string
+  terms: string | null
+  currency: string | null
+  tipo_cambio: string | null
+  newest: string | null
+  total: string
+  paid: string
+  credited: string
+  net: string | null
+  payments: string | null
+}
+
+/** Selects the PPD invoices of a direction and month with what was paid of them up to a day. */
+export function invoicesStatement(partition: Partition, direction: DirectionNumber, days: Days, today: string): SQL | null {
+  const population = populationOf(partition, {
+    ...{ ...days, direction, types: ['I'] },
+    conditions: [sql`${own.metodo_pago} = 'PPD' and ${own.version} is not null`],
+  })
+  const counts = all([
+    sql`${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${p.kind} = 'P' and ${source.uuid} = ${p.source} and ${source.cancelled} = 0`,
+    sql`${source.emisor_rfc} = ${own.emisor_rfc} and coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`,
+    sql`substr(${p.fecha_pago}, 1, 10) <= ${today} and not ${isSubstituted(partition, 'source')}`,
+    isCounted(partition, 'source'),
+  ])
+  return (
+    population &&
+    sql`select ${own.counterparty_rfc} as rfc, substr(${own.fecha}, 1, 10) as day, ${own.condiciones_pago} as terms, ${own.currency}, ${own.tipo_cambio},
+        printf('%010d', ${own.issued_at}) || ${own.uuid} || ${own[nameColumn(direction)]} as newest, ${own.total_micros} as total,
+        ${own.paid}, ${own.credited}, ${own.net_mxn} as net, (
+          select json_group_array(json_array(substr(${p.fecha_pago}, 1, 10), ${p.amount})) from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${counts}
+        ) as payments ${population}`
+  )
+}
+
+/** A receipt of payroll, and where its detail is. */
+export interface ReceiptRow {
+  rfc: string
+  day: string
+  subtotal: string | null
+  isr: string | null
+  currency: string | null
+  tipo_cambio: string | null
+  chunk: number
+  chunk_at: number
+  chunk_parts: number
+}
+
+/** Selects the issued N of a month that count. */
+export function receiptsStatement(partition: Partition, days: Days): SQL | null {
+  const population = populationOf(partition, {
+    ...{ ...days, direction: 0, types: ['N'] },
+    conditions: [sql`${own.version} is not null and ${own.chunk} is not null`],
+  })
+  return (
+    population &&
+    sql`select ${own.counterparty_rfc} as rfc, substr(${own.fecha}, 1, 10) as day, ${own.subtotal}, ${own.isr_retenido} as isr, ${own.currency},
+      ${own.tipo_cambio}, ${own.chunk}, ${own.chunk_at}, ${own.chunk_parts} ${population} order by ${own.chunk}, ${own.chunk_at}`
+  )
+}
+
+/** Selects chunks of a partition, packed. */
+export const chunksStatement = (partition: Partition, chunks: readonly number[]): SQL =>
+  sql`select ${k.chunk}, hex(${k.data}) as data from json_each(${JSON.stringify(chunks)}) j cross join ${cfdiChunks} ${k}
+    where ${k.entity} = ${partition.number} and ${k.chunk} = j.value order by ${k.chunk}`

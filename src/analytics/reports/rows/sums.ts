@@ -1,0 +1,86 @@
+import { decimal } from '../../../platform/money.ts'
+import { percentOf } from '../../common/figures.ts'
+import type { Cell, PartKind } from '../parts/cells.ts'
+
+/** A cell with the month of its documents. */
+export type Of<Kind extends PartKind> = Cell<Kind> & { of: string }
+
+type Sums = Of<'sums'>
+
+export const addUp = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): bigint => {
+  let total = 0n
+  for (const cell of cells) total += BigInt(cell[name])
+  return total
+}
+export const count = <Name extends string>(cells: readonly Record<Name, string | number>[], name: Name): number =>
+  Number(addUp(cells, name))
+
+const isValid = ({ cancelled }: Sums): boolean => cancelled === 0
+const trade = (cells: readonly Sums[], direction: number, tipo?: string): Sums[] =>
+  cells.filter((one) => isValid(one) && one.direction === direction && (tipo === undefined ? one.tipo !== 'N' : one.tipo === tipo))
+
+const groups = (cells: readonly Sums[], keyOf: (cell: Sums) => string): [string, Sums[]][] =>
+  [...Map.groupBy(cells, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1))
+
+export const fiscalSummary = (cells: readonly Sums[]) =>
+  groups(cells.filter(isValid), ({ of }) => of.slice(0, 4)).map(([year, list]) => {
+    const [issued, received, wages] = [trade(list, 0), trade(list, 1), trade(list, 0, 'N')]
+    return {
+      ...{ year, ingresos: decimal(addUp(issued, 'net')), egresos: decimal(addUp(received, 'net')) },
+      ...{ iva_trasladado: decimal(addUp(issued, 'iva')), iva_acreditable: decimal(addUp(received, 'iva')) },
+      iva_retenido_por_clientes: decimal(addUp(issued, 'iva_retenido')),
+      iva_retenido_a_terceros: decimal(addUp(received, 'iva_retenido')),
+      isr_retenido_por_clientes: decimal(addUp(issued, 'isr_retenido')),
+      isr_retenido_a_terceros: decimal(addUp(received, 'isr_retenido')),
+      ...{ nomina: decimal(addUp(wages, 'net')), nomina_isr: decimal(addUp(wages, 'isr_retenido')) },
+    }
+  })
+
+export const revenueExpenses = (cells: readonly Sums[]) =>
+  groups(cells.filter(isValid), ({ of }) => of).map(([month, list]) => {
+    const of = (direction: number, tipo: string) => addUp(trade(list, direction, tipo), 'net')
+    const [revenue, notes, expenses, received] = [of(0, 'I'), -of(0, 'E'), of(1, 'I'), -of(1, 'E')]
+    const [goods, payroll] = [addUp(trade(list, 1), 'goods'), of(0, 'N')]
+    const [net_revenue, net_expenses] = [revenue - notes, expenses - received]
+    return {
+      ...{ month, revenue: decimal(revenue), credit_notes: decimal(notes), net_revenue: decimal(net_revenue) },
+      ...{ expenses: decimal(expenses), credit_notes_received: decimal(received), net_expenses: decimal(net_expenses) },
+      ...{ cost_of_goods: decimal(goods), payroll: decimal(payroll), gross_profit: decimal(net_revenue - goods) },
+      gross_margin: net_revenue <= 0n ? null : percentOf(net_revenue - goods, net_revenue),
+      operating_result: decimal(net_revenue - net_expenses - payroll),
+    }
+  })
+
+/** The total of cancelled documents; null when no amount of any of them is known. */
+export const cancelledTotal = (cells: readonly Sums[]): string | null => {
+  const documents = count(cells, 'n')
+  return documents > 0 && documents === count(cells, 'without_amount') ? null : decimal(addUp(cells, 'total'))
+}
+
+export function annualComparison(cells: readonly Sums[]) {
+  const months = new Map(
+    groups(
+      cells.filter(({ tipo, cancelled }) => tipo !== 'N' && (cancelled === 0 || tipo === 'I')),
+      ({ of }) => of,
+    ),
+  )
+  const net = (month: string, direction: number) => addUp(trade(months.get(month) ?? [], direction), 'net')
+  return [...months].map(([at, list]) => {
+    const [year = '', month = ''] = at.split('-')
+    const before = `${Number(year) - 1}-${month}`
+    const change = (direction: number): string | null => {
+      const earlier = net(before, direction)
+      return earlier <= 0n ? null : percentOf(net(at, direction) - earlier, earlier)
+    }
+    const lost = (direction: number) => list.filter((one) => !isValid(one) && one.direction === direction)
+    return {
+      ...{ year, month, issued: decimal(net(at, 0)), received: decimal(net(at, 1)) },
+      ...{ issued_count: count(trade(list, 0), 'n'), received_count: count(trade(list, 1), 'n') },
+      ...{ cancelled_issued: cancelledTotal(lost(0)), cancelled_received: cancelledTotal(lost(1)) },
+      ...{ cancelled_issued_count: count(lost(0), 'n'), cancelled_received_count: count(lost(1), 'n') },
+      cancelled_issued_without_amount: count(lost(0), 'without_amount'),
+      cancelled_received_without_amount: count(lost(1), 'without_amount'),
+      ...{ issued_change_pct: change(0), received_change_pct: change(1) },
+    }
+  })
+}

@@ -1,0 +1,165 @@
+import { sql } from 'drizzle-orm'
+import { readerOf } from '../../accounts/organization/acting.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
+import { rulesAt } from '../../authority/rules/rules.ts'
+import { syncWork } from '../../downloads/jobs/tables.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { prepared } from '../../platform/db/statement.ts'
+import { ledgerByLedger, START } from '../../platform/pages.ts'
+import { sendHints } from '../../platform/queues/send.ts'
+import { addMonths, centralDayOf } from '../../platform/time/months.ts'
+import { isReadable } from '../../taxpayers/connection.ts'
+import { latestCeilings } from '../../taxpayers/taxpayers.ts'
+import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { windowStateOf } from '../../taxpayers/visibility/window.ts'
+import { allMonths, changedMonths } from './changed-store.ts'
+import { KINDS, writeCells } from './parts/cells.ts'
+import { readMonth } from './parts/month.ts'
+import { basisOf, isSameBasis, movedCeilings, type ReportRound, TO_PLAN } from './round.ts'
+import {
+  assertHeld,
+  claimState,
+  dueStates,
+  readSequences,
+  releaseState,
+  replaceParts,
+  type StateChange,
+  type StateRow,
+  setState,
+} from './state-store.ts'
+
+/** Names the reports of a connection outside its ledger. */
+export interface ReportHint {
+  shard: number
+  connection: number
+}
+
+/** Longer than an invocation works. */
+const LEASE_MS = 60_000
+/** How long they wait for downloads that are under way. */
+const SETTLE_MS = 30_000
+/** The most statements of a month, but for those of long lists. */
+const STATEMENTS = 60
+const SWEPT = 500
+
+/** Asks the queue to bring the reports of a connection up to date. The sweep finds those whose message is lost. */
+export const wakeReports = (system: System, hints: readonly ReportHint[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.REPORTS,
+    hints.map(({ shard, connection }) => ({ body: { shard, connection } })),
+  )
+
+/** Wakes the reports that are due, ledger by ledger. A task. */
+export const sweepReports = (system: System, place = START): Promise<string> =>
+  ledgerByLedger(system, place === START ? '0' : place, async (shard, ledger) => {
+    const due = await dueStates(ledger, Date.now(), SWEPT)
+    await wakeReports(
+      system,
+      due.map((connection) => ({ shard, connection })),
+    )
+  })
+
+/**
+ * Brings the reports of a connection up to date: reads the months that have changed, one after the other, as far as the budget allows. One
+ * worker at a time has them, under a lease; each month is committed with what is left, so that a crash repeats one month.
+ */
+export async function workOnReports(system: System, { shard, connection }: ReportHint): Promise<void> {
+  const d1 = system.settings.ledgers[shard]!
+  const token = crypto.randomUUID()
+  const now = Date.now()
+  const row = await claimState(d1, connection, token, now, now + LEASE_MS)
+  if (!row) return
+  const held = { d1, row: { ...row, token }, token }
+  const isMore = await goOn(system, held).catch((error: unknown) => {
+    if (!isGuardViolation(error)) throw error
+    return false
+  })
+  await releaseState(d1, connection, token).run()
+  if (isMore) await wakeReports(system, [{ shard, connection }])
+}
+
+interface Held {
+  d1: D1Database
+  row: StateRow
+  token: string
+}
+
+const save = ({ d1, row, token }: Held, ...changes: StateChange[]): Promise<unknown> =>
+  commit(d1, [assertHeld(d1, row.connection, token), ...changes.map((change) => setState(d1, row.connection, change))])
+
+async function goOn(system: System, held: Held): Promise<boolean> {
+  const { row } = held
+  const ledger = await openedFor(system, row)
+  if (ledger === null) {
+    await save(held, { due_at: null, round: null })
+    return false
+  }
+  if (row.round === null && (await isDownloading(ledger))) {
+    await save(held, { due_at: Date.now() + SETTLE_MS })
+    return false
+  }
+  const today = centralDayOf(system.now.getTime())
+  const rules = await rulesAt(system, today)
+  // What is committed from here on makes them due again.
+  if (row.round === null) await save(held, { due_at: null, round: TO_PLAN })
+  const round =
+    row.round === null || row.round === TO_PLAN ? await plan(system, held, ledger, rules, today) : (JSON.parse(row.round) as ReportRound)
+  const reading = { system, ledger, rules, today }
+  for (let left = round.months; left.length > 0; ) {
+    if (!system.budget.allows(STATEMENTS)) return true
+    const [month, ...rest] = left as [string, ...string[]]
+    const parts = writeCells(await readMonth(reading, month))
+    await commit(held.d1, [
+      assertHeld(held.d1, row.connection, held.token),
+      ...replaceParts(held.d1, row.connection, month, parts, KINDS),
+      setState(held.d1, row.connection, { round: JSON.stringify({ ...round, months: rest }), lease_until: Date.now() + LEASE_MS }),
+    ])
+    left = rest
+  }
+  const { to, basis, watermark } = round
+  await save(held, { ...to, basis, watermark }, { generated_at: Date.now(), round: null })
+  return false
+}
+
+/** The ledger of a connection that shows everything there is; null for another one, which has no reports. */
+async function openedFor(system: System, { organization_id, fiscal_entity_id }: StateRow): Promise<ScopedLedger | null> {
+  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  if (!reader || !isReadable(reader.connection)) return null
+  const ledger = openLedger({ settings: system.settings, ...reader })
+  const latest = await latestCeilings(system.db, [ledger.entity])
+  return windowStateOf(ledger.windows, latest.get(ledger.entity)) === 'open' ? ledger : null
+}
+
+/** Whether jobs of the RFC are under way, or are to be soon. Those that wait for longer keep nothing waiting. */
+const isDownloading = async ({ d1, entity }: ScopedLedger): Promise<boolean> =>
+  (await prepared(
+    d1,
+    sql`select 1 from ${syncWork} where ${syncWork.entity} = ${entity}
+      and (${syncWork.lease_until} > ${Date.now()} or ${syncWork.due_at} <= ${Date.now() + SETTLE_MS})`,
+  ).first()) !== null
+
+async function plan(system: System, held: Held, ledger: ScopedLedger, rules: Rules, today: string): Promise<ReportRound> {
+  const { row } = held
+  const to = await readSequences(ledger)
+  const basis = basisOf(ledger.windows, rules, today)
+  const isKnown = row.generated_at !== null && row.basis !== null && isSameBasis(row.basis, basis)
+  const changed = isKnown ? await changedMonths(ledger, row, to) : null
+  const months = changed ? [...new Set([...changed, ...monthsBetween(row.basis!, basis)])].sort() : await allMonths(ledger, row.connection)
+  const watermark = ledger.window.ceiling ?? (to.committed_at || system.now.getTime())
+  const round = { to: { sequence: to.sequence, import_sequence: to.import_sequence }, basis, watermark, months }
+  await save(held, { round: JSON.stringify(round) })
+  return round
+}
+
+/** The months between the ceilings: what somebody had downloaded before this window reached it is shown now. */
+function monthsBetween(before: string, now: string): string[] {
+  const moved = movedCeilings(before, now)
+  if (moved === null) return []
+  const [first, last] = moved.map((at) => centralDayOf(at).slice(0, 7)) as [string, string]
+  const months: string[] = []
+  for (let month = first; month <= last; month = addMonths(month, 1)) months.push(month)
+  return months
+}

@@ -1,0 +1,69 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
+import type { EventSource } from '../../cfdi/cash/measure.ts'
+import type { Days } from '../../cfdi/population/population.ts'
+import { type Micros, micros, times } from '../../platform/money.ts'
+import type { Odd } from './odd.ts'
+
+/** Uso «Sin efectos fiscales» of c_UsoCFDI. */
+const NO_TAX_EFFECTS = 'S01'
+
+/** Conditions in SQL on a cash event of what was received, with columns of its invoice. */
+export interface Exclusions {
+  /** The law does not let its IVA be credited, whoever issued it. */
+  isExcluded: SQL
+  /** It bills specialized services by its product keys. */
+  isInScope: SQL
+  /** It was paid in cash, so that it depends on its total. */
+  isCash: SQL
+  /** The total in micros of MXN above which cash is not deductible on a day. */
+  limitOn: (day: string) => Micros
+}
+
+const among = (keys: readonly string[]): string => `(${keys.map((key) => `'${key}'`).join()})`
+const hasKey = (prefixes: readonly string[]): string =>
+  `(${prefixes.map((prefix) => `(',' || products) like '%,${prefix}%'`).join(' or ') || '0'})`
+
+const IS_INVOICE = "tipo <> 'E'"
+const isCashUnder = (rules: Rules): string => `(${IS_INVOICE} and forma in ${among(rules.get('payment_forms').cash)})`
+
+function isExcludedUnder(rules: Rules): string {
+  const { electronic, review } = rules.get('payment_forms')
+  const isUnelectronic = `forma is not null and forma not in ${among([...electronic, ...review, '99'])}`
+  const isFuel = `${IS_INVOICE} and ${isUnelectronic} and ${hasKey(rules.get('deduction.fuel').claves)}`
+  const isOver = `${isCashUnder(rules)} and total_mxn + 0 > ${rules.get('cash.threshold')} * 1000000`
+  return `coalesce((${isOver}) or (${isFuel}) or uso_cfdi = '${NO_TAX_EFFECTS}', 0)`
+}
+
+/**
+ * The conditions of the rules in force on the days of the events; whether services are specialized depends on the day of the invoice. The
+ * values of these rules are digits (authority/rules/shapes.ts).
+ */
+export const exclusionsOf = (rules: Rules, days: Days): Exclusions => ({
+  isExcluded: sql.raw(byDay(rules, 'day', days, isExcludedUnder)),
+  isInScope: sql.raw(byDay(rules, 'fecha', { ...days, first: ANY_DAY }, (on) => `coalesce(${hasKey(on.find('repse.claves') ?? [])}, 0)`)),
+  isCash: sql.raw(byDay(rules, 'day', days, isCashUnder)),
+  limitOn: (day) => micros(rules.on(day).get('cash.threshold'))!,
+})
+
+/**
+ * Whether an event that was paid in cash is of an invoice over the limit whose total in MXN had to be left to us, because the invoice states
+ * no exchange rate.
+ */
+export function isOverLimit(
+  { cash_of, day, source }: Pick<Odd, 'cash_of' | 'day' | 'source'>,
+  { limitOn }: Exclusions,
+  rateOfDay: (currency: string, day: string) => string | null,
+): boolean {
+  if (cash_of === null) return false
+  const [, , , , currency, , total] = JSON.parse(source) as EventSource
+  const rate = currency === null ? null : rateOfDay(currency, cash_of)
+  return rate !== null && times(BigInt(total), rate) > limitOn(day)
+}
+
+/** The rate that `isOverLimit` needs of an event. */
+export const rateOfLimit = ({ cash_of = null, source }: Partial<Odd>): { currency: string; day: string }[] => {
+  const currency = cash_of === null ? null : (JSON.parse(source!) as EventSource)[4]
+  return currency === null ? [] : [{ currency, day: cash_of! }]
+}

@@ -1,0 +1,89 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
+import type { Days } from '../../cfdi/population/population.ts'
+import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { Exclusions } from './exclusions.ts'
+import type { KnownSuppliers } from './suppliers.ts'
+
+/** What cash events are added up of, in this order. */
+export const SUMS = [
+  ...(['base_16', 'iva_16', 'base_8', 'iva_8', 'base_0', 'base_exento', 'base_otras', 'iva_otras', 'iva_retenido'] as const),
+]
+export type Sum = (typeof SUMS)[number]
+
+/** Columns of the invoice that exclusions depend on. */
+export const MORE = named('uso_cfdi', 'products', 'total_mxn', 'fecha')
+
+/** The IVA that a row of events transfers. */
+export const IVA = sql`(iva_16 + iva_8 + iva_otras)`
+
+/** What distinguishes movements: who was paid, whether IVA cannot be credited, and whether it is at risk unless it is excluded. */
+export const FLAGS = ['is_excluded', 'is_presumed', 'is_lapsed'] as const
+
+const list = (values: Iterable<string>): SQL => sql`(select value from json_each(${JSON.stringify([...values])}))`
+
+/** The conditions of `FLAGS` on what was received. Without suppliers, nobody is on a list or without a registration. */
+function flagsOf({ isExcluded, isInScope }: Exclusions, { presumed, definitive, registrations }: KnownSuppliers): SQL[] {
+  const lapsed = [...registrations.values()]
+  const active = lapsed.filter((one) => one.has_activities === 1).map(({ rfc }) => rfc)
+  const rows = JSON.stringify(lapsed.map((one) => [one.rfc, one.is_registered, one.vigencia_hasta]))
+  return [
+    definitive.size === 0 ? isExcluded : sql`(${isExcluded} or counterparty in ${list(definitive)})`,
+    presumed.size === 0 ? sql`0` : sql`counterparty in ${list(presumed)}`,
+    lapsed.length === 0
+      ? sql`0`
+      : sql`(counterparty in ${list(registrations.keys())} and (${isInScope} or counterparty in ${list(active)}) and exists (
+          select 1 from json_each(${rows}) r where r.value->>0 = counterparty and (r.value->>1 = 0 or r.value->>2 < day)))`,
+  ]
+}
+
+/** Events as movements, with what the figures distinguish. `more` are names of further columns. */
+export function marked(
+  events: SQL,
+  direction: DirectionNumber,
+  exclusions: Exclusions,
+  suppliers: KnownSuppliers,
+  more: readonly string[] = [],
+): SQL {
+  const flags = direction === 0 ? [sql`0`, sql`0`, sql`0`] : flagsOf(exclusions, suppliers)
+  // Whether what was paid in cash is over the limit can depend on a rate that the invoice does not state.
+  const isUnknown = direction === 0 ? sql`0` : sql`(total_mxn is null and ${exclusions.isCash})`
+  // SQL adds amounts of so many digits up without an overflow.
+  const names = sql.raw(SUMS.map((name) => `${name} + 0`).join(', '))
+  const limit = sql.raw(`1e${LARGE}`)
+  const isOdd = sql`(is_odd or ${isUnknown} or coalesce(max(${names}) >= ${limit} or min(${names}) <= -${limit}, 0))`
+  const json = sql`json_object('uuid', uuid, 'applies_to', applies_to, 'tipo', tipo, 'day', day, 'source', source,
+    ${sql.join([...FLAGS.map((name, n) => sql`${sql.raw(`'${name}'`)}, ${flags[n]!}`)], sql`, `)},
+    'is_unmatched', reason is not null, 'cash_of', iif(${isUnknown}, substr(fecha, 1, 10), null))`
+  return sql`select uuid, applies_to, n, issued_at, day, tipo, reason, ${sql.raw([...SUMS.map((name) => `${name} + 0 as ${name}`), ...more].join(', '))},
+      ${sql.join([...FLAGS.map((name, n) => sql`${flags[n]!} as ${sql.raw(name)}`)], sql`, `)}, ${isOdd} as is_odd,
+      iif(tipo = 'P' and reason is not null and source->>3 is not null, ${IVA}, 0) as stated,
+      case when ${isOdd} then ${json} end as as_json
+    from (${events} limit -1) where reason is not 'not_counted'`
+}
+
+/** Cash events of a direction, and paid parts that are none, as movements. */
+export function movements(
+  partition: Partition,
+  direction: DirectionNumber,
+  days: Days,
+  exclusions: Exclusions,
+  suppliers: KnownSuppliers,
+): SQL | null {
+  const events = cashEvents(partition, direction, days, MORE)
+  return events && marked(events, direction, exclusions, suppliers, ['counterparty'])
+}
+
+/** How many credit notes of some days name an invoice of other parties, and how many are money although the invoice that they credit is not paid. */
+export interface NotesRow {
+  of_others: number
+  of_unpaid: number
+}
+
+/** The statement that counts these. Null when the window shows nothing of the direction. */
+export function notes(partition: Partition, direction: DirectionNumber, days: Days): SQL | null {
+  const [others, unpaid] = [creditsOfOthers, creditsOfUnpaid].map((select) => select(partition, direction, days))
+  return others && unpaid
+    ? sql`select (select count(*) from (${others})) as of_others, (select count(*) from (${unpaid})) as of_unpaid`
+    : null
+}

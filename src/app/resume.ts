@@ -1,0 +1,18 @@
+import type { Resume } from '../accounts/billing/subscription/effects.ts'
+import { announceRuns, planRuns } from '../connections/extractors/runs/dispatch.ts'
+import { resumeDownloads } from '../downloads/downloads.ts'
+import { announceUntold } from '../downloads/missed-cancellations.ts'
+
+/** When a suspension ends, the extractors of the connections that are active again run, and their downloads go on. */
+export const resume: Resume = async (ctx, active) => {
+  const ids = active.map(({ fiscal_entity_id }) => fiscal_entity_id)
+  const { statements, runs } = await planRuns(ctx, 'connection_reactivated', ids)
+  return {
+    statements,
+    afterCommit: async () => {
+      await announceRuns(ctx, runs)
+      await resumeDownloads(ctx, active)
+      await announceUntold(ctx, active)
+    },
+  }
+}

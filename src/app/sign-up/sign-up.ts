@@ -1,0 +1,70 @@
+import { trialSubscription } from '../../accounts/billing/subscription/status.ts'
+import { insertCredential, mintCredential } from '../../accounts/credentials/credentials.ts'
+import { insertOrganization, type OrganizationRow, viewOrganization } from '../../accounts/organization/organization.ts'
+import type { Signup } from '../../accounts/team/contract.ts'
+import { refuseDisposable } from '../../accounts/team/disposable.ts'
+import { insertMember, type MemberRow, viewMember } from '../../accounts/team/members.ts'
+import { loginsOf } from '../../authority/logins.ts'
+import { defaultExtractors, insertExtractors } from '../../connections/extractors/extractors.ts'
+import { audited } from '../../platform/audit/audit.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { newId } from '../../platform/db/id.ts'
+import { shardAmong } from '../../platform/hash.ts'
+import type { SignupDraft } from './contract.ts'
+
+const TIMEZONE = 'America/Mexico_City'
+
+/**
+ * Creates an organization on the trial plan, its first owner, the owner's credential and the two default extractors, in one commit. Throws
+ * Failure 422 email.disposable.
+ */
+export async function signUp(system: System, { organization_name, name, email }: SignupDraft): Promise<Signup> {
+  await refuseDisposable(system, email)
+  const { db, now } = system
+  const id = newId('org')
+  const organization: OrganizationRow = {
+    id,
+    name: organization_name,
+    contact_email: email,
+    logo_url: null,
+    timezone: TIMEZONE,
+    ...trialSubscription(now, TIMEZONE, email),
+    extractor_count: 0,
+    extractors_since: null,
+    events_shard: shardAmong(id, system.settings.openEvents),
+    created_at: now,
+  }
+  const member: MemberRow = {
+    member_id: newId('mem'),
+    organization_id: organization.id,
+    name,
+    email,
+    role: 'owner',
+    status: 'active',
+    created_at: now,
+  }
+  const { row, shown } = await mintCredential(system, organization.id, {
+    name: 'Sign-up',
+    role: 'owner',
+    member_id: member.member_id,
+    created_by: null,
+    expires_at: null,
+  })
+  const extractors = defaultExtractors(organization.id, now, loginsOf(system).sources)
+  await commit(db.$client, [
+    insertOrganization(db, { ...organization, extractor_count: extractors.length }),
+    insertMember(db, member),
+    insertCredential(db, row),
+    ...insertExtractors(system, extractors),
+    audited({ ...system, actor: { kind: 'credential', api_key: row.api_key, role: 'owner' } }, organization.id, {
+      action: 'organization.created',
+      resource_id: organization.id,
+    }),
+  ])
+  return {
+    organization: viewOrganization(organization),
+    member: viewMember(member),
+    credential: shown,
+  }
+}

@@ -1,0 +1,151 @@
+import * as z from 'zod'
+import { suspendExpired } from '../accounts/billing/expiry.ts'
+import { issueInvoices } from '../accounts/billing/invoices/issue.ts'
+import { reviewSubscriptions } from '../accounts/billing/subscription/review.ts'
+import { sweepReports } from '../analytics/reports/work.ts'
+import { refreshRates } from '../authority/rules/rates/refresh.ts'
+import { sweepImports, sweepUploads } from '../cfdi/imports/processing.ts'
+import { sweepUploadObjects } from '../cfdi/imports/uploads.ts'
+import { pruneRuns } from '../connections/extractors/runs/history.ts'
+import { evaluateCadences } from '../connections/extractors/ticks/ticks.ts'
+import { expireExports } from '../copies/exports/making/work.ts'
+import { reviewConnectors } from '../copies/mirror/sweep.ts'
+import { rewrapCredentials } from '../copies/rewrap.ts'
+import { resolveAlerts } from '../delivery/alerts/resolve.ts'
+import { pruneEvents } from '../delivery/deliveries/prune.ts'
+import { rewrapSecrets } from '../delivery/endpoints/signing.ts'
+import { sweepOutboxes } from '../delivery/relay/relay.ts'
+import { tellListings } from '../delivery/watch/tell.ts'
+import { alertCertificates } from '../documents/certificates.ts'
+import { tellDueSoon } from '../documents/obligations/due-soon.ts'
+import { readPending } from '../documents/pending.ts'
+import { pruneUploads, sweepFetches } from '../downloads/awaited/awaited.ts'
+import { sweepJobs } from '../downloads/downloads.ts'
+import { pruneJobs } from '../downloads/pruning/prune.ts'
+import { sweepDoubts } from '../downloads/status/doubts.ts'
+import { refreshLists } from '../lists/loading/load.ts'
+import { refreshRepse } from '../lists/repse/rounds.ts'
+import type { System } from '../platform/context.ts'
+import { each } from '../platform/each.ts'
+import { pruneKeys } from '../platform/idempotency/idempotency.ts'
+import { reportLetters } from '../platform/queues/dead-letters.ts'
+import { sendAll } from '../platform/queues/send.ts'
+import { pruneAttempts } from '../taxpayers/attempts/attempts.ts'
+import { alertEfirmas } from '../taxpayers/upkeep/ending-efirmas.ts'
+import { rewrapLogins } from '../taxpayers/upkeep/rewrap-logins.ts'
+import { verifyIdle } from '../taxpayers/verification.ts'
+import { resume } from './resume.ts'
+
+/**
+ * A part of a cron's work that can be of any size. It works from a place, START at first, and returns the place where another invocation
+ * continues, or '' when it is done. A repetition, also one that runs at the same time, does no harm.
+ */
+type Task = (system: System, place: string) => Promise<string>
+
+const once =
+  (verb: (system: System) => Promise<void>): Task =>
+  async (system) => {
+    await verb(system)
+    return ''
+  }
+
+/** Where `midnight` is when every organization that is to be suspended is suspended. */
+const CADENCES = 'cadences'
+
+/** Suspends, and evaluates cadences only then: an organization that is suspended at midnight gets no downloads that night. */
+async function midnight(system: System, place: string): Promise<string> {
+  let next = ''
+  const suspend = async () => {
+    if (place !== CADENCES) next = await suspendExpired(system, resume, place)
+  }
+  const evaluate = async () => {
+    if (next === '' && (await evaluateCadences(system)) !== '') next = CADENCES
+  }
+  // Cadences are evaluated also when some organizations could not be suspended.
+  await each([suspend, evaluate], (step) => step())
+  return next
+}
+
+export const TASKS = {
+  midnight,
+  sweepJobs,
+  sweepConversations: async (system) => (await import('../downloads/conversation/converse.ts')).sweepConversations(system),
+  sweepFetches,
+  sweepImports,
+  sweepOutboxes,
+  sweepReports,
+  issueInvoices,
+  reviewSubscriptions: (system: System, place?: string) => reviewSubscriptions(system, resume, place),
+  resolveAlerts,
+  pruneEvents,
+  rewrapSecrets,
+  rewrapCredentials,
+  refreshLists,
+  tellListings,
+  refreshRates: once(refreshRates),
+  refreshRepse: once(refreshRepse),
+  pruneKeys,
+  pruneRuns,
+  expireExports,
+  pruneJobs,
+  sweepUploads: once(sweepUploads),
+  pruneUploads,
+  sweepUploadObjects: once(sweepUploadObjects),
+  pruneAttempts: once(pruneAttempts),
+  verifyIdle,
+  rewrapLogins,
+  alertEfirmas,
+  alertCertificates,
+  tellDueSoon,
+  readPending,
+  sweepDoubts,
+  reviewConnectors,
+  reportLetters: once(reportLetters),
+} as const satisfies Record<string, Task>
+
+/** A message of the queue of tasks: the time `at` for which the task works, in milliseconds, and the place where it continues. */
+export const TaskMessage = z.strictObject({
+  task: z.enum(Object.keys(TASKS) as (keyof typeof TASKS)[]),
+  at: z.int().min(0),
+  place: z.string(),
+})
+export type TaskMessage = z.infer<typeof TaskMessage>
+
+export const sendTasks = (system: System, messages: readonly TaskMessage[]): Promise<void> =>
+  sendAll(
+    system.env.TASKS,
+    messages.map((body) => ({ body })),
+  )
+
+/** Works on a task, and sends it on when the budget ends first. */
+export async function runTask(system: System, { task, at, place }: TaskMessage): Promise<void> {
+  const next = await TASKS[task]({ ...system, now: new Date(at) }, place)
+  if (next !== '') await sendTasks(system, [{ task, at, place: next }])
+}
+
+/** Each daily task gets an invocation of its own. */
+export const DAILY: readonly (keyof typeof TASKS)[] = [
+  'issueInvoices',
+  'reviewSubscriptions',
+  'pruneEvents',
+  'rewrapSecrets',
+  'rewrapCredentials',
+  'refreshLists',
+  'tellListings',
+  'refreshRates',
+  'refreshRepse',
+  'pruneKeys',
+  'pruneRuns',
+  'pruneJobs',
+  'sweepUploads',
+  'sweepUploadObjects',
+  'pruneUploads',
+  'pruneAttempts',
+  'verifyIdle',
+  'rewrapLogins',
+  'alertEfirmas',
+  'alertCertificates',
+  'tellDueSoon',
+  'reviewConnectors',
+  'reportLetters',
+]

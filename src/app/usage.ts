@@ -1,0 +1,63 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { BillingUsage, QuotaUsage } from '../accounts/billing/contract.ts'
+import { subscriptionStatus } from '../accounts/billing/subscription/status.ts'
+import { getSubscription } from '../accounts/billing/subscription/subscription.ts'
+import { credentialsUsed } from '../accounts/credentials/credentials.ts'
+import { limitsNow } from '../accounts/plans/place.ts'
+import { QUOTAS, type Quota, unitOf } from '../accounts/plans/quotas.ts'
+import { invitationsUsed } from '../accounts/team/invitations.ts'
+import { importUsage } from '../cfdi/imports/usage/usage.ts'
+import { connectorsUsed } from '../copies/connectors/connectors.ts'
+import { exportsUsed } from '../copies/exports/exports.ts'
+import { webhooksUsed } from '../delivery/endpoints/endpoints.ts'
+import { entriesUsed, listsUsed } from '../lists/custom/custom.ts'
+import { type Ctx, eventsOf } from '../platform/context.ts'
+import { prepared } from '../platform/db/statement.ts'
+import { dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../platform/time/calendar.ts'
+import { countActiveConnections, draftsUsed } from '../taxpayers/taxpayers.ts'
+
+/** How many places of each quota are taken. Each number is a counter, or a count of no more rows than the quota allows. */
+async function usedNow(ctx: Ctx): Promise<Record<Quota, number>> {
+  const { db, organization, now } = ctx
+  const counts: Record<string, SQL> = {
+    blacklists: listsUsed(organization.id),
+    blacklist_entries: entriesUsed(organization.id),
+    drafts: draftsUsed(organization.id),
+    credentials: credentialsUsed(organization.id),
+    invitations: invitationsUsed(organization.id, now),
+    exports: exportsUsed(organization.id, now),
+  }
+  const columns = Object.entries(counts).map(([name, count]) => sql`(${count}) as ${sql.identifier(name)}`)
+  const [counted, used, imports] = await Promise.all([
+    prepared(db.$client, sql`select ${sql.join(columns, sql`, `)}`).first<Record<Quota, number>>(),
+    prepared(
+      eventsOf(ctx).$client,
+      sql`select (${webhooksUsed(organization.id)}) as webhooks, (${connectorsUsed(organization.id)}) as storage_connectors`,
+    ).first<Pick<Record<Quota, number>, 'webhooks' | 'storage_connectors'>>(),
+    importUsage(ctx),
+  ])
+  return { ...counted!, ...used!, extractors: organization.extractor_count, ...imports }
+}
+
+/** Returns what counts against the plan now. */
+export async function getUsage(ctx: Ctx): Promise<BillingUsage> {
+  const { db, organization, now } = ctx
+  const [subscription, active, used] = await Promise.all([getSubscription(ctx), countActiveConnections(db, organization.id), usedNow(ctx)])
+  const today = localDayOf(now, organization.timezone)
+  const tomorrow = firstInstantOf(dayOfEpoch(epochDayOf(today) + 1), organization.timezone).toISOString()
+  const { rule_ref, ...limits } = limitsNow(ctx)
+  const usageOf = (quota: Quota): QuotaUsage => ({
+    used: used[quota],
+    limit: limits[quota],
+    unit: unitOf(quota),
+    resets_at: quota.endsWith('_per_day') ? tomorrow : null,
+  })
+  return {
+    period: today.slice(0, 7),
+    active_rfcs: active[0]!.n,
+    seats: { used: subscription.seats_used, limit: subscriptionStatus(subscription, now).allowance },
+    extractors: { used: used.extractors, limit: limits.extractors },
+    rule_ref,
+    quotas: Object.fromEntries(QUOTAS.map((quota) => [quota, usageOf(quota)])) as BillingUsage['quotas'],
+  }
+}

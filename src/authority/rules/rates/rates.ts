@@ -1,0 +1,49 @@
+import type { System } from '../../../platform/context.ts'
+import { isPesos } from '../../../platform/money.ts'
+import type { Day } from '../../../platform/time/calendar.ts'
+import { sandboxRate } from '../../sandbox/rates.ts'
+import { findRates } from './store.ts'
+
+export interface FxRate {
+  currency: string
+  /** Pesos for one unit, decimal text. */
+  rate: string
+  /** The day of its publication in the Diario Oficial. */
+  date: Day
+  /** `banxico`, `sandbox`, or what the operator named; `MXN` where nothing is converted. */
+  source: string
+}
+
+/** A currency and the day on which an amount in it is to be converted. */
+export interface RateWanted {
+  currency: string
+  day: Day
+}
+
+/**
+ * Returns the rate that applies on each day (CFF 20): the one that the Diario Oficial published the day before, or the last one published
+ * until then. Null where none is loaded. In the place of a currency of which none is loaded until then, the sandbox has rates of its own.
+ * Takes at most one D1 call.
+ */
+export async function ratesAt(system: System, wanted: readonly RateWanted[]): Promise<(FxRate | null)[]> {
+  const keyOf = ({ currency, day }: RateWanted) => `${currency} ${day}`
+  const asked = [...new Map(wanted.filter(({ currency }) => !isPesos(currency)).map((one) => [keyOf(one), one])).values()]
+  const pairs = asked.map(({ currency, day }) => [currency, day] as const)
+  const found = pairs.length === 0 ? [] : await findRates(system.db.$client, pairs)
+  const loaded = new Map(found.map(({ n, ...rate }) => [keyOf(asked[n]!), rate]))
+  const isSandbox = system.settings.taxAuthority === 'sandbox'
+  return wanted.map((one) => {
+    const { currency, day } = one
+    if (isPesos(currency)) return { currency, rate: '1', date: day, source: 'MXN' }
+    const known = loaded.get(keyOf(one))
+    if (known) return { currency, ...known }
+    const invented = isSandbox ? sandboxRate(currency, day) : null
+    return invented && { currency, ...invented, source: 'sandbox' }
+  })
+}
+
+/** Returns the rate that applies on a day, as `ratesAt` does. */
+export async function rateAt(system: System, currency: string, day: Day): Promise<FxRate | null> {
+  const [rate] = await ratesAt(system, [{ currency, day }])
+  return rate!
+}

@@ -1,0 +1,122 @@
+import { change } from '../../platform/audit/audit.ts'
+import type { Ctx, StoredUpload, System } from '../../platform/context.ts'
+import { commit, type Statement } from '../../platform/db/commit.ts'
+import { newId } from '../../platform/db/id.ts'
+import { notFound } from '../../platform/failures.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { sendHints } from '../../platform/queues/send.ts'
+import type { Connection } from '../../platform/tenant/tenant.ts'
+import { markImported } from '../../taxpayers/taxpayers.ts'
+import type { Import, ImportQuery, ImportSummary } from './contract.ts'
+import { markDeleting } from './deletion-store.ts'
+import { filesIn } from './results.ts'
+import { findImport, type ImportRow, insertImport, listImportRows } from './store.ts'
+import { takeUploadRoom } from './usage/usage.ts'
+
+export const LEASE_MS = 60_000
+const FILES_SHOWN = 1_000
+
+/** Imports work on a connection in any state; reading documents needs an active one. */
+export function connectionOf(ctx: Ctx): Connection {
+  if (!ctx.connection) throw notFound('fiscal_entity')
+  return ctx.connection
+}
+
+/**
+ * Accepts an upload whose bytes are stored: takes room for them, inserts the row that refers to them, and announces it. Under an
+ * Idempotency-Key the id is committed with the audit row before, and a repetition after a crash continues with the same import: every step
+ * can be repeated, and only the bytes that the row refers to are kept. Throws Failure 404 fiscal_entity.not_found, and 409
+ * import.plan_limit.
+ */
+export async function importFiles(ctx: Ctx, upload: StoredUpload): Promise<Import> {
+  const { connection, entity, fiscal_entity_id, rfc, shard } = connectionOf(ctx)
+  const import_id = ctx.claim?.begun ?? newId('imp')
+  const begin = (room: readonly Statement[]) =>
+    change(ctx, { action: 'import.created', resource_id: import_id, begins: true }, [...room, markImported(ctx.db, connection, ctx.now)])
+  if (!ctx.claim || ctx.claim.begun === null) await takeUploadRoom(ctx, { import_id, shard, bytes: upload.size }, begin)
+  const ledger = ctx.settings.ledgers[shard]!
+  const created_at = ctx.now.getTime()
+  // From here on a row may refer to the bytes, also when this request fails.
+  upload.isKept = true
+  const object = await insertImport(ledger, {
+    import_id,
+    object: upload.key,
+    organization_id: ctx.organization.id,
+    fiscal_entity_id,
+    book: -connection,
+    entity,
+    rfc,
+    bytes: upload.size,
+    created_at,
+    lease_until: Date.now(),
+  })
+  // The request that this one repeats had inserted the row, with bytes of its own.
+  upload.isKept = object === upload.key
+  await announce(ctx, [{ shard, import_id }])
+  return getImport(ctx, import_id)
+}
+
+/** Returns the statement, for an events shard, that marks what is copied of a fiscal entity as due. */
+export type MarkDue = (d1: D1Database, organization_id: string, fiscal_entity_id: string) => D1PreparedStatement
+
+export interface ImportHint {
+  shard: number
+  import_id: string
+}
+
+/** Sends imports to the queue. The messages are hints: the rows are committed, and the sweep sends them again. */
+export const announce = (system: System, hints: readonly ImportHint[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.IMPORTS,
+    hints.map((body) => ({ body })),
+  )
+
+/** Returns an import with the results of its first 1,000 files. Throws Failure 404 import.not_found. */
+export async function getImport(ctx: Ctx, import_id: string): Promise<Import> {
+  const { shard, fiscal_entity_id } = connectionOf(ctx)
+  const ledger = ctx.settings.ledgers[shard]!
+  const { row, results, counts } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, FILES_SHOWN)
+  if (!row) throw notFound('import')
+  return {
+    ...summary(row),
+    files: filesIn(results, FILES_SHOWN),
+    files_total: Object.values(counts).reduce((sum, n) => sum + n, 0),
+    counts,
+  }
+}
+
+const summary = ({ import_id, status, bytes, documents, created_at, completed_at }: ImportRow): ImportSummary => ({
+  import_id,
+  status,
+  bytes,
+  documents,
+  created_at: new Date(created_at).toISOString(),
+  completed_at: completed_at === null ? null : new Date(completed_at).toISOString(),
+})
+
+/** Returns a page of the organization's imports for the RFC, newest first. */
+export async function listImports(ctx: Ctx, query: ImportQuery) {
+  const { connection, shard, fiscal_entity_id } = connectionOf(ctx)
+  const scope = { list: 'imports', filters: { ...query, fiscal_entity_id } }
+  const [before] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const from = before === undefined ? undefined : String(before)
+  const rows = await listImportRows(ctx.settings.ledgers[shard]!, -connection, from, query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.import_id], summary)
+}
+
+/**
+ * Begins to delete an import; a consumer goes on with it. An import that is being processed stops. Throws Failure 404 import.not_found.
+ */
+export async function deleteImport(ctx: Ctx, import_id: string): Promise<Import> {
+  const { shard, fiscal_entity_id } = connectionOf(ctx)
+  const ledger = ctx.settings.ledgers[shard]!
+  const { row } = await findImport(ledger, ctx.organization.id, fiscal_entity_id, import_id, 0)
+  if (!row) throw notFound('import')
+  if (row.status !== 'deleting') {
+    await change(ctx, { action: 'import.deleted', resource_id: import_id }, [])
+    await commit(ledger, [markDeleting(ledger, import_id)])
+  }
+  await announce(ctx, [{ shard, import_id }])
+  return getImport(ctx, import_id)
+}

@@ -1,0 +1,200 @@
+import { actingFor, readerOf } from '../../accounts/organization/acting.ts'
+import { refreshListed } from '../../lists/listed/counterparties.ts'
+import { bytesOfObject } from '../../platform/bytes/bytes.ts'
+import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
+import { BudgetUsedUp } from '../../platform/db/budget.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { each } from '../../platform/each.ts'
+import { MemoryLimiter } from '../../platform/memory-limiter.ts'
+import { ledgerByLedger, START } from '../../platform/pages.ts'
+import { openReachedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { EntryResult, IngestTarget, XmlContent } from '../ingest/ingest.ts'
+import { ingestUpload, type UploadProgress } from '../ingest/upload.ts'
+import { continueDeletion } from './deletion.ts'
+import { documentsOf, insertHoldings } from './deletion-store.ts'
+import { announce, type ImportHint, LEASE_MS, type MarkDue } from './imports.ts'
+import {
+  assertHeld,
+  claimImport,
+  completeImport,
+  endLease,
+  extendLease,
+  filesWithResult,
+  HELD,
+  type ImportRow,
+  insertFileResults,
+  interruptImport,
+  readImport,
+  unfinishedImports,
+  visibleContents,
+} from './store.ts'
+import { leaveRoom, openUploads, recordDocuments, takeDocumentRoom } from './usage/usage.ts'
+
+const MAX_ATTEMPTS = 5
+/** The most statements of a slice that has to be read again a few times. */
+const SLICE_STATEMENTS = 100
+const SWEEP_LIMIT = 100
+/** Longer than an Idempotency-Key lives. */
+const ABANDONED_MS = 25 * 3_600_000
+
+/** Two imports at once in an isolate: each has some megabytes in memory. */
+const limiter = new MemoryLimiter(2, 15 * 60_000)
+
+/** Goes on with an import: ingests its upload, or deletes it. A consumer that has lost it to another one, or to its deletion, stops. */
+export const workOnImport = (system: System, hint: ImportHint, markDue: MarkDue): Promise<void> =>
+  limiter.hold(1, () => goOn(system, hint, markDue))
+
+async function goOn(system: System, hint: ImportHint, markDue: MarkDue): Promise<void> {
+  const ledger = system.settings.ledgers[hint.shard]!
+  const token = crypto.randomUUID()
+  const row = await claimImport(ledger, hint.import_id, token, Date.now(), Date.now() + LEASE_MS)
+  if (!row) return
+  try {
+    await (row.status === 'deleting'
+      ? continueDeletion(system, hint, row, token, markDue)
+      : ingestImport(system, hint, row, token, markDue))
+  } catch (error) {
+    if (!isGuardViolation(error, HELD)) throw error
+    await commit(ledger, [endLease(ledger, row.import_id, null)])
+    await announce(system, [hint])
+  }
+}
+
+/**
+ * Ingests an upload into the organization's own partition. When it is repeated after a crash, files that are stored stay unchanged. When
+ * the budget ends, the import returns to the queue, and another invocation continues behind the files that have a result and the rows of
+ * metadata that are stored.
+ */
+async function ingestImport(system: System, hint: ImportHint, row: ImportRow, token: string, markDue: MarkDue): Promise<void> {
+  const ledger = system.settings.ledgers[hint.shard]!
+  const { import_id, place } = row
+  const progress: UploadProgress = {
+    done: await filesWithResult(ledger, import_id),
+    metadata: place === null ? null : (JSON.parse(place) as UploadProgress['metadata']),
+    results: [],
+  }
+  try {
+    await ingestRest(system, ledger, row, token, progress, markDue)
+  } catch (error) {
+    if (!(error instanceof BudgetUsedUp)) throw error
+    await commit(ledger, [
+      assertHeld(ledger, import_id, token),
+      ...insertFileResults(ledger, import_id, progress.results),
+      interruptImport(ledger, import_id, token, JSON.stringify(progress.metadata), Date.now()),
+    ])
+    await announce(system, [hint])
+  }
+}
+
+/** Ingests what has no result yet, and completes the import. Throws BudgetUsedUp. */
+async function ingestRest(
+  system: System,
+  ledger: D1Database,
+  row: ImportRow,
+  token: string,
+  progress: UploadProgress,
+  markDue: MarkDue,
+): Promise<void> {
+  const { import_id } = row
+  const importer = await actingFor(system, row.organization_id, 'imports')
+  const upload = await system.env.FILES.head(row.object)
+  const results =
+    !upload || row.attempts > MAX_ATTEMPTS
+      ? [failedUpload(upload === null)]
+      : await ingest(importer, ledger, row, token, upload.size, progress)
+  const events = eventsOf(importer).$client
+  // Before the import is completed, so that a crash in between repeats it.
+  await refreshListed(system, row.entity)
+  await commit(events, [markDue(events, row.organization_id, row.fiscal_entity_id)])
+  const done = await commit<{ documents: number }>(ledger, [
+    // When another consumer has taken the import over, it still needs the upload.
+    assertHeld(ledger, import_id, token),
+    ...insertFileResults(ledger, import_id, results),
+    completeImport(ledger, import_id, token, Date.now()),
+  ])
+  await system.env.FILES.delete(row.object)
+  await recordDocuments(system, row.organization_id, new Map([[import_id, done.at(-1)!.results[0]!.documents]]), true)
+}
+
+const failedUpload = (isMissing: boolean): EntryResult => ({
+  // Before the files, because some of them may have results already.
+  n: -1,
+  name: 'upload',
+  status: 'rejected',
+  uuid: null,
+  code: 'import.failed',
+  detail: isMissing ? 'The upload is no longer stored. Send it again.' : 'The upload could not be processed. Send it again.',
+})
+
+/**
+ * Makes a function that tells which documents the organization sees permanently in the authority's partition. What it sees only because it
+ * has no extractors does not count, since that may end.
+ */
+async function alreadyVisible(
+  system: System,
+  { organization_id, fiscal_entity_id }: ImportRow,
+): Promise<(uuids: readonly string[]) => Promise<Map<string, XmlContent>>> {
+  const reader = await readerOf(system, organization_id, fiscal_entity_id)
+  if (reader?.connection.state !== 'active') return async () => new Map()
+  const ledger = openReachedLedger({ settings: system.settings, ...reader })
+  return (uuids) => visibleContents(ledger, uuids)
+}
+
+/** Ingests an upload. Returns the results that no slice has committed. */
+async function ingest(
+  importer: Ctx,
+  ledger: D1Database,
+  row: ImportRow,
+  token: string,
+  size: number,
+  progress: UploadProgress,
+): Promise<EntryResult[]> {
+  const target: IngestTarget = {
+    ledger,
+    files: importer.env.FILES,
+    entity: row.book,
+    rfc: row.rfc,
+    now: importer.now,
+    provenance: 'import',
+    beforeSlice: () => importer.budget.require(SLICE_STATEMENTS),
+    import_id: row.import_id,
+    parts: new Set(JSON.parse(row.parts) as number[]),
+    takeRoom: async (documents) =>
+      takeDocumentRoom(importer, row.import_id, (await documentsOf(ledger, [row.import_id])).get(row.import_id) ?? 0, documents),
+    alreadyVisible: await alreadyVisible(importer, row),
+    sideStatements: ({ entries, created, parts }) => [
+      assertHeld(ledger, row.import_id, token),
+      ...insertFileResults(ledger, row.import_id, entries),
+      ...insertHoldings(ledger, row.import_id, row.book, parts),
+      extendLease(ledger, row.import_id, token, Date.now() + LEASE_MS, created),
+    ],
+  }
+  const bytes = bytesOfObject(importer.env.FILES, row.object, size)
+  return ingestUpload(target, bytes, progress).finally(() => bytes.rest())
+}
+
+/**
+ * Settles what uploads of more than a day ago use: those that a crash left without an import use nothing, and no key continues them any
+ * more; those whose completion was not recorded use what their import says.
+ */
+export async function sweepUploads(system: System): Promise<void> {
+  const open = await openUploads(system, Date.now() - ABANDONED_MS, SWEEP_LIMIT)
+  await each(open, async ({ import_id, shard }) => {
+    const row = await readImport(system.settings.ledgers[shard]!, import_id)
+    if (row && row.status !== 'completed') return
+    if (row) await system.env.FILES.delete(row.object)
+    if (row) await recordDocuments(system, row.organization_id, new Map([[import_id, row.documents]]), true)
+    else await leaveRoom(system, import_id)
+  })
+}
+
+/** Announces the imports that lost their message or their consumer. A task, whose place is a ledger. */
+export const sweepImports = (system: System, place = START): Promise<string> =>
+  ledgerByLedger(system, place, async (shard, ledger) => {
+    const unfinished = await unfinishedImports(ledger, Date.now() - LEASE_MS, SWEEP_LIMIT)
+    await announce(
+      system,
+      unfinished.map(({ import_id }) => ({ shard, import_id })),
+    )
+  })

@@ -1,0 +1,217 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
+import { connect } from '../../platform/db/commit.ts'
+import { assertThat } from '../../platform/db/guard.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
+import { isVisible, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { EntryResult, XmlContent } from '../ingest/ingest.ts'
+import { cfdi, entities } from '../tables.ts'
+import { rowsOfResults } from './results.ts'
+import { importResults, imports } from './tables.ts'
+
+export type ImportRow = typeof imports.$inferSelect
+
+const INSERTED = [
+  ...[imports.import_id, imports.organization_id, imports.fiscal_entity_id, imports.book, imports.entity, imports.rfc, imports.object],
+  ...[imports.bytes, imports.documents, imports.status, imports.lease_until, imports.attempts, imports.created_at],
+].map(bare)
+const { created, updated, unchanged, rejected } = importResults
+const c = alias(cfdi, 'c')
+
+/** Inserts a queued import and its partition, unless they exist. Returns the object that the row refers to. */
+export const insertImport = async (
+  ledger: D1Database,
+  row: Pick<
+    ImportRow,
+    'import_id' | 'object' | 'organization_id' | 'fiscal_entity_id' | 'book' | 'entity' | 'rfc' | 'bytes' | 'created_at' | 'lease_until'
+  >,
+) => {
+  const results = await ledger.batch<{ object: string }>([
+    prepared(
+      ledger,
+      sql`insert into ${entities} ${[entities.entity, entities.rfc].map(bare)} values (${row.book}, ${row.rfc}) on conflict do nothing`,
+    ),
+    prepared(
+      ledger,
+      sql`insert into ${imports} ${INSERTED}
+        values (${row.import_id}, ${row.organization_id}, ${row.fiscal_entity_id}, ${row.book}, ${row.entity}, ${row.rfc}, ${row.object},
+          ${row.bytes}, 0, 'queued', ${row.lease_until}, 0, ${row.created_at})
+        on conflict do nothing`,
+    ),
+    prepared(ledger, sql`select ${imports.object} from ${imports} where ${imports.import_id} = ${row.import_id}`),
+  ])
+  return results.at(-1)!.results[0]!.object
+}
+
+/**
+ * Finds an import of an organization, with the rows of results that hold its first files, and the number of files in each status. Rows may
+ * overlap: those are read that begin before enough others end.
+ */
+export async function findImport(ledger: D1Database, organization_id: string, fiscal_entity_id: string, import_id: string, limit: number) {
+  const { data, first_n, last_n } = importResults
+  const own = sql`from ${importResults} where ${importResults.import_id} = ${import_id}`
+  const count = (column: SQLiteColumn) => sql`coalesce(sum(${column}), 0) as ${bare(column)}`
+  const [found, files, counts] = await ledger.batch([
+    prepared(
+      ledger,
+      sql`select * from ${imports} where ${imports.import_id} = ${import_id} and ${imports.organization_id} = ${organization_id}
+        and ${imports.fiscal_entity_id} = ${fiscal_entity_id}`,
+    ),
+    prepared(
+      ledger,
+      sql`select hex(${data}) as data ${own} and ${limit} > 0 and ${first_n} <= coalesce((select min(last_n) from (
+          select ${last_n}, sum(${created} + ${updated} + ${unchanged} + ${rejected}) over (order by ${last_n}) as files ${own})
+          where files >= ${limit}), 1e9)`,
+    ),
+    prepared(ledger, sql`select ${sql.join([created, updated, unchanged, rejected].map(count), sql`, `)} ${own}`),
+  ])
+  return {
+    row: found!.results[0] as ImportRow | undefined,
+    results: files!.results as { data: string }[],
+    counts: counts!.results[0] as Record<EntryResult['status'], number>,
+  }
+}
+
+export const readImport = (ledger: D1Database, import_id: string): Promise<ImportRow | null> =>
+  prepared(ledger, sql`select * from ${imports} where ${imports.import_id} = ${import_id}`).first<ImportRow>()
+
+/** Sorts after every identifier of an import. */
+const LAST = 'imq'
+
+/** Returns a page of the imports in a partition, newest first, before an import. */
+export const listImportRows = async (ledger: D1Database, book: number, before: string | undefined, limit: number): Promise<ImportRow[]> =>
+  (
+    await prepared(
+      ledger,
+      sql`select * from ${imports} indexed by imports_book where ${imports.book} = ${book} and ${imports.import_id} < ${before ?? LAST}
+        order by ${imports.import_id} desc limit ${limit}`,
+    ).all<ImportRow>()
+  ).results
+
+/**
+ * Claims a queued import, one with an expired lease, or one that is being deleted. Returns undefined when another consumer holds it, or
+ * when there is nothing to do.
+ */
+export const claimImport = async (ledger: D1Database, import_id: string, token: string, now: number, leaseUntil: number) => {
+  const { status, attempts, lease_until } = imports
+  const [claimed] = await connect(ledger)
+    .update(imports)
+    .set({
+      status: sql`iif(${status} = 'deleting', 'deleting', 'running')`,
+      token,
+      lease_until: leaseUntil,
+      attempts: sql`${attempts} + 1`,
+    })
+    .where(
+      sql`${imports.import_id} = ${import_id}
+        and (${status} = 'queued' or (${status} in ('running', 'deleting') and ${lease_until} < ${now}))`,
+    )
+    .returning()
+  return claimed
+}
+
+const isHeld = (import_id: string, token: string): SQL => sql`${imports.import_id} = ${import_id} and ${imports.token} = ${token}`
+
+/** The guard of `assertHeld`. */
+export const HELD = 'import.held'
+
+/** Refuses its batch unless the token holds the import: another consumer has not taken it over, and it is not to be deleted. */
+export const assertHeld = (ledger: D1Database, import_id: string, token: string): D1PreparedStatement =>
+  assertThat(ledger, sql`exists (select 1 from ${imports} where ${isHeld(import_id, token)})`, HELD)
+
+const [STATUS, TOKEN, LEASE_UNTIL] = [bare(imports.status), bare(imports.token), bare(imports.lease_until)]
+
+/** Ends the lease of an import that is being deleted and that this token holds, or nobody, so that its deletion can go on. */
+export const endLease = (ledger: D1Database, import_id: string, token: string | null): D1PreparedStatement =>
+  prepared(
+    ledger,
+    sql`update ${imports} set ${TOKEN} = null, ${LEASE_UNTIL} = 0
+      where ${imports.import_id} = ${import_id} and ${imports.status} = 'deleting' and ${imports.token} is ${token}`,
+  )
+
+const RESULT = [
+  ...[importResults.import_id, importResults.part, importResults.first_n, importResults.last_n, created, updated, unchanged, rejected],
+  ...[importResults.places, importResults.data],
+].map(bare)
+
+/** Inserts the results of files. */
+export const insertFileResults = (ledger: D1Database, import_id: string, entries: readonly EntryResult[]): D1PreparedStatement[] =>
+  rowsOfResults(entries).map(({ first_n, last_n, counts, places, data }) =>
+    prepared(
+      ledger,
+      sql`insert into ${importResults} ${RESULT} values (${import_id},
+        (select coalesce(max(${importResults.part}), -1) + 1 from ${importResults} where ${importResults.import_id} = ${import_id}),
+        ${first_n}, ${last_n}, ${counts.created}, ${counts.updated}, ${counts.unchanged}, ${counts.rejected}, ${JSON.stringify(places)}, unhex(${data}))`,
+    ),
+  )
+
+/** Extends the lease of an import, and adds documents that count through it from now on, if the token still holds it. */
+export const extendLease = (ledger: D1Database, import_id: string, token: string, leaseUntil: number, documents = 0) =>
+  prepared(
+    ledger,
+    sql`update ${imports} set ${LEASE_UNTIL} = ${leaseUntil}, ${bare(imports.documents)} = ${imports.documents} + ${documents}
+      where ${isHeld(import_id, token)}`,
+  )
+
+/** Completes an import if the token still holds it. Returns how many documents count through it. */
+export const completeImport = (ledger: D1Database, import_id: string, token: string, now: number) =>
+  prepared(
+    ledger,
+    sql`update ${imports} set ${STATUS} = 'completed', ${TOKEN} = null, ${bare(imports.completed_at)} = ${now}
+      where ${isHeld(import_id, token)} returning ${bare(imports.documents)}`,
+  )
+
+/** Returns an import to the queue because the budget of the invocation is used up, which is not another attempt. */
+export const interruptImport = (ledger: D1Database, import_id: string, token: string, place: string, now: number) =>
+  prepared(
+    ledger,
+    sql`update ${imports} set ${STATUS} = 'queued', ${TOKEN} = null, ${LEASE_UNTIL} = ${now},
+        ${bare(imports.attempts)} = ${imports.attempts} - 1, ${bare(imports.place)} = ${place}
+      where ${isHeld(import_id, token)}`,
+  )
+
+/** The places in the upload of the files that have a result. */
+export async function filesWithResult(ledger: D1Database, import_id: string): Promise<Set<number>> {
+  const rows = await prepared(
+    ledger,
+    sql`select ${importResults.places} from ${importResults} where ${importResults.import_id} = ${import_id}`,
+  ).raw<[string]>()
+  const ranges = rows.flatMap(([places]) => JSON.parse(places) as [number, number][])
+  return new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, n) => from + n)))
+}
+
+const OPEN = sql`${imports} indexed by imports_open where ${imports.status} <> 'completed'`
+
+/** Finds imports that are not completed and that no consumer holds. */
+export const unfinishedImports = async (ledger: D1Database, before: number, limit: number) =>
+  (
+    await prepared(
+      ledger,
+      sql`select ${imports.import_id} from ${OPEN} and ${imports.lease_until} < ${before} order by ${imports.lease_until} limit ${limit}`,
+    ).all<{ import_id: string }>()
+  ).results
+
+/** Returns those of these objects that unfinished imports refer to. */
+export async function referredObjects(ledgers: readonly D1Database[], objects: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  for (const ledger of ledgers) {
+    const { results } = await prepared(
+      ledger,
+      sql`select ${imports.object} from ${OPEN} and ${imports.object} in (select value from json_each(${JSON.stringify(objects)}))`,
+    ).all<{ object: string }>()
+    for (const { object } of results) found.add(object)
+  }
+  return found
+}
+
+/** Returns by what the XML is known of those of these documents that are visible in the authority's partition. */
+export async function visibleContents(ledger: ScopedLedger, uuids: readonly string[]): Promise<Map<string, XmlContent>> {
+  const partition = partitionsToRead(ledger).find(({ origin }) => origin === 'authority')
+  if (!partition || uuids.length === 0) return new Map()
+  const { results } = await prepared(
+    ledger.d1,
+    sql`select ${c.uuid}, ${c.xml_crc}, ${c.xml_size} from json_each(${JSON.stringify(uuids)}) j
+      cross join ${cfdi} ${c} on ${c.entity} = ${partition.number} and ${c.uuid} = j.value where ${isVisible(partition, 'c')}`,
+  ).all<{ uuid: string } & XmlContent>()
+  return new Map(results.map((row) => [row.uuid, row]))
+}

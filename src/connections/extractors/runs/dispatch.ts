@@ -1,0 +1,287 @@
+import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../../downloads/downloads.ts'
+import { change } from '../../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../../platform/context.ts'
+import { commit, type Statement } from '../../../platform/db/commit.ts'
+import { newId } from '../../../platform/db/id.ts'
+import { each } from '../../../platform/each.ts'
+import { placeOf } from '../../../platform/hash.ts'
+import { type Message, sendHints } from '../../../platform/queues/send.ts'
+import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
+import { widenWindows } from '../../../taxpayers/reaches.ts'
+import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../../taxpayers/taxpayers.ts'
+import { verifyOutstanding } from '../../../taxpayers/verification.ts'
+import type { ExtractorRow } from '../store.ts'
+import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
+import { isCfdiSource, sourcesFetched } from './selection.ts'
+import {
+  enabledExtractors,
+  findExtractorOfRun,
+  finishRun,
+  insertRun,
+  insertRuns,
+  keepPlace,
+  markRun,
+  plannedRuns,
+  postponeRun,
+  type RunRow,
+  unfinishedRuns,
+} from './store.ts'
+import type { AskedRange } from './tables.ts'
+
+export interface RunOutcome extends Queued {
+  run_id: string
+  /** `no_connections` when the organization has no active RFC, which is not an error. */
+  status: 'dispatched' | 'no_connections'
+  /** Number of RFCs that the run covered. */
+  connections: number
+}
+
+/** Connections dispatched in one round of calls. An invocation has the statements for so many, also when each is in a ledger of its own. */
+const PAGE = 25
+/** The statements of a run besides those that `pageStatements` counts. */
+const RUN_STATEMENTS = 7
+/** A planned run that has not moved for this long was left unfinished by a crash. */
+const UNFINISHED_AFTER_MS = 30_000
+const SWEEP_LIMIT = 100
+/** Runs that one queue message names. */
+export const RUNS_A_MESSAGE = 20
+
+/** The most statements of a page, whose connections go in two parts: the windows, and in each ledger the watermarks and the jobs. */
+const pageStatements = (page: readonly ConnectionRow[]): number => 2 * (1 + 16 * new Set(page.map(({ shard }) => shard)).size)
+
+const newRun = (
+  ctx: System,
+  extractor: Pick<ExtractorRow, 'organization_id' | 'extractor_id'>,
+  trigger: RunRow['trigger'],
+  fiscal_entity_id: string | null,
+): RunRow => ({
+  run_id: newId('run'),
+  organization_id: extractor.organization_id,
+  extractor_id: extractor.extractor_id,
+  trigger,
+  local_date: null,
+  fiscal_entity_id,
+  instant: ctx.now,
+  status: 'planned',
+  connections: 0,
+  dispatched: 0,
+  gap_jobs: 0,
+  after: '',
+  created_at: new Date(),
+  moved_at: new Date(),
+  asked: null,
+})
+
+/**
+ * Returns the runs that start when connections become active, and the statements that insert them in the commit of that change. Scheduled
+ * extractors run for both triggers.
+ */
+export async function planRuns(ctx: Ctx, trigger: 'connection_created' | 'connection_reactivated', fiscal_entity_ids: readonly string[]) {
+  const enabled = await enabledExtractors(ctx.db, ctx.organization.id)
+  const triggered = enabled.filter(({ trigger_kind }) => trigger_kind === trigger || trigger_kind === 'schedule')
+  const runs = fiscal_entity_ids.flatMap((id) => triggered.map((extractor) => newRun(ctx, extractor, trigger, id)))
+  return { runs, statements: insertRuns(ctx.db, runs) satisfies Statement[] }
+}
+
+/** The messages of the dispatch queue that name these planned runs. */
+export function runMessages(runs: readonly Pick<RunRow, 'run_id'>[]): Message<{ runs: string[] }>[] {
+  const ids = runs.map(({ run_id }) => run_id)
+  return Array.from({ length: Math.ceil(ids.length / RUNS_A_MESSAGE) }, (_, n) => ({
+    body: { runs: ids.slice(n * RUNS_A_MESSAGE, (n + 1) * RUNS_A_MESSAGE) },
+  }))
+}
+
+/** Announces planned runs to the consumer. The sweep dispatches them if a message is lost. */
+export const announceRuns = (system: System, runs: readonly Pick<RunRow, 'run_id'>[]): Promise<void> =>
+  sendHints(system, system.env.DISPATCH, runMessages(runs))
+
+/** Dispatches those of the named runs that are still planned. */
+export async function dispatchRuns(system: System, run_ids: readonly string[]): Promise<void> {
+  await startPlanned(system, await plannedRuns(system.db, run_ids))
+}
+
+/**
+ * Dispatches planned runs one after the other, so that later runs join the jobs of earlier ones. Sends on those that the invocation has no
+ * budget for.
+ */
+export async function startPlanned(system: System, runs: readonly RunRow[]): Promise<void> {
+  const left: RunRow[] = []
+  let isOver = false
+  await each(runs, async (run) => {
+    if (isOver) left.push(run)
+    else isOver = !(await dispatch(system, run)).isDone
+  })
+  await announceRuns(system, left)
+}
+
+/**
+ * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the outcome
+ * has all RFCs that the run covers, and those dispatched so far.
+ */
+export async function startRun(
+  ctx: Ctx,
+  { extractor, trigger, fiscal_entity_id }: { extractor: ExtractorRow; trigger: RunRow['trigger']; fiscal_entity_id: string | null },
+): Promise<RunOutcome> {
+  const run = newRun(ctx, extractor, trigger, fiscal_entity_id)
+  await change(ctx, { action: 'extractor.run', resource_id: extractor.extractor_id }, [insertRun(ctx.db, run)])
+  const { isDone, ...outcome } = await dispatch(ctx, run)
+  if (isDone) return outcome
+  const [active] = await countActiveConnections(ctx.db, ctx.organization.id)
+  return { ...outcome, connections: Math.max(outcome.connections, active!.n) }
+}
+
+/** Commits a run that downloads a range of one RFC at once, and dispatches it as far as its login is verified. */
+export async function startExtraction(ctx: Ctx, fiscal_entity_id: string, asked: AskedRange): Promise<string> {
+  const run = { ...newRun(ctx, { organization_id: ctx.organization.id, extractor_id: '' }, 'extraction', fiscal_entity_id), asked }
+  await change(ctx, { action: 'fiscal_entity.extraction', resource_id: fiscal_entity_id, changed: Object.keys(asked) }, [
+    insertRun(ctx.db, run),
+  ])
+  await dispatch(ctx, run)
+  return run.run_id
+}
+
+/** What a run downloads. */
+type Plan = Pick<ExtractorRow, 'data_source_keys' | 'scope' | 'scope_months' | 'timezone'> & { asked: AskedRange | null }
+
+async function planOf(system: System, { asked, extractor_id }: RunRow): Promise<Plan | null> {
+  if (asked) return { ...asked, asked, scope: 'full_history', scope_months: null, timezone: 'America/Mexico_City' }
+  const extractor = await findExtractorOfRun(system.db, extractor_id)
+  return extractor ? { ...extractor, asked } : null
+}
+
+/**
+ * Dispatches a run: requests its jobs, widens the windows of the sources that it fetches, announces the jobs, and finally records the
+ * outcome. When the budget ends first, the run keeps its place and sends itself on; the outcome returned then counts what has been dispatched.
+ * It may be repeated after a crash at any point, because jobs are joined rather than duplicated and windows only widen. A connection whose
+ * login is not verified is left out, and the same commit plans a run of that connection alone for the time of its next verification. One with
+ * which nobody can log in is left out as a draft is.
+ */
+async function dispatch(system: System, run: RunRow): Promise<RunOutcome & { isDone: boolean }> {
+  const extractor = await planOf(system, run)
+  let { after, connections, dispatched, gap_jobs } = run
+  const unverified: ConnectionRow[] = []
+  const laterRuns = () =>
+    insertRuns(
+      system.db,
+      unverified.map((row) => laterRun(run, row)),
+    )
+  const cover = async (page: readonly ConnectionRow[]): Promise<void> => {
+    const verified = page.filter((row) => isVerified(row))
+    const queued = extractor && verified.length > 0 ? await dispatchPage(system, run, extractor, verified) : undefined
+    const left = page.filter((row) => !isVerified(row) || queued?.unwidened.has(row.connection))
+    unverified.push(...left)
+    connections += page.length - left.length
+    dispatched += queued?.dispatched ?? 0
+    gap_jobs += queued?.gap_jobs ?? 0
+  }
+  for (;;) {
+    const read = extractor ? await connectionsOfRun(system.db, run, after, PAGE) : []
+    if (!system.budget.allows(pageStatements(read) + RUN_STATEMENTS)) {
+      const counts = { connections, dispatched, gap_jobs }
+      await commit(system.db.$client, [keepPlace(system.db, run, { after, ...counts }, new Date()), ...laterRuns()])
+      await announceRuns(system, [run])
+      return { run_id: run.run_id, status: 'dispatched', ...counts, isDone: false }
+    }
+    const able = read.filter((row) => canLogIn(system, row))
+    await cover(able.filter((row) => isVerified(row)))
+    // Only then, so that no RFC waits until the authority has answered about the logins of others.
+    await cover(await newlyVerified(system, able))
+    if (read.length < PAGE || run.fiscal_entity_id !== null) break
+    after = read.at(-1)!.fiscal_entity_id
+  }
+  const outcome = { status: connections === 0 ? 'no_connections' : 'dispatched', connections, dispatched, gap_jobs } as const
+  if (run.fiscal_entity_id !== null && unverified.length > 0)
+    await commit(system.db.$client, [postponeRun(system.db, run.run_id, nextVerification(unverified[0]!))])
+  else
+    await commit(system.db.$client, [
+      finishRun(system.db, run, outcome),
+      ...(connections > 0 && run.extractor_id !== '' ? [markRun(system.db, run)] : []),
+      ...laterRuns(),
+    ])
+  return { run_id: run.run_id, ...outcome, isDone: true }
+}
+
+type Widening = Parameters<typeof widenWindows>[2][number]
+
+/** RFCs of a page whose logins a run verifies itself. The others are verified by the sweep. */
+const VERIFIED_A_PAGE = 10
+
+/** The unverified connections of a page, after the logins that are to be verified now have been, as far as the authority answers. */
+async function newlyVerified(system: System, page: readonly ConnectionRow[]): Promise<readonly ConnectionRow[]> {
+  const unverified = page.filter((row) => !isVerified(row))
+  const due = unverified.filter((row) => nextVerification(row).getTime() <= Date.now()).slice(0, VERIFIED_A_PAGE)
+  if (due.length === 0) return unverified
+  for (const { entity } of due) await verifyOutstanding({ ...system, now: new Date() }, entity)
+  return activeOf(system.db, unverified)
+}
+
+const nextVerification = (row: ConnectionRow): Date => dueAt(row) ?? new Date()
+
+/** The run of one connection that makes up for a run that left it out. The sweep dispatches it. */
+const laterRun = (run: RunRow, row: ConnectionRow): RunRow => ({
+  ...run,
+  run_id: newId('run'),
+  local_date: null,
+  fiscal_entity_id: row.fiscal_entity_id,
+  moved_at: nextVerification(row),
+})
+
+/**
+ * Returns what was queued, and the connections whose windows did not widen, because another login was accepted or refused meanwhile. The
+ * first run after a connection became active again also requests the months since its last extraction that lie before the run's range, and
+ * the whole range of runs that a refused login stopped.
+ */
+async function dispatchPage(
+  system: System,
+  run: RunRow,
+  extractor: Plan,
+  page: readonly ConnectionRow[],
+): Promise<Queued & { unwidened: Set<number> }> {
+  const fetched = sourcesFetched(system, extractor.data_source_keys)
+  const selected = page.map((connection) => ({ connection, sources: fetched(connection) }))
+  const reached = extractor.scope === 'since_watermark' ? await watermarks(system, run.organization_id, selected) : undefined
+  // The sandbox tells everything with the months of the range.
+  const isSwept = system.settings.taxAuthority === 'sat'
+  const wider = { issued: [] as Widening[], received: [] as Widening[] }
+  const demands: ConnectionDemand[] = selected.map(({ connection, sources }) => {
+    const jobs = sources.flatMap((source) => {
+      if (!isCfdiSource(source)) return [{ source, month: '', is_gap: false }]
+      const watermark = reached?.get(`${connection.entity}|${source}`) ?? null
+      const range = extractor.asked
+        ? askedRange(extractor.asked, run.instant)
+        : rangeOf(extractor.scope, extractor.scope_months, run.instant, extractor.timezone, watermark)
+      const direction = source === 'sat_cfdi_issued' ? 'issued' : 'received'
+      const gap = gapStart(range, connection[`${direction}_to`], connection.active_since)
+      const from = extractor.asked ? range.from : firstOf([range.from, gap, connection[`${direction}_struck`]])
+      wider[direction].push({ connection: connection.connection, from, to: run.instant.getTime(), last: extractor.asked?.to ?? null })
+      const months = monthsOf({ ...range, from }, extractor.timezone)
+      const again =
+        isSwept && !extractor.asked
+          ? sweptMonths({ ...range, from }, connection[`${direction}_from`], connection[`${direction}_to`], placeOf(connection.rfc, 7))
+          : []
+      return [
+        ...months.map((month) => ({ source, month, is_gap: month < range.from.slice(0, 7) })),
+        ...again.map((month) => ({ source, month, is_gap: false })),
+      ]
+    })
+    return { entity: connection.entity, shard: connection.shard, rfc: connection.rfc, jobs }
+  })
+  const is_awaited = run.trigger !== 'schedule'
+  const spread = is_awaited ? 0 : system.settings.spreadSeconds
+  const queued = await requestJobs(system, { ...run, is_awaited, is_range: extractor.asked !== null }, demands, spread)
+  const directions = (['issued', 'received'] as const).filter((direction) => wider[direction].length > 0)
+  const unwidened = new Set(directions.flatMap((direction) => wider[direction].map(({ connection }) => connection)))
+  if (directions.length > 0) {
+    const now = Date.now()
+    const statements = directions.map((direction) => widenWindows(system.db, direction, wider[direction], now))
+    const widened = await commit<{ connection: number }>(system.db.$client, statements)
+    for (const { connection } of widened.flatMap(({ results }) => results)) unwidened.delete(connection)
+  }
+  await announce(system, demands, is_awaited, spread)
+  return { ...queued, unwidened }
+}
+
+/** Announces runs that a crash left planned, and those whose message is lost. */
+export async function sweepRuns(system: System): Promise<void> {
+  await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
+}

@@ -1,0 +1,295 @@
+import { takePlace } from '../../accounts/plans/place.ts'
+import { changeEvents } from '../../platform/audit/audit.ts'
+import { type Ctx, eventsOf } from '../../platform/context.ts'
+import { idOfUuid, newId } from '../../platform/db/id.ts'
+import { retryOnConflict } from '../../platform/db/retry.ts'
+import { Failure, type Fault, invalid } from '../../platform/failures.ts'
+import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { targetFault } from '../../platform/target.ts'
+import { findLinked } from '../../taxpayers/taxpayers.ts'
+import { configOf, requireConnector, scopeOf } from '../connector.ts'
+import type {
+  Backfill,
+  ConnectorChanges,
+  ConnectorDraft,
+  ConnectorQuery,
+  ConnectorScope,
+  LastError,
+  RefusedDocument,
+  StorageConnector,
+} from '../contract.ts'
+import { sealCredentials } from '../credentials.ts'
+import { wakeConnector } from '../due.ts'
+import { listRest, stopCopying } from '../mirror/leave.ts'
+import { dropParts, lastManifestOf, moveManifests, placeOf } from '../mirror/manifest.ts'
+import { changeToken } from '../mirror/store.ts'
+import { type ConnectorConfig, type ConnectorCredentials, readMember } from '../provider-contract.ts'
+import { sasFault } from '../sas.ts'
+import {
+  assertBackfillUnchanged,
+  assertConnectorUnchanged,
+  type ConnectorRow,
+  type CountedConnector,
+  connectorsUsed as countConnectors,
+  forgetCopied,
+  insertConnector,
+  listConnectorRows,
+  listRefused,
+  markMirrorsDue,
+  type RefusedRow,
+  retryRefused,
+  updateConnector,
+} from '../store.ts'
+import { previewOf } from '../template.ts'
+
+/** Refuses an organization with an invoice beyond its grace period. Throws Failure 402 billing.overdue. */
+export type CheckPaid = (ctx: Ctx) => Promise<void>
+
+/** Selects the number of the organization's connectors. */
+export const connectorsUsed = countConnectors
+
+const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
+
+/** A backfill stops and goes on with its connector. */
+function backfillOf({ backfill: json, connector_status }: CountedConnector): Backfill | null {
+  const backfill = parsed<Backfill>(json)
+  const isStopped = backfill !== null && backfill.status !== 'completed' && connector_status !== 'active'
+  return isStopped ? { ...backfill, status: 'paused' } : backfill
+}
+
+function view(row: CountedConnector): StorageConnector {
+  const config = configOf(row)
+  const isWaiting = row.connector_status === 'active' && row.retry_at > Date.now()
+  return {
+    connector_id: row.connector_id,
+    name: row.name,
+    provider: row.provider,
+    connector_status: row.connector_status,
+    config,
+    scope: scopeOf(row),
+    credentials_set: true,
+    last_copied_at: row.last_copied_at?.toISOString() ?? null,
+    last_error: parsed<LastError>(row.last_error),
+    copied_count: row.copied_count,
+    pending_count: row.pending,
+    failed_count: row.failed_count,
+    consecutive_failures: row.failures,
+    next_attempt_at: isWaiting ? new Date(row.retry_at).toISOString() : null,
+    backfill: backfillOf(row),
+    last_manifest: lastManifestOf(row),
+    preview: previewOf(config.path_template, config.prefix),
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  }
+}
+
+/** What a worker does meanwhile is not committed: it began with the connector as it was. */
+const NOBODY = { token: null, lease_until: 0 } as const
+
+/** A backfill that has not begun. */
+export const newBackfill = (now: Date): Backfill => ({
+  ...{ status: 'queued', total: null, copied: 0, failed: 0, completed_at: null },
+  requested_at: now.toISOString(),
+})
+
+/** As one that never failed. It is planned again, for the RFCs that were connected while it was not active. */
+const UNPLANNED = { failures: 0, retry_at: 0, is_planned: false } as const
+
+function refuseTarget({ settings }: Ctx, config: ConnectorConfig): void {
+  const message = 'endpoint' in config && config.endpoint !== null ? targetFault(config.endpoint, settings.publicHosts) : null
+  if (message !== null) throw invalid('storage_connector.endpoint', [{ path: 'config.endpoint', message }])
+}
+
+function refuseCredentials(credentials: ConnectorCredentials): void {
+  const message = 'sas_token' in credentials && credentials.sas_token ? sasFault(credentials.sas_token, Date.now()) : null
+  if (message !== null) throw invalid('storage_connector.credentials', [{ path: 'credentials.sas_token', message }])
+}
+
+async function refuseScope(ctx: Ctx, { fiscal_entity_ids: ids }: Partial<ConnectorScope>): Promise<void> {
+  const linked = ids ? await findLinked(ctx.db, ctx.organization.id, ids) : new Set<string>()
+  const faults = (ids ?? []).flatMap((id, n): Fault[] =>
+    linked.has(id) ? [] : [{ path: `scope.fiscal_entity_ids[${n}]`, message: 'Must be a fiscal entity that the organization has linked.' }],
+  )
+  const [first, ...more] = faults.slice(0, 100)
+  if (first) throw invalid('storage_connector.scope', [first, ...more])
+}
+
+/**
+ * Creates a connector, which copies what comes from now on. Throws Failure 422 storage_connector.endpoint for an endpoint that may not be
+ * called, 422 storage_connector.credentials for a SAS token that cannot write, 422 storage_connector.scope for a fiscal entity that is not linked, 402 billing.overdue, and 409 storage_connector.plan_limit.
+ */
+export async function createConnector(ctx: Ctx, draft: ConnectorDraft, checkPaid: CheckPaid): Promise<StorageConnector> {
+  const { name, provider, scope } = draft
+  const config = readMember('config', provider, draft.config)
+  const credentials = readMember('credentials', provider, draft.credentials)
+  refuseTarget(ctx, config)
+  refuseCredentials(credentials)
+  await refuseScope(ctx, scope)
+  await checkPaid(ctx)
+  const identity = { organization_id: ctx.organization.id, connector_id: newId('stc') }
+  const row = {
+    ...identity,
+    name,
+    provider,
+    config: JSON.stringify(config),
+    scope: JSON.stringify(scope),
+    credentials: await sealCredentials(ctx, identity, credentials),
+    credentials_version: 1,
+    connector_status: 'active',
+    ...UNPLANNED,
+    ...NOBODY,
+    last_error: null,
+    last_copied_at: null,
+    copied_count: 0,
+    failed_count: 0,
+    backfill: null,
+    parts: 0,
+    manifest: null,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+    deleted_at: null,
+  } satisfies Omit<ConnectorRow, 'connector'>
+  const db = eventsOf(ctx)
+  const results = await takePlace({ ...ctx, db }, 'storage_connectors', countConnectors(ctx.organization.id), (place) =>
+    changeEvents(ctx, { action: 'storage_connector.created', resource_id: identity.connector_id, changed: Object.keys(draft) }, [
+      ...place,
+      insertConnector(db, row),
+    ]),
+  )
+  // Its audit row comes last.
+  const connector = results.at(-2)!.meta.last_row_id
+  await wake(ctx, connector)
+  return view({ ...row, connector, pending: 0 })
+}
+
+const wake = (ctx: Ctx, connector: number) => wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
+
+/** Returns a page of the organization's connectors, oldest first. */
+export async function listConnectors(ctx: Ctx, query: ConnectorQuery) {
+  const scope = { list: 'storage_connectors', filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await listConnectorRows(eventsOf(ctx), ctx.organization.id, Number(after ?? 0), query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.connector], view)
+}
+
+/** Returns one connector. Throws Failure 404 storage_connector.not_found. */
+export const getConnector = async (ctx: Ctx, connector_id: string): Promise<StorageConnector> =>
+  view(await requireConnector(ctx, connector_id))
+
+/** Returns a page of the documents that the destination refused while it took others. Throws Failure 404 storage_connector.not_found. */
+export async function listRefusedDocuments(ctx: Ctx, connector_id: string, query: ConnectorQuery) {
+  const { connector } = await requireConnector(ctx, connector_id)
+  const scope = { list: 'storage_refused', filters: { ...query, connector_id } }
+  const [entity = '', document = ''] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const rows = await listRefused(eventsOf(ctx).$client, connector, [String(entity), String(document)], query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity, row.document], refusedView)
+}
+
+const refusedView = ({ fiscal_entity, path, code, message, at }: RefusedRow): RefusedDocument => ({
+  ...{ fiscal_entity_id: idOfUuid('fe', fiscal_entity), path, code, message, at },
+})
+
+/** Who may change a connector may not learn its credentials: they are sent to no other server than the one for which they were given. */
+function refuseOldCredentials(stored: ConnectorConfig, config: ConnectorConfig): void {
+  const serverOf = (one: ConnectorConfig & { endpoint?: string | null; account?: string; path_style?: boolean | null; bucket?: string }) =>
+    JSON.stringify([one.endpoint, one.account, one.endpoint != null && one.path_style === false ? one.bucket : null])
+  if (serverOf(stored) !== serverOf(config))
+    throw invalid('storage_connector.credentials_required', [
+      {
+        path: 'credentials',
+        message: 'Must be sent again, because the server changes: its endpoint, its account, or the bucket in its host name.',
+      },
+    ])
+}
+
+/**
+ * Applies changes to a connector. Once it is active again, everything that waits is copied. Throws InvalidInput for a config or credentials
+ * that do not have the shape of the provider, Failure 404 storage_connector.not_found, 422 storage_connector.endpoint,
+ * storage_connector.credentials, storage_connector.credentials_required and storage_connector.scope, 402 billing.overdue for the status active, and 409
+ * storage_connector.changed.
+ */
+export async function changeConnector(
+  ctx: Ctx,
+  connector_id: string,
+  changes: ConnectorChanges,
+  checkPaid: CheckPaid,
+): Promise<StorageConnector> {
+  const token = changeToken()
+  const attempt = async () => {
+    const stored = await requireConnector(ctx, connector_id)
+    const changed = Object.keys(changes)
+    if (changed.length === 0) return view(stored)
+    const columns = await columnsOf(ctx, stored, changes)
+    const db = eventsOf(ctx)
+    const isActivated = changes.connector_status === 'active'
+    const isResumed = isActivated && stored.connector_status !== 'active'
+    if (isActivated) await checkPaid(ctx)
+    const [before, config] = [configOf(stored), columns.config === undefined ? configOf(stored) : configOf({ config: columns.config })]
+    const isMoved = placeOf(config) !== placeOf(before)
+    const isElsewhere = isMoved || config.path_template !== before.path_template
+    const left = isElsewhere ? await stopCopying(db.$client, stored.connector, token) : undefined
+    if (isMoved && left) await listRest(ctx, db.$client, left)
+    // A backfill copies everything to one place, under one template.
+    const isAnew = left?.backfill != null && (JSON.parse(left.backfill) as Backfill).status !== 'completed'
+    // Another place has not failed yet.
+    if (isMoved && stored.connector_status === 'active') Object.assign(columns, { failures: 0, retry_at: 0 })
+    if (isAnew) columns.backfill = JSON.stringify(newBackfill(ctx.now))
+    await changeEvents(ctx, { action: 'storage_connector.updated', resource_id: connector_id, changed }, [
+      assertConnectorUnchanged(db.$client, stored),
+      ...(left ? [assertBackfillUnchanged(db.$client, left)] : []),
+      updateConnector(db, stored.connector, columns),
+      ...(isMoved ? [moveManifests(db.$client, stored.connector)] : []),
+      ...(isAnew ? forgetCopied(db.$client, stored.connector) : []),
+      ...(isResumed ? [markMirrorsDue(db.$client, stored.connector)] : []),
+      ...(isActivated ? retryRefused(db.$client, stored.connector) : []),
+    ])
+    if (isMoved && left) await dropParts(ctx, left)
+    if (isActivated || left) await wake(ctx, stored.connector)
+    return left ? getConnector(ctx, connector_id) : view({ ...stored, ...columns })
+  }
+  return retryOnConflict(attempt, contention)
+}
+
+const contention = () =>
+  new Failure('contention', 'storage_connector.changed', 'Other requests keep changing this storage connector. Try again.')
+
+async function columnsOf(ctx: Ctx, stored: ConnectorRow, changes: ConnectorChanges): Promise<Partial<ConnectorRow>> {
+  const { name, connector_status } = changes
+  const columns: Partial<ConnectorRow> = { updated_at: ctx.now, ...(name !== undefined && { name }) }
+  if (changes.credentials !== undefined) {
+    const credentials = readMember('credentials', stored.provider, changes.credentials)
+    refuseCredentials(credentials)
+    columns.credentials = await sealCredentials(ctx, stored, credentials)
+    columns.credentials_version = stored.credentials_version + 1
+  }
+  if (changes.config !== undefined) {
+    const before = configOf(stored)
+    const config = readMember('config', stored.provider, { ...before, ...changes.config })
+    refuseTarget(ctx, config)
+    if (changes.credentials === undefined) refuseOldCredentials(before, config)
+    columns.config = JSON.stringify(config)
+  }
+  if (changes.scope !== undefined) {
+    await refuseScope(ctx, changes.scope)
+    columns.scope = JSON.stringify({ ...scopeOf(stored), ...changes.scope })
+  }
+  if (connector_status !== undefined) columns.connector_status = connector_status
+  const isOnlyNamed = Object.keys(changes).every((member) => member === 'name')
+  // Whoever activates an active one only asks for the next attempt: what fails five times in a row ends in an error all the same.
+  const activated = stored.connector_status === 'active' ? { retry_at: 0 } : UNPLANNED
+  return { ...columns, ...(connector_status === 'active' && activated), ...(!isOnlyNamed && NOBODY) }
+}
+
+/** Deletes a connector and erases its credentials; the rest is cleared out of band. Throws Failure 404 storage_connector.not_found. */
+export async function deleteConnector(ctx: Ctx, connector_id: string): Promise<void> {
+  const attempt = async () => {
+    const stored = await requireConnector(ctx, connector_id)
+    const db = eventsOf(ctx)
+    await changeEvents(ctx, { action: 'storage_connector.deleted', resource_id: connector_id }, [
+      assertConnectorUnchanged(db.$client, stored),
+      updateConnector(db, stored.connector, { deleted_at: ctx.now, credentials: '', ...NOBODY }),
+    ])
+    await wake(ctx, stored.connector)
+  }
+  return retryOnConflict(attempt, contention)
+}

@@ -1,0 +1,35 @@
+import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import type { Start } from './start.ts'
+import type { ExportRow } from './store.ts'
+
+/** The day of a bound: of an instant, that in central Mexico. */
+const dayOf = (bound: string): string => (bound.includes('T') ? centralDayOf(Date.parse(bound)) : bound)
+
+/**
+ * The period that filters ask for, as a name says it: `2026-10` of a whole month, `2026-01-01_2026-03-31` of a range. One without an end
+ * ends today, one without a beginning is its end after the word `until`, and null stands for neither.
+ */
+export function periodOf({ issued_from, issued_to, last_day }: Start['filters'], today: string, until: string): string | null {
+  const ends = [...(issued_to ? [dayOf(issued_to)] : []), ...(last_day ? [last_day] : [])].sort()
+  if (!issued_from) return ends[0] ? `${until}-${ends[0]}` : null
+  const from = dayOf(issued_from)
+  const to = ends[0] ?? (from > today ? from : today)
+  const month = from.slice(0, 7)
+  if (from === `${month}-01` && to === lastDayOf(month)) return month
+  return from === to ? from : `${from}_${to}`
+}
+
+/** What a name says in the language of its headings. */
+const WORDS = {
+  api: { until: 'until', issued: 'issued', received: 'received' },
+  es: { until: 'hasta', issued: 'emitidos', received: 'recibidos' },
+} as const
+
+/** The name under which the content of an export of an RFC is downloaded. */
+export function nameOf(rfc: string, { kind, format, headings, start, created_at }: ExportRow): string {
+  const { filters } = JSON.parse(start) as Start
+  const words = WORDS[headings]
+  const today = centralDayOf(created_at)
+  const direction = filters.direction && words[filters.direction]
+  return `${[rfc, kind, ...(direction ? [direction] : []), periodOf(filters, today, words.until) ?? today].join('-')}.${format}`
+}

@@ -1,0 +1,157 @@
+import { type FixedFilters, findMatches, type PageItem } from '../../../cfdi/search/search.ts'
+import { listedOf } from '../../../lists/listed/counterparties.ts'
+import { type ListedParties, parseListed, writeListed } from '../../../lists/listed/listed.ts'
+import type { Ctx } from '../../../platform/context.ts'
+import { openLedger, type ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
+import type { Start } from '../start.ts'
+import type { ExportRow } from '../store.ts'
+import { addFiles, batchesOf, filesOf } from './files.ts'
+import type { ExportLimits } from './limits.ts'
+import { completeObject, FileOutput } from './output.ts'
+import { rowsOf } from './rows.ts'
+import { type Carried, type MakingState, newState } from './state.ts'
+import { type RowWriter, rowWriterOf, zipOf } from './writers.ts'
+
+const PAYMENTS = 'P'
+
+/** Payment complements alone have payments. */
+const filtersOf = ({ filters }: Start, { kind }: ExportRow): FixedFilters | null => {
+  if (kind !== 'pagos') return filters
+  const { tipo_comprobante = [PAYMENTS] } = filters
+  return tipo_comprobante.includes(PAYMENTS) ? { ...filters, tipo_comprobante: [PAYMENTS] } : null
+}
+
+/** Makes one export, step by step. What it has done after a step is `carried`; whoever commits that, can continue from it elsewhere. */
+export class Maker {
+  readonly #files: R2Bucket
+  readonly #ledger: ScopedLedger
+  readonly #row: ExportRow
+  readonly #filters: FixedFilters | null
+  readonly #limits: ExportLimits
+  readonly #listed: ListedParties
+  readonly #state: MakingState
+  readonly #output: FileOutput
+  /** Objects of XML that were read. */
+  objects = 0
+
+  private constructor(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, { state, tail, directory }: Carried) {
+    this.#files = ctx.env.FILES
+    this.#ledger = openLedger(ctx)
+    this.#row = row
+    this.#filters = filtersOf(start, row)
+    this.#limits = limits
+    this.#listed = parseListed(state.listed)
+    this.#state = state
+    this.#output = new FileOutput(ctx.env.FILES, state.output, tail, directory)
+  }
+
+  /** Begins an export, or continues one. The context is that of the reader as of the start. */
+  static async of(ctx: Ctx, row: ExportRow, start: Start, limits: ExportLimits, carried: Carried | null): Promise<Maker> {
+    if (carried) return new Maker(ctx, row, start, limits, carried)
+    const listed = writeListed([...(await listedOf(ctx))].flatMap(([rfc, all]) => all.map((as) => ({ ...as, rfc }))))
+    const none = new Uint8Array()
+    const state = newState(`exports/${row.export_id}/${row.token}`, listed)
+    return new Maker(ctx, row, start, limits, { state, tail: none, directory: none })
+  }
+
+  get carried(): Carried {
+    return { state: { ...this.#state, bytes: this.#output.at }, tail: this.#output.tail, directory: this.#output.directory }
+  }
+
+  /** Takes what is there of the central directory once it is long; null while it is short. */
+  takeDirectory(): Uint8Array | null {
+    return this.#state.phase === 'reading' && this.#output.directory.length >= this.#limits.directory ? this.#output.takeDirectory() : null
+  }
+
+  /** Has an object keep it. */
+  keepDirectory(object: string): void {
+    this.#state.output.directory.push(object)
+  }
+
+  get phase(): MakingState['phase'] {
+    return this.#state.phase
+  }
+
+  get documents(): number {
+    return this.#state.documents
+  }
+
+  get parts(): number {
+    return this.#state.output.parts.length
+  }
+
+  /** Does a step before the object is completed. */
+  async step(): Promise<void> {
+    if (this.#state.phase === 'reading') await this.#read()
+    else await this.#copyDirectory()
+  }
+
+  /** Makes the object of a file that is written. It can be repeated. */
+  complete = (): Promise<R2Object> => completeObject(this.#files, this.#state.output, this.#output.tail)
+
+  async #read(): Promise<void> {
+    const { kind } = this.#row
+    const writer: RowWriter | null = kind === 'xml' ? null : rowWriterOf(this.#row, this.#state, this.#output, this.#limits)
+    if (this.#state.after === null && this.#state.documents === 0) writer?.begin()
+    const { items, next } = await this.#page()
+    if (writer === null) await this.#addFiles(items)
+    else {
+      const rows = await rowsOf(this.#ledger, kind as Exclude<typeof kind, 'xml'>, items, this.#listed)
+      writer.write(rows)
+      this.#state.rows += rows.length
+    }
+    this.#state.documents += items.length
+    if (next !== null) {
+      this.#state.after = next
+      return this.#output.flush()
+    }
+    writer?.end()
+    await this.#output.flush()
+    await this.#endReading()
+  }
+
+  async #page(): Promise<{ items: PageItem[]; next: MakingState['after'] }> {
+    if (this.#filters === null) return { items: [], next: null }
+    return findMatches(this.#ledger, this.#filters, this.#listed, this.#state.after ?? undefined, this.#limits.page[this.#row.kind])
+  }
+
+  async #addFiles(items: readonly PageItem[]): Promise<void> {
+    const zip = zipOf(this.#row, this.#state, this.#output, this.#limits)
+    const files = await filesOf(this.#ledger, items)
+    this.objects += new Set(files.map(({ place }) => place.xml_object)).size
+    for (const batch of batchesOf(files, this.#limits.xmlBytes)) {
+      await addFiles(this.#files, zip, batch)
+      await this.#output.flush()
+    }
+    this.#state.rows += files.length
+    this.#state.without_xml += items.length - files.length
+  }
+
+  async #endReading(): Promise<void> {
+    if (this.#row.format === 'xlsx' || this.#row.format === 'zip') {
+      this.#state.phase = 'directory'
+      this.#state.directory = { at: this.#output.at, copied: 0 }
+    } else await this.#end()
+  }
+
+  async #copyDirectory(): Promise<void> {
+    const { directory, output } = this.#state
+    const key = output.directory[directory.copied]
+    if (key !== undefined) {
+      const found = await this.#files.get(key)
+      if (found === null) throw new Error(`There is no object ${key}.`)
+      this.#output.push(new Uint8Array(await found.arrayBuffer()))
+      directory.copied++
+      return this.#output.flush()
+    }
+    this.#output.push(this.#output.takeDirectory())
+    zipOf(this.#row, this.#state, this.#output, this.#limits).finish(directory.at)
+    await this.#end()
+  }
+
+  async #end(): Promise<void> {
+    this.#state.bytes = this.#output.at
+    await this.#output.close()
+    this.#state.phase = 'complete'
+  }
+}

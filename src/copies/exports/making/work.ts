@@ -1,0 +1,219 @@
+import { sql } from 'drizzle-orm'
+import { readerOf } from '../../../accounts/organization/acting.ts'
+import type { Ctx, System } from '../../../platform/context.ts'
+import { commit } from '../../../platform/db/commit.ts'
+import { isGuardViolation } from '../../../platform/db/guard.ts'
+import { bare } from '../../../platform/db/statement.ts'
+import { memory } from '../../../platform/memory-limiter.ts'
+import { pageByPage, START } from '../../../platform/pages.ts'
+import { isReadable } from '../../../taxpayers/connection.ts'
+import { readerAt, type Start } from '../start.ts'
+import {
+  assertHeld,
+  claimExport,
+  deleteExportRow,
+  type ExportRow,
+  expiredExports,
+  forgetExports,
+  HELD,
+  openExports,
+  releaseExport,
+  setExport,
+} from '../store.ts'
+import { exports_ } from '../tables.ts'
+import { wakeExports } from '../wake.ts'
+import { type ExportLimits, LIMITS, STEP_STATEMENTS } from './limits.ts'
+import type { Maker } from './maker.ts'
+import { TooLarge } from './output.ts'
+import { type Carried, readState, writeState } from './state.ts'
+
+/** Longer than an invocation works. */
+const LEASE_MS = 60_000
+/** How long an invocation works on an export, which then goes to the back of the queue. */
+const TURN_MS = 20_000
+const MOST_ATTEMPTS = 5
+const DAY_MS = 86_400_000
+const KEPT_MS = 7 * DAY_MS
+/** How long one is listed that has failed or expired. */
+const FORGOTTEN_MS = 90 * DAY_MS
+const SWEPT = 500
+const LISTED_OBJECTS = 1_000
+
+/** What an export has in memory: a page of documents and the part of the file that is not written yet. */
+const WEIGHT = 2 * 1024 * 1024
+
+const prefixOf = ({ export_id }: Pick<ExportRow, 'export_id'>): string => `exports/${export_id}/`
+
+/**
+ * Goes on with an export: makes it step by step as far as the budget allows, or deletes it. One worker at a time has it, under a lease; each
+ * commit names the state from which another one continues, so that a crash repeats what came after it.
+ */
+export const workOnExport = (system: System, export_id: string, limits = LIMITS): Promise<void> =>
+  memory.hold(WEIGHT, async () => {
+    system.budget.restart(TURN_MS)
+    const d1 = system.db.$client
+    const row = await claimExport(d1, export_id, crypto.randomUUID(), Date.now(), Date.now() + LEASE_MS)
+    if (!row) return
+    try {
+      const isMore = row.status === 'deleting' ? await remove(system, row) : await make(system, row, limits)
+      if (!isMore) return
+    } catch (error) {
+      if (isGuardViolation(error, HELD)) return
+      // The next attempt need not wait for the lease.
+      await commit(d1, [releaseExport(d1, row)])
+      throw error
+    }
+    await commit(d1, [releaseExport(d1, row)])
+    await wakeExports(system, [export_id])
+  })
+
+async function remove(system: System, row: ExportRow): Promise<false> {
+  await removeObjects(system, row)
+  await commit(system.db.$client, [deleteExportRow(system.db.$client, row)])
+  return false
+}
+
+/** Removes everything that the bucket has of an export. An upload that no state names ends by the rule of the bucket. */
+async function removeObjects({ env: { FILES } }: System, row: ExportRow): Promise<void> {
+  const carried = await readCarried(FILES, row)
+  const { key, upload } = carried?.state.output ?? {}
+  // It fails when the upload has been completed.
+  if (key && upload)
+    await FILES.resumeMultipartUpload(key, upload)
+      .abort()
+      .catch(() => {})
+  for (;;) {
+    const { objects, truncated } = await FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
+    if (objects.length > 0) await FILES.delete(objects.map((one) => one.key))
+    if (!truncated) return
+  }
+}
+
+async function readCarried(files: R2Bucket, { state }: ExportRow): Promise<Carried | null> {
+  const found = state === null ? null : await files.get(state)
+  return found && readState(new Uint8Array(await found.arrayBuffer()))
+}
+
+/** Returns whether something is left to do. */
+async function make(system: System, row: ExportRow, limits: ExportLimits): Promise<boolean> {
+  if (row.attempts > MOST_ATTEMPTS) return fail(system, row, 'export.failed')
+  const start = JSON.parse(row.start) as Start
+  const reader = await readerOf(system, row.organization_id, row.fiscal_entity_id)
+  if (!reader || !isReadable(reader.connection)) return fail(system, row, 'fiscal_entity.not_active')
+  const ctx: Ctx = { ...system, ...readerAt(reader, start), actor: { kind: 'system', process: 'exports' } }
+  const carried = await readCarried(system.env.FILES, row)
+  if (row.state !== null && carried === null) throw new Error(`There is no object ${row.state}.`)
+  const { Maker } = await import('./maker.ts')
+  const maker = await Maker.of(ctx, row, start, limits, carried)
+  try {
+    return await goOn(system, row, maker, limits)
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    return fail(system, row, 'export.too_large')
+  }
+}
+
+async function goOn(system: System, row: ExportRow, maker: Maker, limits: ExportLimits): Promise<boolean> {
+  while (maker.phase !== 'complete') {
+    const [documents, parts] = [maker.documents, maker.parts]
+    const isSteppedOn = () => maker.phase === 'reading' && maker.parts === parts && maker.documents - documents < limits.commit
+    const isAllowed = () => system.budget.allows(STEP_STATEMENTS) && maker.objects < limits.objects
+    if (!isAllowed()) return true
+    do {
+      // Yields between steps: the local runtime answers no other request while a handler never waits.
+      await scheduler.wait(1)
+      await maker.step()
+    } while (isSteppedOn() && isAllowed())
+    await save(system, row, maker)
+  }
+  await complete(system, row, maker)
+  return false
+}
+
+let saved = 0
+
+/** Commits what is made so far. The state lies in a new object, so that a worker that has lost the export cannot change it. */
+async function save(system: System, row: ExportRow, maker: Maker): Promise<void> {
+  const d1 = system.db.$client
+  const { FILES } = system.env
+  const key = (what: string) => `${prefixOf(row)}${what}-${row.token}-${++saved}`
+  const full = maker.takeDirectory()
+  if (full) {
+    const object = key('directory')
+    await FILES.put(object, full as Uint8Array<ArrayBuffer>)
+    maker.keepDirectory(object)
+  }
+  const { carried } = maker
+  const { rows, documents, without_xml, bytes, after } = carried.state
+  const [before, state] = [row.state, key('state')]
+  await FILES.put(state, writeState(carried))
+  await commit(d1, [
+    assertHeld(d1, row),
+    setExport(
+      d1,
+      row.export_id,
+      sql`${bare(exports_.state)} = ${state}, ${bare(exports_.rows)} = ${rows}, ${bare(exports_.documents)} = ${documents},
+        ${bare(exports_.without_xml)} = ${without_xml}, ${bare(exports_.bytes)} = ${bytes},
+        ${bare(exports_.scanned_through)} = ${after === null ? null : after[0]}, ${bare(exports_.attempts)} = 0,
+          ${bare(exports_.lease_until)} = ${Date.now() + LEASE_MS}`,
+    ),
+  ])
+  row.state = state
+  if (before !== null) await FILES.delete(before)
+}
+
+async function complete(system: System, row: ExportRow, maker: Maker): Promise<void> {
+  const d1 = system.db.$client
+  const { key, size, etag } = await maker.complete()
+  const now = Date.now()
+  await commit(d1, [
+    assertHeld(d1, row),
+    setExport(
+      d1,
+      row.export_id,
+      sql`${bare(exports_.status)} = 'ready', ${bare(exports_.object)} = ${key}, ${bare(exports_.etag)} = ${etag},
+        ${bare(exports_.bytes)} = ${size}, ${bare(exports_.state)} = null, ${bare(exports_.token)} = null,
+        ${bare(exports_.completed_at)} = ${now}, ${bare(exports_.expires_at)} = ${now + KEPT_MS}`,
+    ),
+  ])
+  const { objects } = await system.env.FILES.list({ prefix: prefixOf(row), limit: LISTED_OBJECTS })
+  const left = objects.map((one) => one.key).filter((one) => one !== key)
+  if (left.length > 0) await system.env.FILES.delete(left)
+}
+
+async function fail(system: System, row: ExportRow, code: string): Promise<false> {
+  const d1 = system.db.$client
+  await removeObjects(system, row)
+  await commit(d1, [
+    assertHeld(d1, row),
+    setExport(
+      d1,
+      row.export_id,
+      sql`${bare(exports_.status)} = 'failed', ${bare(exports_.error_code)} = ${code}, ${bare(exports_.state)} = null,
+        ${bare(exports_.token)} = null, ${bare(exports_.completed_at)} = ${Date.now()}`,
+    ),
+  ])
+  return false
+}
+
+/** Wakes the exports that lost their message or their worker. */
+export const sweepExports = async (system: System): Promise<void> =>
+  wakeExports(system, await openExports(system.db.$client, Date.now() - LEASE_MS, SWEPT))
+
+/** Exports that are expired in a page. */
+const PER_PAGE = 20
+
+/** Deletes the content of exports that have expired, and forgets those that ended long ago. A task, whose place says nothing. */
+export const expireExports = (system: System, place = START): Promise<string> =>
+  pageByPage(system, 2 + PER_PAGE, place, async () => {
+    const d1 = system.db.$client
+    await commit(d1, [forgetExports(d1, system.now.getTime() - FORGOTTEN_MS, SWEPT)])
+    const ids = await expiredExports(d1, system.now.getTime(), PER_PAGE)
+    for (const export_id of ids) {
+      await removeObjects(system, { export_id, state: null } as ExportRow)
+      await commit(d1, [
+        setExport(d1, export_id, sql`${bare(exports_.status)} = 'expired', ${bare(exports_.object)} = null, ${bare(exports_.etag)} = null`),
+      ])
+    }
+    return ids.length < PER_PAGE ? '' : 'next'
+  })

@@ -1,0 +1,238 @@
+import { sql } from 'drizzle-orm'
+import { ownEventStatements, wakeOwnEvent } from '../../delivery/own-events.ts'
+import { alertStatements } from '../../platform/alerts/alerts.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isGuardViolation } from '../../platform/db/guard.ts'
+import { bare } from '../../platform/db/statement.ts'
+import { inBackground } from '../../platform/queues/background.ts'
+import { configOf, scopeOf } from '../connector.ts'
+import type { Backfill } from '../contract.ts'
+import { openDestination } from '../destination.ts'
+import { DestinationError } from '../drivers/port.ts'
+import { type ConnectorHint, wakeConnector } from '../due.ts'
+import { storageConnectors as connectors } from '../tables.ts'
+import { waitAfter } from './failures.ts'
+import { dueManifest, partsPrefix, takesObjects, writeManifests } from './manifest.ts'
+import { beginBackfill, type Held, workOnMirror } from './mirror.ts'
+import { Places } from './places.ts'
+import { planPage, reviewPage } from './review.ts'
+import {
+  assertHeld,
+  claimConnector,
+  clearStatements,
+  completeBackfill,
+  findClaimant,
+  HELD,
+  isCopied,
+  nextDue,
+  nextUnbegun,
+  releaseConnector,
+  setConnector,
+  startBackfill,
+  type WorkRow,
+} from './store.ts'
+
+/** Longer than an invocation works. */
+const LEASE_MS = 60_000
+/** The most statements of a step. */
+const STATEMENTS = 60
+const CLEAR_ROWS = 1_000
+
+/** For how long a message waits for a place, and works on a connector: then the connector goes to the back of the queue. */
+const WAIT_MS = 5_000
+const TURN_MS = 10_000
+const LOOK_EVERY_MS = 50
+
+const places = new Places()
+
+/** A connector, and the connection behind which its planning continues. */
+export interface StorageMessage extends ConnectorHint {
+  after?: string | undefined
+}
+
+/** Works on a connector, and lets its message be acknowledged after 250 ms. */
+export const mirrorInBackground = (system: System, message: StorageMessage): Promise<void> =>
+  inBackground(system, workOnConnector(system, message), 'A storage connector could not be worked on. The next sweep finds it.', {
+    ...message,
+  })
+
+/**
+ * Gives a connector its turn, once it has a place: plans it, copies what is due, and writes manifests, for ten seconds and as far as the
+ * budget allows. One worker at a time holds a connector, under a lease. What a customer changes meanwhile ends the work, which begins again
+ * with the change.
+ */
+export async function workOnConnector(system: System, message: StorageMessage): Promise<void> {
+  const d1 = system.settings.events[message.shard]!
+  const claimant = await findClaimant(d1, message.connector, Date.now())
+  if (!claimant) return
+  const key = {}
+  const until = performance.now() + WAIT_MS
+  let hasFailed = false
+  try {
+    // Yields in any case: the local runtime answers no other request while a handler never waits.
+    for (let wait = 1; ; wait = LOOK_EVERY_MS) {
+      await scheduler.wait(wait)
+      const now = performance.now()
+      if (places.take(key, claimant, now, LEASE_MS)) break
+      if (now >= until) return await sendOn(system, message)
+    }
+    system.budget.restart(TURN_MS)
+    hasFailed = await goOn(system, d1, message)
+  } finally {
+    places.leave(key, hasFailed)
+  }
+}
+
+async function sendOn(system: System, message: StorageMessage): Promise<void> {
+  if (message.after === undefined) await wakeConnector(system, message)
+  else await system.env.STORAGE.send(message)
+}
+
+/** Returns whether the last that the destination did was to fail. */
+async function goOn(system: System, d1: D1Database, message: StorageMessage): Promise<boolean> {
+  const { shard, connector } = message
+  const token = crypto.randomUUID()
+  const now = Date.now()
+  const row = await claimConnector(d1, connector, token, now, now + LEASE_MS)
+  if (!row) return false
+  let next: StorageMessage | null
+  try {
+    next = row.deleted_at === null ? await work(system, shard, d1, row, message.after) : await cleanUp(system, shard, d1, row)
+  } catch (error) {
+    if (!isGuardViolation(error, HELD)) throw error
+    next = { shard, connector }
+  }
+  await commit(d1, [releaseConnector(d1, connector, token)])
+  if (next) await sendOn(system, next)
+  return row.failures > 0
+}
+
+/** Returns the message with which another invocation continues; null when there is nothing more to do now. */
+async function work(system: System, shard: number, d1: D1Database, row: WorkRow, after = ''): Promise<StorageMessage | null> {
+  const again = { shard, connector: row.connector }
+  if (!row.is_planned) {
+    const place = await pages(system, after, (from) => planPage(system, d1, row, from))
+    if (place !== '') return { ...again, after: place }
+    await commit(d1, [assertHeld(d1, row), setConnector(d1, row.connector, sql`${bare(connectors.is_planned)} = 1`)])
+    // Until then events have marked nothing. What this leaves out, the daily review finds.
+    await pages(system, '', (from) => reviewPage(system, d1, row, from))
+  }
+  try {
+    const destination = await openDestination(system, d1, row)
+    const works = () => takesObjects(destination, row)
+    const held: Held = { d1, row, scope: scopeOf(row), path_template: configOf(row).path_template, destination, works }
+    return (await copyDue(system, shard, held)) ? again : null
+  } catch (error) {
+    if (!(error instanceof DestinationError)) throw error
+    await recordFailure(system, shard, d1, row, error, 0)
+    return null
+  }
+}
+
+/** Works on at least one page, and on more as far as the budget allows. Returns where another invocation continues, '' at the end. */
+async function pages(system: System, from: string, page: (from: string) => Promise<string>): Promise<string> {
+  let place = from
+  do place = await page(place)
+  while (place !== '' && system.budget.allows(STATEMENTS))
+  return place
+}
+
+/** Writes the manifest that is due, and copies what is due, one fiscal entity after the other. Returns whether something is left. */
+async function copyDue(system: System, shard: number, held: Held): Promise<boolean> {
+  const { d1, row, destination } = held
+  const day = dueManifest(row)
+  if (day !== null && (await writeManifests(system, d1, row, destination, day))) return true
+  const backfill = row.backfill === null ? null : (JSON.parse(row.backfill) as Backfill)
+  if (backfill?.status === 'queued') {
+    for (let mirror = await nextUnbegun(d1, row.connector); mirror; mirror = await nextUnbegun(d1, row.connector)) {
+      await beginBackfill(system, held, mirror)
+      if (!system.budget.allows(STATEMENTS)) return true
+    }
+    await commit(d1, [assertHeld(d1, row), startBackfill(d1, row.connector)])
+  }
+  for (let after = ''; ; ) {
+    if (!system.budget.allows(STATEMENTS)) return true
+    const mirror = await nextDue(d1, row.connector, after)
+    if (!mirror) break
+    const { isOver, error, failed } = await workOnMirror(system, held, mirror)
+    if (error) {
+      await recordFailure(system, shard, d1, row, error, failed)
+      return false
+    }
+    if (!isOver) return true
+    after = mirror.fiscal_entity
+  }
+  const isEnding = backfill !== null && backfill.status !== 'completed' && (await isCopied(d1, row.connector))
+  if (!isEnding) return false
+  const now = new Date()
+  if (await writeManifests(system, d1, row, destination, now.toISOString().slice(0, 10))) return true
+  // The manifest comes first, so that a crash in between does not leave it to the next day.
+  await commit(d1, [assertHeld(d1, row), completeBackfill(d1, row.connector, now)])
+  return false
+}
+
+/** Records that the destination failed. The fifth failure in a row ends the work until the customer resumes it, and tells it. */
+async function recordFailure(
+  system: System,
+  shard: number,
+  d1: D1Database,
+  row: WorkRow,
+  { code, message, retry_after_seconds }: DestinationError,
+  failed: number,
+): Promise<void> {
+  const now = new Date()
+  const failures = ++row.failures
+  const wait = waitAfter(failures, { retry_after_seconds })
+  const last_error = JSON.stringify({ code, message, at: now.toISOString() })
+  const { connector, connector_id, organization_id, name, provider } = row
+  const told =
+    wait === null
+      ? ownEventStatements(d1, organization_id, {
+          event: 'storage.failed',
+          occurred_at: now.toISOString(),
+          ...{ connector_id, connector_name: name, provider, error_code: code, error_message: message },
+        })
+      : []
+  const alert = {
+    ...({ organization_id, kind: 'storage.failed', severity: 'critical', resource_id: connector_id } as const),
+    dedupe_key: `storage.failed:${connector_id}:${now.getTime()}`,
+    message:
+      `Copying to the storage connector “${name}” failed five times in a row, the last time on ${now.toISOString().slice(0, 10)}: ` +
+      `${message} Nothing is copied to it until you activate it again. Downloads go on.`,
+    message_es:
+      `La copia al conector de almacenamiento “${name}” falló cinco veces seguidas, la última el ${now.toISOString().slice(0, 10)} ` +
+      `(${code}). No se copia nada ahí hasta que lo active de nuevo. Las descargas continúan.`,
+  }
+  const results = await commit(d1, [
+    assertHeld(d1, row),
+    setConnector(
+      d1,
+      connector,
+      sql`${bare(connectors.failures)} = ${failures}, ${bare(connectors.retry_at)} = ${now.getTime() + (wait ?? 0)},
+          ${bare(connectors.last_error)} = ${last_error}, ${bare(connectors.failed_count)} = ${connectors.failed_count} + ${failed},
+        ${bare(connectors.connector_status)} = ${wait === null ? 'error' : 'active'}`,
+    ),
+    ...(wait === null ? alertStatements(d1, [alert], now) : []),
+    ...told,
+  ])
+  if (told.length > 0) await wakeOwnEvent(system, shard, results.slice(-told.length))
+}
+
+/** Removes what is left of a deleted connector. The row goes last, because it is what finds the rest. */
+async function cleanUp(
+  system: System,
+  shard: number,
+  d1: D1Database,
+  { connector, connector_id }: WorkRow,
+): Promise<StorageMessage | null> {
+  const { FILES } = system.env
+  for (;;) {
+    if (!system.budget.allows(STATEMENTS)) return { shard, connector }
+    const { objects, truncated } = await FILES.list({ prefix: partsPrefix(connector_id), limit: CLEAR_ROWS })
+    if (objects.length > 0) await FILES.delete(objects.map(({ key }) => key))
+    if (truncated) continue
+    const cleared = await commit(d1, clearStatements(d1, connector, CLEAR_ROWS))
+    if (cleared.at(-1)!.meta.changes > 0) return null
+  }
+}

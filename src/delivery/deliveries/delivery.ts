@@ -1,0 +1,227 @@
+import { alertStatements } from '../../platform/alerts/alerts.ts'
+import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/each.ts'
+import { inBackground } from '../../platform/queues/background.ts'
+import { targetFault } from '../../platform/target.ts'
+import { openHeader } from '../endpoints/header.ts'
+import type { Digests } from '../endpoints/secret.ts'
+import { openDigests } from '../endpoints/signing.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
+import { hiddenOf } from '../events/hidden.ts'
+import { sentOf } from '../events/stored-body.ts'
+import {
+  type ClaimedDelivery,
+  claimStatements,
+  clearStatements,
+  countUndeliveredStatement,
+  type EndpointRow,
+  findDeletedEndpoints,
+  findEndpoint,
+  findStuckEndpoints,
+  recordAttemptStatement,
+} from './delivery-store.ts'
+import { post } from './post.ts'
+import { outcomeOf, type Verdict, verdictAfter } from './retry.ts'
+import { deliveryHeaders } from './signature.ts'
+import type { AttemptRecord } from './tables.ts'
+
+/** Concurrent attempts of one consumer. The platform allows an invocation six connections. */
+const CONCURRENT_ATTEMPTS = 4
+/** Longer than an attempt takes, its recording included. */
+const LEASE_MS = 20_000
+/** How long a consumer works on one message before it sends another for the rest. */
+const WORK_MS = 2_000
+/** Batches of attempts of one message. A batch makes at most 23 D1 statements, and the platform allows an invocation 1,000. */
+const BATCHES_PER_MESSAGE = 30
+/** Number of undelivered deliveries in a row that raises an alert. */
+const ALERT_AFTER = 3
+const CLEAR_ROWS = 1_000
+const SWEEP_ENDPOINTS = 1_000
+/** So that the endpoints of one organization do not hide those of another. */
+const SWEEP_PAGES = 20
+
+/** An endpoint, with its name in messages and its database. */
+interface Endpoint extends EndpointRow {
+  key: string
+  d1: D1Database
+}
+
+/**
+ * Attempts the due deliveries of an endpoint, which `endpointKey` names. Returns after 250 ms at the latest; the attempts then continue in
+ * the background.
+ */
+export const deliver = (system: System, endpoint: string): Promise<void> =>
+  inBackground(system, deliverDue(system, endpoint), 'Deliveries to an endpoint could not be attempted. The next sweep finds them.', {
+    endpoint,
+  })
+
+/**
+ * Attempts the due deliveries of an endpoint, at most four at once and only while the host limiter has places. A delivery is claimed under
+ * a lease, and only the holder of the claim records the attempt. The number of an attempt follows from the attempts on record, so that an
+ * attempt that a crash interrupted is made again under the same number.
+ */
+export async function deliverDue(system: System, endpoint: string): Promise<void> {
+  const until = Date.now() + WORK_MS
+  for (let batches = 1; await deliverBatch(system, endpoint); batches++)
+    if (Date.now() >= until || batches === BATCHES_PER_MESSAGE) return wakeEndpoints(system, [endpoint])
+}
+
+/** What deliveries to an endpoint are sent with, decrypted. */
+interface Opened {
+  digests: Digests
+  /** The header of the customer's own. */
+  header: Record<string, string>
+}
+
+/** Attempts as many deliveries as may be in flight at once. Returns whether more can be done now. */
+async function deliverBatch(system: System, key: string): Promise<boolean> {
+  const [shard, webhook] = key.split('.').map(Number)
+  const d1 = system.settings.events[shard!]!
+  const row = await findEndpoint(d1, webhook!, Date.now(), 2 * CONCURRENT_ATTEMPTS)
+  if (!row) return false
+  if (row.deleted_at !== null) return clearLog(d1, row.webhook)
+  const endpoint = { ...row, key, d1 }
+  const limiter = system.env.HOST_LIMITERS.getByName(new URL(endpoint.url).hostname)
+  const token = crypto.randomUUID()
+  const caller = { endpoint: key, organization_id: endpoint.organization_id }
+  if (endpoint.is_enabled === 0 || endpoint.due === 0) {
+    // Places may be kept for the endpoint, which others can use.
+    await wakeEndpoints(system, await limiter.release(token, caller, 0))
+    return false
+  }
+  const opened = { digests: await openDigests(system, endpoint), header: await openHeader(system, endpoint) }
+  const { places, next } = await limiter.acquire(token, caller, Math.min(endpoint.due, CONCURRENT_ATTEMPTS), LEASE_MS)
+  await wakeEndpoints(system, next)
+  if (places === 0) return false
+  let rest = 0
+  try {
+    await attemptClaimed(system, endpoint, opened, token, places)
+    rest = endpoint.due - places
+  } finally {
+    const others = await limiter.release(token, caller, Math.min(rest, CONCURRENT_ATTEMPTS))
+    // This consumer goes on with its own endpoint by itself.
+    await wakeEndpoints(
+      system,
+      others.filter((other) => other !== key),
+    )
+  }
+  return rest > 0
+}
+
+/** Claims at most `limit` deliveries and attempts them. */
+async function attemptClaimed(system: System, endpoint: Endpoint, opened: Opened, token: string, limit: number): Promise<void> {
+  const { d1, organization_id } = endpoint
+  const now = Date.now()
+  const [, claimed] = await d1.batch<ClaimedDelivery>(claimStatements(d1, endpoint, { token, now, leaseUntil: now + LEASE_MS, limit }))
+  const hidden = await hiddenOf(system, organization_id, claimed!.results)
+  const results = await Promise.allSettled(
+    claimed!.results.map((delivery) => attempt(system, endpoint, opened, token, { ...delivery, isUnlinked: hidden.has(delivery) })),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+/** A claimed delivery, and whether its event is about an RFC that is no longer linked. */
+interface CheckedDelivery extends ClaimedDelivery {
+  isUnlinked: boolean
+}
+
+async function attempt(
+  system: System,
+  endpoint: Endpoint,
+  { digests, header }: Opened,
+  token: string,
+  delivery: CheckedDelivery,
+): Promise<void> {
+  const number = delivery.attempt_count + 1
+  const obstacle = delivery.isUnlinked ? 'The RFC is no longer linked.' : targetFault(endpoint.url, system.settings.publicHosts)
+  if (obstacle !== null) {
+    const record = { at: Date.now(), duration_ms: 0, status_code: null, error: `Not sent: ${obstacle}`, response_body: null }
+    return recordAttempt(system, endpoint, token, delivery, record, { status: 'failed' })
+  }
+  const { payload, isTest } = sentOf(delivery.body)
+  const body = new TextEncoder().encode(payload)
+  const { event_id, event_key: key } = delivery
+  const headers = await deliveryHeaders(digests, { event_id, key, attempt: number, body, at: new Date(), isTest })
+  const record = await post(system.env.EGRESS, endpoint.url, { ...header, ...headers }, body)
+  const shown = { ...record, response_body: withoutValues(record.response_body, Object.values(header)) }
+  await recordAttempt(system, endpoint, token, delivery, shown, verdictAfter(number, outcomeOf(record.status_code)))
+}
+
+/** A text without values that nobody may read: some receivers answer with the headers that they got. */
+const withoutValues = (text: string | null, values: readonly string[]): string | null =>
+  values.reduce((shown, value) => shown?.replaceAll(value, '[header value]') ?? null, text)
+
+async function recordAttempt(
+  system: System,
+  endpoint: Endpoint,
+  token: string,
+  delivery: CheckedDelivery,
+  record: AttemptRecord,
+  verdict: Verdict,
+): Promise<void> {
+  const { d1, webhook, key } = endpoint
+  const claim = { webhook, seq: delivery.seq, redelivery: delivery.redelivery, token }
+  const now = Date.now()
+  const wait = verdict.status === 'pending' ? verdict.wait_seconds : 0
+  await d1.batch([
+    // A delivery that ends because its RFC was unlinked says nothing about the receiver.
+    ...(delivery.isUnlinked || verdict.status === 'pending' ? [] : countStatements(endpoint, claim, verdict.status === 'delivered', now)),
+    recordAttemptStatement(d1, claim, record, { status: verdict.status, due_at: now + wait * 1_000 }),
+  ])
+  if (verdict.status === 'pending') await wakeEndpoints(system, [key], wait)
+}
+
+/** Counts a delivery that ended. An endpoint that keeps missing deliveries stays enabled, and an alert is raised, at most one a day. */
+function countStatements(
+  endpoint: Endpoint,
+  claim: Parameters<typeof countUndeliveredStatement>[1],
+  isDelivered: boolean,
+  now: number,
+): D1PreparedStatement[] {
+  if (isDelivered && endpoint.undelivered === 0) return []
+  endpoint.undelivered = isDelivered ? 0 : endpoint.undelivered + 1
+  const day = new Date(now).toISOString().slice(0, 10)
+  const alert = {
+    organization_id: endpoint.organization_id,
+    kind: 'webhook.undelivered',
+    severity: 'warning',
+    dedupe_key: `webhook.undelivered:${endpoint.webhook_id}:${day}`,
+    resource_id: endpoint.webhook_id,
+    message:
+      `${endpoint.undelivered} deliveries in a row to the webhook “${endpoint.name}” were not received, as of ${day}. ` +
+      'The webhook stays enabled. Its delivery log shows the reasons, and you can redeliver the events.',
+    message_es:
+      `${endpoint.undelivered} entregas seguidas al webhook “${endpoint.name}” no fueron recibidas al ${day}. ` +
+      'El webhook sigue activo; su bitácora de entregas muestra los motivos y puede reenviar los eventos.',
+  } as const
+  return [
+    countUndeliveredStatement(endpoint.d1, claim, isDelivered),
+    ...(endpoint.undelivered >= ALERT_AFTER ? alertStatements(endpoint.d1, [alert], new Date(now)) : []),
+  ]
+}
+
+/** Clears a part of a deleted endpoint's log; the last part takes the endpoint along. Returns whether more is left. */
+async function clearLog(d1: D1Database, webhook: number): Promise<boolean> {
+  const [cleared] = await d1.batch(clearStatements(d1, webhook, CLEAR_ROWS))
+  return cleared!.meta.changes === CLEAR_ROWS
+}
+
+/** Wakes endpoints whose message was lost or whose consumer died, and deleted endpoints whose log is not cleared. */
+export const sweepDeliveries = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], ([shard, d1]) => sweepShard(system, shard, d1))
+
+async function sweepShard(system: System, shard: number, d1: D1Database): Promise<void> {
+  const wake = (webhooks: readonly number[]) =>
+    wakeEndpoints(
+      system,
+      webhooks.map((webhook) => endpointKey(shard, webhook)),
+    )
+  const now = Date.now()
+  const pages = Math.ceil(SWEEP_PAGES / system.settings.events.length)
+  let stuck: number[] = []
+  for (let page = 0; page === 0 || (page < pages && stuck.length === SWEEP_ENDPOINTS); page++) {
+    stuck = await findStuckEndpoints(d1, now, stuck.at(-1) ?? 0, SWEEP_ENDPOINTS)
+    await wake(stuck)
+  }
+  await wake(await findDeletedEndpoints(d1, SWEEP_ENDPOINTS))
+}

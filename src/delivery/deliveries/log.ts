@@ -1,0 +1,193 @@
+import { changeEvents } from '../../platform/audit/audit.ts'
+import { type Ctx, eventsOf } from '../../platform/context.ts'
+import type { Statement } from '../../platform/db/commit.ts'
+import { isGuardViolation, isUniqueViolation } from '../../platform/db/guard.ts'
+import { idOfUuid, newId } from '../../platform/db/id.ts'
+import { Failure, invalid, notFound } from '../../platform/failures.ts'
+import { openCursor, type Page, type Position, sealCursor } from '../../platform/paging/cursor.ts'
+import { type EventCatalog, TEST_KEY } from '../catalog/contract.ts'
+import type { EventPayload } from '../catalog/payload-contract.ts'
+import { requireWebhook } from '../endpoints/endpoints.ts'
+import type { WebhookRow } from '../endpoints/store.ts'
+import { assertWebhookExists } from '../endpoints/store.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
+import { fillPage, SCAN_ROWS } from '../events/scan.ts'
+import { findEvent, insertEvents } from '../events/store.ts'
+import { storedSample } from '../events/stored-body.ts'
+import type { Delivery, DeliveryQuery, DeliveryTest, Redelivered, RedeliveryRequest } from './contract.ts'
+import { hasten, insertDelivery, insertRedelivery, sendAgain } from './insert-store.ts'
+import { type DeliveryRow, findDelivery, scanDeliveries } from './log-store.ts'
+import type { AttemptRecord } from './tables.ts'
+
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+const view = ({ event_id, event_key, about, period, redelivery, status, attempts, due_at, created_at }: DeliveryRow): Delivery => ({
+  event_id,
+  event_key,
+  fiscal_entity_id: about && idOfUuid('fe', about),
+  period,
+  redelivery,
+  status,
+  attempts: (JSON.parse(attempts) as AttemptRecord[]).map(({ at, ...record }, n) => ({ attempt: n + 1, attempted_at: iso(at), ...record })),
+  next_attempt_at: status === 'pending' ? iso(due_at) : null,
+  created_at: iso(created_at),
+})
+
+/** Returns a page of an endpoint's deliveries with their attempts, newest event first. Throws Failure 404 webhook.not_found. */
+export async function listDeliveries(ctx: Ctx, webhook_id: string, query: DeliveryQuery): Promise<Page<Delivery>> {
+  const endpoint = await requireWebhook(ctx, webhook_id)
+  const { limit, cursor, ...filters } = query
+  const scope = { list: 'deliveries', filters: { ...filters, webhook_id } }
+  const after = await openCursor(ctx, scope, cursor)
+  const isFiltered = filters.status !== undefined || filters.event_key !== undefined
+  const placeOf = (row: DeliveryRow) => [row.seq, row.redelivery] satisfies Position
+  const { matches, last } = await fillPage<DeliveryRow>(limit, isFiltered ? SCAN_ROWS : 0, (row, take) =>
+    scanDeliveries(eventsOf(ctx).$client, endpoint, filters, row ? placeOf(row) : after, take),
+  )
+  const position = last && placeOf(last)
+  return {
+    data: matches.map(view),
+    has_more: position !== undefined,
+    next_cursor: position ? await sealCursor(ctx, scope, position) : null,
+  }
+}
+
+/**
+ * Commits new deliveries to an endpoint with their audit event. Throws Failure 404 webhook.not_found if the endpoint was deleted in the
+ * meantime: its log is being cleared, and nothing may be added to it.
+ */
+async function changeLog(
+  ctx: Ctx,
+  action: string,
+  { webhook, webhook_id }: { webhook: number; webhook_id: string },
+  statements: readonly Statement[],
+): Promise<D1Result[]> {
+  try {
+    const [, ...results] = await changeEvents(ctx, { action, resource_id: webhook_id }, [
+      assertWebhookExists(eventsOf(ctx).$client, webhook),
+      ...statements,
+    ])
+    return results
+  } catch (error) {
+    throw isGuardViolation(error, 'webhook.exists') ? notFound('webhook') : error
+  }
+}
+
+const wake = (ctx: Ctx, { webhook }: WebhookRow) => wakeEndpoints(ctx, [endpointKey(ctx.organization.events_shard, webhook)])
+
+/**
+ * Sends a test event, or the sample of an event, to an endpoint, whatever it subscribes to. Throws Failure 404 webhook.not_found, 409
+ * webhook.disabled while the endpoint is disabled, and 422 event.not_available.
+ */
+export async function testWebhook(ctx: Ctx, webhook_id: string, { event_key }: DeliveryTest): Promise<Delivery> {
+  const endpoint = await requireEnabled(ctx, webhook_id)
+  const event_id = newId('evt')
+  const test: Extract<EventPayload, { event: typeof TEST_KEY }> = {
+    event: TEST_KEY,
+    event_id,
+    occurred_at: ctx.now.toISOString(),
+    webhook_id,
+  }
+  const body =
+    event_key === undefined ? JSON.stringify(test) : storedSample({ ...test, sample_of: event_key }, await sampleOf(ctx, event_key))
+  const event = { organization_id: ctx.organization.id, event_id, body, isUnique: false }
+  const d1 = eventsOf(ctx).$client
+  const now = Date.now()
+  const results = await changeLog(ctx, 'webhook.tested', endpoint, [...insertEvents(d1, [event], now), insertDelivery(d1, endpoint, now)])
+  await wake(ctx, endpoint)
+  const { seq } = results[1]!.results[0] as { seq: number }
+  return view({ ...endpoint, ...pendingAt(now), seq, event_id, about: null, period: null, redelivery: 0, event_key: event_key ?? TEST_KEY })
+}
+
+async function requireEnabled(ctx: Ctx, webhook_id: string): Promise<WebhookRow> {
+  const endpoint = await requireWebhook(ctx, webhook_id)
+  if (!endpoint.is_enabled) throw new Failure('conflict', 'webhook.disabled', 'The webhook is disabled. Enable it first.')
+  return endpoint
+}
+
+/** The sample that the catalog shows. Throws Failure 422 event.not_available for an event that is not sent. */
+async function sampleOf({ env }: Ctx, event_key: string): Promise<object> {
+  const catalog: EventCatalog = await (await env.ASSETS.fetch('https://assets.invalid/event-catalog.json')).json()
+  const sample = catalog.data.find(({ key }) => key === event_key)?.sample
+  if (sample) return sample
+  throw invalid('event.not_available', [
+    {
+      path: 'event_key',
+      message: 'This event is not sent to webhooks, so it has no sample. GET /v1/webhooks/event-catalog says which ones are.',
+    },
+  ])
+}
+
+const pendingAt = (now: number) => ({ status: 'pending', attempts: '[]', due_at: now, created_at: now }) as const
+
+const isPending = () => new Failure('conflict', 'delivery.pending', 'A delivery of this event to the webhook is already pending.')
+
+/**
+ * Creates a new delivery of an event, with attempts from 1. Throws Failure 404 webhook.not_found or delivery.not_found, and 409
+ * delivery.pending while a delivery of the event is pending.
+ */
+export async function redeliver(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
+  const endpoint = await requireWebhook(ctx, webhook_id)
+  const d1 = eventsOf(ctx).$client
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  if (!newest) throw notFound('delivery')
+  if (newest.status === 'pending') throw isPending()
+  const now = Date.now()
+  try {
+    await changeLog(ctx, 'webhook.redelivered', endpoint, [insertRedelivery(d1, newest, now)])
+  } catch (error) {
+    throw isUniqueViolation(error) ? isPending() : error
+  }
+  await wake(ctx, endpoint)
+  return view({ ...newest, ...pendingAt(now), redelivery: newest.redelivery + 1 })
+}
+
+/**
+ * Makes a delivery that waits for its next attempt due now. Throws Failure 404 webhook.not_found or delivery.not_found, 409 webhook.disabled
+ * and 409 delivery.not_pending.
+ */
+export async function sendNow(ctx: Ctx, webhook_id: string, event_id: string): Promise<Delivery> {
+  const endpoint = await requireEnabled(ctx, webhook_id)
+  const d1 = eventsOf(ctx).$client
+  const event = await findEvent(d1, ctx.organization.id, event_id)
+  const newest = event && (await findDelivery(d1, endpoint, event.seq))
+  if (!newest) throw notFound('delivery')
+  const now = Date.now()
+  try {
+    await changeLog(ctx, 'webhook.delivery_hastened', endpoint, hasten(d1, newest, now))
+  } catch (error) {
+    throw isGuardViolation(error, 'deliveries.pending') ? isOver(newest) : error
+  }
+  await wake(ctx, endpoint)
+  return view({ ...newest, due_at: Math.min(newest.due_at, now) })
+}
+
+const isOver = ({ status }: DeliveryRow) =>
+  new Failure(
+    'conflict',
+    'delivery.not_pending',
+    status === 'pending' || status === 'delivered'
+      ? 'No delivery of this event to the webhook waits: the event was delivered.'
+      : `No delivery of this event to the webhook waits: it ended as ${status}. Send it again with POST …/redeliver.`,
+  )
+
+/** Of new deliveries, and of deliveries that wait. */
+const REDELIVERY_LIMIT = 1_000
+
+/**
+ * For each event since an instant whose latest delivery has one of the statuses, creates a new delivery if that one ended, and makes it due now
+ * if it waits; at most 1,000 of each. Changes nothing, and records nothing, when there is none. Throws Failure 404 webhook.not_found.
+ */
+export async function redeliverAll(ctx: Ctx, webhook_id: string, { since, statuses }: RedeliveryRequest): Promise<Redelivered> {
+  const endpoint = await requireWebhook(ctx, webhook_id)
+  const again = sendAgain(eventsOf(ctx).$client, endpoint.webhook, statuses, Date.parse(since), Date.now(), REDELIVERY_LIMIT)
+  const results = await changeLog(ctx, 'webhook.redelivered', endpoint, again).catch((error: unknown) => {
+    if (isGuardViolation(error, 'deliveries.found')) return null
+    throw error
+  })
+  if (results === null) return { redelivered_count: 0, sent_now_count: 0, has_more: false }
+  await wake(ctx, endpoint)
+  const [redelivered_count, sent_now_count] = [results[1]!.meta.changes, results[2]!.meta.changes]
+  return { redelivered_count, sent_now_count, has_more: Math.max(redelivered_count, sent_now_count) === REDELIVERY_LIMIT }
+}

@@ -1,0 +1,44 @@
+import { type Ctx, eventsOf } from '../../platform/context.ts'
+import { uuidOf } from '../../platform/db/id.ts'
+import { notFound } from '../../platform/failures.ts'
+import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
+import type { EventPayload } from '../catalog/payload-contract.ts'
+import type { EventQuery } from './contract.ts'
+import { hiddenOf } from './hidden.ts'
+import { fillPage, SCAN_ROWS } from './scan.ts'
+import { type EventRow, findEvent, scanEvents } from './store.ts'
+import { payloadOf } from './stored-body.ts'
+
+const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
+
+/**
+ * Returns a page of the organization's events, oldest first. The last page has a cursor too, unless nothing was found; it lists later
+ * events.
+ */
+export async function listEvents(ctx: Ctx, query: EventQuery): Promise<Page<EventPayload>> {
+  const { limit, cursor, since, fiscalEntityId, fiscal_entity_id = fiscalEntityId, ...others } = query
+  const scope = { list: 'events', filters: { ...others, since, fiscal_entity_id } }
+  const [after] = (await openCursor(ctx, scope, cursor)) ?? []
+  const filters = { event_key: others.event_key ?? null, entity_uuid: fiscal_entity_id === undefined ? null : uuidOf(fiscal_entity_id) }
+  const begin = Number(after ?? (since === undefined ? 0 : Date.parse(since) - 1))
+  const isFiltered = filters.event_key !== null || filters.entity_uuid !== null
+  const { matches, last, end } = await fillPage<EventRow>(limit, isFiltered ? SCAN_ROWS : 0, async (row, take) => {
+    const scanned = await scanEvents(eventsOf(ctx).$client, ctx.organization.id, filters, row?.seq ?? begin, take)
+    const found = scanned.rows.filter(({ is_match }) => is_match === 1)
+    for (const one of await hiddenOf(ctx, ctx.organization.id, found)) one.is_match = 0
+    return scanned
+  })
+  const place = last ?? end
+  return {
+    data: matches.map(view),
+    has_more: last !== undefined,
+    next_cursor: place ? await sealCursor(ctx, scope, [place.seq]) : null,
+  }
+}
+
+/** Returns one event. Throws Failure 404 event.not_found, also when the event is about an RFC that is no longer linked. */
+export async function getEvent(ctx: Ctx, event_id: string): Promise<EventPayload> {
+  const row = await findEvent(eventsOf(ctx).$client, ctx.organization.id, event_id)
+  if (!row || (await hiddenOf(ctx, ctx.organization.id, [row])).size > 0) throw notFound('event')
+  return view(row)
+}

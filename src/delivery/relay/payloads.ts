@@ -1,0 +1,187 @@
+import { errorInWords } from '../../authority/port/error-words.ts'
+import { hasAppliedPayments, paymentStatusAt } from '../../cfdi/payment-thresholds.ts'
+import { deadlinesOf } from '../../documents/mailbox/deadlines.ts'
+import type { NotificationBody } from '../../documents/mailbox/told.ts'
+import type { DocumentNews } from '../../documents/news.ts'
+import type { DueObligation } from '../../documents/obligations/due-soon.ts'
+import type { CancellationBody } from '../../downloads/cancellation-events.ts'
+import type { JobCounts } from '../../downloads/counts/counts.ts'
+import type { ExtractionEnd } from '../../downloads/ends/extraction-ends.ts'
+import { severityOf } from '../../lists/catalog.ts'
+import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
+import type { StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
+import { localDayOf } from '../../platform/time/calendar.ts'
+import { offsetText } from '../../platform/time/zone-of-postcode.ts'
+import type { InvalidBody } from '../../taxpayers/login-answers.ts'
+import type { Windows } from '../../taxpayers/visibility/window.ts'
+import type { EventPayload } from '../catalog/payload-contract.ts'
+import { subjectOf } from '../events/stored-body.ts'
+
+/** What a job brought to a recipient, what it is told of the documents among that, and how an extraction ended. */
+export type Brought = JobCounts & { news?: readonly DocumentNews[]; ended?: ExtractionEnd | null }
+
+/** An organization that is notified of a change to one of its fiscal entities. */
+export interface Recipient {
+  /** The fiscal entity in UUID form. */
+  fiscal_entity_uuid: string
+  rfc: string
+  windows: Windows
+  /** When the organization can have known of the change at the earliest, in milliseconds since 1970. */
+  known_at: number
+}
+
+/** What is sent besides the identifier of the event. */
+type Content = EventPayload extends infer Payload ? (Payload extends EventPayload ? Omit<Payload, 'event_id'> : never) : never
+
+const MEXICO = 'America/Mexico_City'
+
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString()
+const isoOfSeconds = (seconds: number | null): string | null => (seconds === null ? null : iso(seconds * 1_000))
+
+/** What the outbox says of a job that ended. */
+export interface SyncBody {
+  job_id: string
+  data_source_key: string
+  period: string | null
+  /** `{organization_id: job_id}`: the job under whose identifier an organization knows it. */
+  carried?: Record<string, string>
+  error_class: 'invalid_credentials' | 'login_failed' | 'sat_unavailable' | 'rate_limited' | 'internal_error' | null
+  completed_at: number
+  /** When the job began, in milliseconds; null for an organization that found it finished. */
+  begun_at?: number | null
+}
+
+/** A job as its event tells it: under the connection's identifier, with what it brought to the organization. */
+type SyncOfRecipient = SyncBody & JobCounts
+
+/** Up to which second payments and credit notes of a CFDI count for an organization; null without a bound. */
+const untilOf = ({ direction }: CancellationBody, windows: Windows): number | null => {
+  const { ceiling } = windows[direction]
+  return ceiling === null ? null : Math.floor(ceiling / 1_000)
+}
+
+/** Whether a CFDI had been counted as income: it was issued, and the month of its Fecha was over in Mexico City (decisions.md 7). */
+const isIncome = ({ direction, cfdi_type, fecha }: CancellationBody, known_at: number): boolean =>
+  direction === 'issued' && cfdi_type === 'I' && fecha.slice(0, 7) < localDayOf(new Date(known_at), MEXICO).slice(0, 7)
+
+const headOf = ({ fiscal_entity_uuid: fiscal_entity_id, rfc, known_at }: Recipient) => ({
+  occurred_at: iso(known_at),
+  fiscal_entity_id,
+  rfc,
+})
+
+/**
+ * The events of a cancellation, as far as the organization knows what was applied to the CFDI: `cfdi.cancelled`, and
+ * `cfdi.cancelled_after_payment` when payments had been applied or the CFDI had been counted as income.
+ */
+export function cancellationContents(body: CancellationBody, recipient: Recipient): Extract<Content, { cfdi_uuid: string }>[] {
+  const head = headOf(recipient)
+  const until = untilOf(body, recipient.windows)
+  const isCritical = hasAppliedPayments(body.payments, until) || isIncome(body, Math.max(body.detected_at, recipient.known_at))
+  const members = {
+    ...head,
+    cfdi_uuid: body.cfdi_uuid,
+    cancelled_at: body.cancelled_at ?? head.occurred_at,
+    cancellation_reason: body.cancellation_reason as '01' | '02' | '03' | '04' | 'unknown',
+    severity: isCritical ? 'critical' : 'warning',
+    direction: body.direction,
+    cfdi_type: body.cfdi_type ?? 'retenciones',
+    payment_status: paymentStatusAt(body.payments, until),
+    total: body.total ?? '0',
+    currency: body.currency ?? 'XXX',
+    emisor_rfc: body.emisor_rfc,
+    receptor_rfc: body.receptor_rfc,
+    issued_at: `${body.fecha}${offsetText(body.utc_offset)}`,
+  } as const
+  return [{ event: 'cfdi.cancelled', ...members }, ...(isCritical ? [{ event: 'cfdi.cancelled_after_payment', ...members } as const] : [])]
+}
+
+/** The one event of every other kind. Throws for an unknown kind. */
+export function contentOf({ kind }: StoredOutboxEvent, body: unknown, recipient: Recipient): Content {
+  const head = headOf(recipient)
+  switch (kind) {
+    case 'sync.completed':
+      return { event: kind, ...head, ...syncOf(body as SyncOfRecipient) }
+    case 'sync.failed': {
+      const error_class = (body as SyncBody).error_class ?? 'undefined'
+      return {
+        event: kind,
+        ...head,
+        ...syncOf(body as SyncOfRecipient),
+        error_class,
+        last_code: errorInWords(error_class),
+        will_retry: false,
+        next_attempt_at: null,
+      }
+    }
+    case 'connection.ciec_invalid':
+      return { event: kind, ...head, ...(body as InvalidBody) }
+    case BLACKLIST_CHANGED:
+      return { event: kind, ...head, ...listingOf(body as BlacklistChangedBody) }
+    case 'mailbox.notification_received':
+      return { event: kind, ...head, ...notificationOf(body as NotificationOfRecipient, new Date(recipient.known_at)) }
+    default:
+      throw new Error(`There is no payload for the kind ${kind}.`)
+  }
+}
+
+const listingOf = ({ changed_at: _, ...change }: BlacklistChangedBody) => ({
+  ...change,
+  severity: change.change === 'removed' ? null : severityOf(change.source, change.situacion),
+})
+
+/** The event of an extraction that has ended. It failed when a job of it did. */
+export function extractionContent(
+  { run_id, sources, error_class, completed_at, failing_since: _, ...counts }: ExtractionEnd,
+  recipient: Recipient,
+): Content {
+  const members = { run_id, data_source_keys: sources, ...counts, completed_at: iso(completed_at) }
+  if (error_class === null) return { event: 'extraction.completed', ...headOf(recipient), ...members }
+  return {
+    ...{ event: 'extraction.failed', ...headOf(recipient), ...members },
+    ...{ error_class: error_class as 'internal_error', last_code: errorInWords(error_class) },
+  }
+}
+
+/** The event of a document that an organization got. */
+export const documentContent = ({ got_at: _, ...news }: DocumentNews, recipient: Recipient): Content => ({ ...headOf(recipient), ...news })
+
+/** The event of an obligation that is due soon. */
+export const dueSoonContent = (due: DueObligation, recipient: Recipient): Content => ({
+  event: 'obligation.due_soon',
+  ...headOf(recipient),
+  ...due,
+  periodicity: due.periodicity as 'monthly',
+})
+
+/** A notification under the identifier that the recipient's connection knows. */
+type NotificationOfRecipient = NotificationBody & { notification_id: string }
+
+function notificationOf({ notification_id, kind, title, authority, document_number, ...times }: NotificationOfRecipient, now: Date) {
+  const [sent_at, opened_at] = [new Date(times.sent_at), times.opened_at === null ? null : new Date(times.opened_at)]
+  const { status, severity, open_deadline, deadline_basis, effective_at } = deadlinesOf({ kind, sent_at, opened_at }, now)
+  const dates = {
+    sent_at: sent_at.toISOString(),
+    status,
+    severity,
+    open_deadline,
+    deadline_basis,
+    effective_at: effective_at?.toISOString() ?? null,
+  }
+  return { notification_id, kind, title, authority, document_number, ...dates }
+}
+
+function syncOf({ job_id, data_source_key, period, completed_at, ...counts }: SyncOfRecipient) {
+  return {
+    job_id,
+    data_source_key,
+    period,
+    ...subjectOf(data_source_key, period),
+    created_count: counts.created_count,
+    updated_count: counts.updated_count,
+    cancelled_count: counts.cancelled_count,
+    first_issued_at: isoOfSeconds(counts.first_issued_at),
+    last_issued_at: isoOfSeconds(counts.last_issued_at),
+    completed_at: iso(completed_at),
+  }
+}

@@ -1,0 +1,120 @@
+import { authorityOf } from '../../authority/adapters.ts'
+import { LoginRejected } from '../../authority/port/authority.ts'
+import { isPending, type MailboxNotification, WouldNotify } from '../../authority/port/mailbox.ts'
+import type { System } from '../../platform/context.ts'
+import { Unavailable } from '../../platform/failures.ts'
+import { log } from '../../platform/log.ts'
+import { type DownloadLogin, Logins } from '../../taxpayers/login.ts'
+import { rejectLogin } from '../../taxpayers/login-answers.ts'
+import { fetchedDocument, NO_CONTENT } from './keep.ts'
+import { announceRequests, finishOpening, type MailboxCall, withdrawOrphaned } from './requests/requests.ts'
+import {
+  claimRequests,
+  deleteRequest,
+  isStillOpening,
+  type MailboxRequest,
+  type NotificationReader,
+  postponeRequest,
+  readersOf,
+} from './requests/store.ts'
+import { completeNotification } from './store.ts'
+
+/** Requests of one message, the most statements of one of them besides one for each events shard, and how long they are leased. */
+const REQUESTS = 20
+const REQUEST_STATEMENTS = 15
+const LEASE_MS = 60_000
+const MAX_ATTEMPTS = 12
+const FIRST_WAIT_MS = 5_000
+const LONGEST_WAIT_MS = 15 * 60_000
+/** How long to wait while the authority still regards as pending what the calendar of the service says was notified by expiry. */
+const CLOSED_MS = 60 * 60_000
+
+/**
+ * Works on what an organization waits for in the mailbox of an RFC, with its own login: opens what it acknowledged, and fetches documents. What
+ * the authority says of a notification is read before it is opened, so that nothing is opened twice, also when a crash came between the
+ * authority's answer and the commit. A request that fails is tried again with growing waits, and lapses after twelve attempts. `tell` learns of
+ * those who can read a document that was fetched, before its request is crossed off.
+ */
+export async function workOnMailbox(system: System, call: MailboxCall, tell: Tell): Promise<void> {
+  const d1 = system.db.$client
+  const now = Date.now()
+  const requests = await claimRequests(d1, call, { token: crypto.randomUUID(), now, until: now + LEASE_MS, limit: REQUESTS })
+  if (requests.length === 0) return
+  if (requests.some(({ acknowledged_by }) => acknowledged_by !== null)) await withdrawOrphaned(system, call.organization_id)
+  const login = await new Logins(system, call.entity).of([call.organization_id])
+  const listed = login ? await listedFor(system, call, login, requests) : null
+  for (const request of requests) {
+    // What is left is found by the sweep when its lease ends.
+    if (!system.budget.allows(REQUEST_STATEMENTS + system.settings.events.length)) return
+    if (!login || !listed) await postpone(system, request)
+    else await fulfil(system, request, login, listed, tell)
+  }
+  if (requests.length === REQUESTS) await announceRequests(system, [call])
+}
+
+/** What learns of those who can read a document that was fetched. */
+export type Tell = (system: System, readers: readonly NotificationReader[]) => Promise<void>
+
+/** What the mailbox lists, by the authority's identifiers; null when it cannot be listed now. */
+async function listedFor(
+  system: System,
+  { entity }: MailboxCall,
+  login: DownloadLogin,
+  requests: readonly MailboxRequest[],
+): Promise<Map<string, MailboxNotification> | null> {
+  try {
+    const listed = await (await authorityOf(system)).mailbox.list(login.login, new Date())
+    return new Map(listed.map((one) => [one.notification, one]))
+  } catch (error) {
+    if (error instanceof LoginRejected) await rejectLogin({ ...system, now: new Date() }, entity, login)
+    else if (!(error instanceof Unavailable)) throw error
+    log.error(system, 'A mailbox could not be listed. Its requests are tried again.', { entity, requests: requests.length }, error)
+    return null
+  }
+}
+
+async function fulfil(
+  system: System,
+  request: MailboxRequest,
+  { login }: DownloadLogin,
+  listed: ReadonlyMap<string, MailboxNotification>,
+  tell: Tell,
+): Promise<void> {
+  const { notification, acknowledged_by } = request
+  const { mailbox } = await authorityOf(system)
+  const now = new Date()
+  try {
+    const found = listed.get(notification)
+    const isOpening = found !== undefined && acknowledged_by !== null && isPending(found, now)
+    if (isOpening && !(await isStillOpening(system.db.$client, request, now))) return
+    const opened_at = isOpening ? await mailbox.open(login, notification, now) : (found?.opened_at ?? null)
+    const ledger = system.settings.ledgers[request.shard]!
+    // The opening is recorded before anything else can fail.
+    if (opened_at) await completeNotification(ledger, request, { ...NO_CONTENT, opened_at: opened_at.getTime() }).run()
+    if (opened_at && acknowledged_by !== null) await finishOpening(system, request)
+    const content =
+      found?.document_kind === null ? NO_CONTENT : await fetchedDocument({ files: system.env.FILES, mailbox, now }, login, notification)
+    if (!content) return await postpone(system, request)
+    if (content.sha256) {
+      const organizations = await completeNotification(ledger, request, { ...content, opened_at: null }).first<string>('organizations')
+      if (organizations !== null) await tell(system, await readersOf(system.db.$client, request.entity, organizations))
+    }
+    await deleteRequest(system.db.$client, request).run()
+  } catch (error) {
+    if (error instanceof WouldNotify) return postpone(system, request, CLOSED_MS)
+    if (!(error instanceof Unavailable))
+      log.error(system, 'A request for a notification failed. It is tried again.', { notification }, error)
+    await postpone(system, request)
+  }
+}
+
+async function postpone(system: System, request: MailboxRequest, wait = Math.min(FIRST_WAIT_MS * 2 ** request.attempts, LONGEST_WAIT_MS)) {
+  const { notification, attempts, organization_id, entity, acknowledged_by } = request
+  if (attempts + 1 >= MAX_ATTEMPTS) {
+    log.error(system, 'A request for a notification lapses.', { notification, entity, opens: acknowledged_by !== null })
+    await deleteRequest(system.db.$client, request).run()
+    return
+  }
+  await postponeRequest(system.db.$client, request, Date.now() + wait).run()
+  await announceRequests(system, [{ organization_id, entity }], Math.ceil(wait / 1_000))
+}

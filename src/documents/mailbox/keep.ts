@@ -1,0 +1,112 @@
+import { sql } from 'drizzle-orm'
+import type { Login } from '../../authority/port/authority.ts'
+import type { DataSourceKey } from '../../authority/port/catalog.ts'
+import { isPending, type ListedMailbox, type MailboxNotification, WouldNotify } from '../../authority/port/mailbox.ts'
+import { Unavailable } from '../../platform/failures.ts'
+import { askersOf } from '../../taxpayers/visibility/askers.ts'
+import {
+  type KnownNotification,
+  knownNotifications,
+  type NewNotification,
+  type NotificationRow,
+  unlistNotifications,
+  upsertNotifications,
+} from './store.ts'
+import { type Readers, tellStatements } from './told.ts'
+
+/** The data source to which the mailbox belongs. */
+export const MAILBOX_SOURCE: DataSourceKey = 'sat_miinformacion'
+
+/** Documents that one job fetches at most. Requests and the next jobs fetch the others. */
+const MOST_DOCUMENTS = 25
+
+export const objectOf = (sha256: string): string => `mailbox/${sha256}`
+
+interface MailboxJob {
+  entity: number
+  source: string
+  job_id: string
+}
+
+interface Place {
+  ledger: D1Database
+  files: R2Bucket
+  mailbox: ListedMailbox
+  now: Date
+}
+
+/** The organizations of a job, as they are when its end is committed. */
+const readersOf = ({ entity, source, job_id }: MailboxJob): Readers =>
+  sql`select s.entity, o.value from sync_jobs s cross join json_each(${askersOf({ organizations: sql`s.organizations`, entity: sql`s.entity` })}) o
+    where s.entity = ${entity} and s.source = ${source} and s.month = '' and s.job_id = ${job_id}`
+
+/**
+ * Lists the mailbox, which opens nothing, and fetches the documents that can be read without opening anything. Returns the statements to be
+ * committed with the end of the job, whether anything is new, and whether there are late documents, of notifications that were listed before.
+ * Nothing for a job of another source.
+ */
+export async function keepNotifications(
+  place: Place,
+  job: MailboxJob,
+  login: Login,
+): Promise<{ statements: D1PreparedStatement[]; isChanged: boolean; hasLate: boolean }> {
+  if (job.source !== MAILBOX_SOURCE) return { statements: [], isChanged: false, hasLate: false }
+  const { ledger, mailbox, now } = place
+  const listed = await mailbox.list(login, now)
+  const known = new Map((await knownNotifications(ledger, job.entity)).map((row) => [keyOf(row.sent_at, row.notification), row]))
+  const rows: NewNotification[] = []
+  let [left, hasLate] = [MOST_DOCUMENTS, false]
+  for (const one of listed.toSorted((a, b) => b.sent_at.getTime() - a.sent_at.getTime())) {
+    const before = known.get(keyOf(one.sent_at.getTime(), one.notification))
+    const isWanted = left > 0 && one.document_kind !== null && !before?.sha256 && !isPending(one, now)
+    if (isWanted) left--
+    const content = isWanted ? await fetchedDocument(place, login, one.notification).catch(ifLater) : null
+    hasLate ||= before !== undefined && content !== null
+    if (isChange(before, one) || content) rows.push({ ...rowOf(job.entity, one), ...(content ?? NO_CONTENT) })
+  }
+  const shown = new Set(listed.map(({ sent_at, notification }) => keyOf(sent_at.getTime(), notification)))
+  const gone = [...known].flatMap(([key, row]) => (row.is_listed === 1 && !shown.has(key) ? [row] : []))
+  return {
+    statements: [
+      ...upsertNotifications(ledger, rows),
+      ...unlistNotifications(ledger, job.entity, gone),
+      ...(known.size + rows.length > 0 ? tellStatements(ledger, readersOf(job), job.job_id, now) : []),
+    ],
+    isChanged: rows.length > 0,
+    hasLate,
+  }
+}
+
+const keyOf = (sent_at: number, notification: string): string => `${sent_at}|${notification}`
+
+const isChange = (before: KnownNotification | undefined, { opened_at }: MailboxNotification): boolean =>
+  before === undefined || before.is_listed === 0 || (before.opened_at === null && opened_at !== null)
+
+const rowOf = (entity: number, { sent_at, opened_at, ...one }: MailboxNotification) => ({
+  ...one,
+  entity,
+  sent_at: sent_at.getTime(),
+  opened_at: opened_at?.getTime() ?? null,
+})
+
+type Content = Pick<NotificationRow, 'name' | 'content_type' | 'size' | 'sha256' | 'fetched_at'>
+export const NO_CONTENT: Content = { name: null, content_type: null, size: null, sha256: null, fetched_at: null }
+
+/** A document that cannot be had now is fetched later: it keeps nothing else of the mailbox back. */
+const ifLater = (error: unknown): null => {
+  if (error instanceof WouldNotify || error instanceof Unavailable) return null
+  throw error
+}
+
+/** Fetches a document and stores its bytes; null when the authority does not have it ready. Throws WouldNotify, LoginRejected, Unavailable. */
+export async function fetchedDocument(
+  { files, mailbox, now }: Pick<Place, 'files' | 'mailbox' | 'now'>,
+  login: Login,
+  notification: string,
+): Promise<Content | null> {
+  const document = await mailbox.document(login, notification, now)
+  if (!document) return null
+  const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', document.bytes)).toHex()
+  await files.put(objectOf(sha256), document.bytes)
+  return { name: document.name, content_type: document.content_type, size: document.bytes.length, sha256, fetched_at: now.getTime() }
+}

@@ -1,0 +1,129 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { auditedFound, change } from '../../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../../platform/context.ts'
+import { assertThat, isGuardViolation } from '../../../platform/db/guard.ts'
+import { prepared } from '../../../platform/db/statement.ts'
+import { Failure } from '../../../platform/failures.ts'
+import { sendHints } from '../../../platform/queues/send.ts'
+import { connections } from '../../../taxpayers/tables.ts'
+import {
+  deleteWhere,
+  dueRequests,
+  endOpening,
+  insertOpening,
+  insertRequest,
+  isHeldOpening,
+  isOpening,
+  isOrphaned,
+  type MailboxRequest,
+  mayAcknowledge,
+} from './store.ts'
+import { mailboxRequests } from './tables.ts'
+
+/** A message of the downloads queue: the organization may wait for documents of the RFC's mailbox. */
+export interface MailboxCall {
+  organization_id: string
+  entity: number
+}
+
+/** The notification that a request names. */
+export interface Asked extends MailboxCall {
+  shard: number
+  sent_at: number
+  notification: string
+  notification_id: string
+}
+
+const SWEEP_LIMIT = 500
+const NOT_OPENING = 'mailbox_requests.not_opening'
+const MAY_ACKNOWLEDGE = 'mailbox_requests.may_acknowledge'
+const IS_ACTIVE = 'mailbox_requests.is_active'
+
+export const announceRequests = (system: System, calls: readonly MailboxCall[], delaySeconds = 0): Promise<void> =>
+  sendHints(
+    system,
+    system.env.DOWNLOADS,
+    calls.map(({ organization_id, entity }) => ({ body: { mailbox: { organization_id, entity } }, delaySeconds })),
+  )
+
+/** Whether the organization has acknowledged the opening already, and somebody stands behind that. */
+export const isOpeningRequested = async ({ db, now }: System, asked: Asked): Promise<boolean> =>
+  (await prepared(db.$client, sql`select 1 where ${isOpening(asked, now)}`).first()) !== null
+
+/** The refusal where only an active connection can have something fetched or opened. */
+export const notFetchable = (): Failure =>
+  new Failure('conflict', 'fiscal_entity.not_active', 'The document cannot be fetched while the connection is not active.')
+
+/**
+ * Records that the caller's credential acknowledges the opening, with its audit row, once; then announces it. Throws Failure 409
+ * credential.changed when the credential was revoked or became a member's after it was authenticated, and 409 fiscal_entity.not_active
+ * when the connection has stopped being active since.
+ */
+export async function requestOpening(ctx: Ctx, api_key: string, asked: Asked): Promise<void> {
+  const d1 = ctx.db.$client
+  const { organization_id, entity } = asked
+  const active = sql`select 1 from ${connections} where ${connections.organization_id} = ${organization_id} and ${connections.entity} = ${entity}
+    and ${connections.state} = 'active'`
+  await change(ctx, { action: 'notification.opening_requested', resource_id: asked.notification_id, changed: ['opened_at'] }, [
+    assertThat(d1, mayAcknowledge(sql`${api_key}`, ctx.now), MAY_ACKNOWLEDGE),
+    assertThat(d1, sql`exists (${active})`, IS_ACTIVE),
+    ...withdrawOpenings(ctx),
+    assertThat(d1, sql`not ${isOpening(asked, ctx.now)}`, NOT_OPENING),
+    insertOpening(d1, asked, api_key, Date.now()),
+  ]).catch((error: unknown) => {
+    if (isGuardViolation(error, MAY_ACKNOWLEDGE))
+      throw new Failure(
+        'contention',
+        'credential.changed',
+        'The credential of this request was revoked or became a member’s in the meantime.',
+      )
+    if (isGuardViolation(error, IS_ACTIVE)) throw notFetchable()
+    // Another request of the organization was faster.
+    if (!isGuardViolation(error, NOT_OPENING)) throw error
+  })
+  await announceRequests(ctx, [asked])
+}
+
+/** Who an audit row names as the one that changed something. */
+type Author = Parameters<typeof auditedFound>[0]
+
+const requestsWhere = (condition: SQL): SQL =>
+  sql`select ${mailboxRequests.organization_id}, ${mailboxRequests.notification_id} as resource_id from ${mailboxRequests} where ${condition}`
+
+/**
+ * Returns the statements that withdraw the openings that wait for organizations and that nobody stands behind any more, each with its audit
+ * row: their credential was revoked, has expired or become a member's, or the connection is not active any more. They follow the change of
+ * the credentials or connections in its commit.
+ */
+export const withdrawOpeningsOf = (author: Author, organization_ids: readonly string[]): D1PreparedStatement[] => {
+  const orphaned = isOrphaned(organization_ids, author.now)
+  return [
+    auditedFound(author, { action: 'notification.opening_withdrawn', changed: ['opened_at'] }, requestsWhere(orphaned)),
+    deleteWhere(author.db.$client, orphaned),
+  ]
+}
+export const withdrawOpenings = (ctx: Ctx): D1PreparedStatement[] => withdrawOpeningsOf(ctx, [ctx.organization.id])
+
+const bySystem = (system: System): Author => ({ ...system, actor: { kind: 'system', process: 'mailbox' } })
+
+/** Withdraws the organization's openings that nobody stands behind any more, as far as no commit has: their credential has expired. */
+export const withdrawOrphaned = async (system: System, organization_id: string): Promise<void> =>
+  void (await system.db.$client.batch(withdrawOpeningsOf(bySystem(system), [organization_id])))
+
+/** Records once in the audit log that a notification is opened whose opening was acknowledged. From then on only its document is waited for. */
+export const finishOpening = async (system: System, request: MailboxRequest): Promise<void> => {
+  const found = requestsWhere(isHeldOpening(request))
+  const audited = auditedFound(bySystem(system), { action: 'notification.opened', changed: ['opened_at'] }, found)
+  await system.db.$client.batch([audited, endOpening(system.db.$client, request)])
+}
+
+/** Asks for a document that can be fetched without opening anything. */
+export async function requestDocument(system: System, asked: Asked): Promise<void> {
+  await insertRequest(system.db.$client, asked, Date.now()).run()
+  await announceRequests(system, [asked])
+}
+
+/** Announces what waits: after a lost message, the death of a worker, or a wait. */
+export async function sweepMailboxes(system: System): Promise<void> {
+  await announceRequests(system, await dueRequests(system.db.$client, Date.now(), SWEEP_LIMIT))
+}

@@ -1,0 +1,130 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { connect } from '../../../platform/db/commit.ts'
+import { bare, prepared } from '../../../platform/db/statement.ts'
+import { connections } from '../../../taxpayers/tables.ts'
+import { mailboxRequests } from './tables.ts'
+
+export type MailboxRequest = typeof mailboxRequests.$inferSelect
+type Key = Pick<MailboxRequest, 'organization_id' | 'entity' | 'sent_at' | 'notification'>
+type Asked = Key & Pick<MailboxRequest, 'shard' | 'notification_id'>
+
+const { organization_id, entity, sent_at, notification, shard, notification_id } = mailboxRequests
+const { acknowledged_by, attempts, not_before, token, lease_until } = mailboxRequests
+const c = alias(connections, 'c')
+const KEY = [organization_id, entity, sent_at, notification]
+
+const isKey = (key: Key): SQL =>
+  sql`${organization_id} = ${key.organization_id} and ${entity} = ${key.entity} and ${sent_at} = ${key.sent_at} and ${notification} = ${key.notification}`
+
+/** The condition that a credential may acknowledge an opening. */
+export const mayAcknowledge = (api_key: SQL, now: Date): SQL =>
+  sql`exists (select 1 from credentials c where c.api_key = ${api_key} and c.revoked_at is null and c.role <> 'member'
+    and (c.expires_at is null or c.expires_at > ${now.getTime()}))`
+
+/** The condition that an opening of a notification waits, and that somebody stands behind it. */
+export const isOpening = (key: Key, now: Date): SQL =>
+  sql`exists (select 1 from ${mailboxRequests} where ${isKey(key)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)})`
+
+/**
+ * The condition for the openings of organizations that nobody stands behind any more. Their credential was revoked, expired or became a
+ * member's, or the connection has stopped being active: then `acknowledged_by` is empty (trigger `openings_left`).
+ */
+export const isOrphaned = (organization_ids: readonly string[], now: Date): SQL =>
+  sql`${organization_id} in (select value from json_each(${JSON.stringify(organization_ids)})) and ${acknowledged_by} is not null
+    and not ${mayAcknowledge(sql`${acknowledged_by}`, now)}`
+
+export const deleteWhere = (d1: D1Database, condition: SQL): D1PreparedStatement =>
+  prepared(d1, sql`delete from ${mailboxRequests} where ${condition}`)
+
+const INSERTED = [...KEY, shard, notification_id, acknowledged_by, attempts, not_before, lease_until].map(bare)
+const insert = (asked: Asked, api_key: string | null, now: number): SQL =>
+  sql`insert into ${mailboxRequests} ${INSERTED} values (${asked.organization_id}, ${asked.entity}, ${asked.sent_at}, ${asked.notification},
+    ${asked.shard}, ${asked.notification_id}, ${api_key}, 0, ${now}, 0)`
+
+/** Asks for a document, if it is not asked for already. */
+export const insertRequest = (d1: D1Database, asked: Asked, now: number): D1PreparedStatement =>
+  prepared(d1, sql`${insert(asked, null, now)} on conflict do nothing`)
+
+/** Asks for a notification to be opened, whether or not its document was asked for. */
+export const insertOpening = (d1: D1Database, asked: Asked, api_key: string, now: number): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`${insert(asked, api_key, now)}
+      on conflict do update set ${bare(acknowledged_by)} = ${api_key}, ${bare(attempts)} = 0, ${bare(not_before)} = ${now}`,
+  )
+
+/** Leases the organization's due requests for an RFC, at most `limit`. */
+export const claimRequests = (
+  d1: D1Database,
+  of: Pick<Key, 'organization_id' | 'entity'>,
+  lease: { token: string; now: number; until: number; limit: number },
+): Promise<MailboxRequest[]> =>
+  connect(d1)
+    .update(mailboxRequests)
+    .set({ token: lease.token, lease_until: lease.until })
+    .where(
+      sql`${KEY} in (
+        select ${sql.join(KEY, sql`, `)} from ${mailboxRequests} where ${organization_id} = ${of.organization_id} and ${entity} = ${of.entity}
+          and ${not_before} <= ${lease.now} and ${lease_until} < ${lease.now} limit ${lease.limit})`,
+    )
+    .returning()
+    .all()
+
+const isHeld = (request: MailboxRequest): SQL => sql`${isKey(request)} and ${token} = ${request.token}`
+
+export const deleteRequest = (d1: D1Database, request: MailboxRequest): D1PreparedStatement => deleteWhere(d1, isHeld(request))
+
+/** The condition for a request that is still held, and an opening that is not recorded yet. */
+export const isHeldOpening = (request: MailboxRequest): SQL => sql`${isHeld(request)} and ${acknowledged_by} is not null`
+
+/** Whether an opening still waits, and somebody stands behind it. */
+export const isStillOpening = async (d1: D1Database, request: MailboxRequest, now: Date): Promise<boolean> =>
+  (await prepared(
+    d1,
+    sql`select 1 from ${mailboxRequests} where ${isHeldOpening(request)} and ${mayAcknowledge(sql`${acknowledged_by}`, now)}`,
+  ).first()) !== null
+
+/** Makes an opening that is recorded a request for its document. */
+export const endOpening = (d1: D1Database, request: MailboxRequest): D1PreparedStatement =>
+  prepared(d1, sql`update ${mailboxRequests} set ${bare(acknowledged_by)} = null where ${isHeldOpening(request)}`)
+
+export const postponeRequest = (d1: D1Database, request: MailboxRequest, until: number): D1PreparedStatement =>
+  prepared(
+    d1,
+    sql`update ${mailboxRequests} set ${bare(token)} = null, ${bare(lease_until)} = 0, ${bare(attempts)} = ${attempts} + 1,
+        ${bare(not_before)} = ${until} where ${isHeld(request)}`,
+  )
+
+/** An active connection whose organization may read a notification, and the organization's events shard. */
+export interface NotificationReader {
+  organization_id: string
+  fiscal_entity_id: string
+  events_shard: number
+}
+
+/**
+ * Finds the active connections to an RFC whose organizations may read a notification, as far as floors let them: those that it names, and those
+ * without extractors. `organizations` is a JSON object with their ids as keys.
+ */
+export const readersOf = async (d1: D1Database, taxpayer: number, organizations: string): Promise<NotificationReader[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select ${c.organization_id}, ${c.fiscal_entity_id}, o.events_shard
+        from ${connections} ${c} indexed by connections_entity cross join organizations o on o.id = ${c.organization_id}
+        where ${c.entity} = ${taxpayer} and ${c.state} = 'active'
+          and (o.extractor_count = 0 or ${c.organization_id} in (select key from json_each(${organizations})))`,
+    ).all<NotificationReader>()
+  ).results
+
+/** The organizations and RFCs with requests that are due and that nobody works on. */
+export const dueRequests = async (d1: D1Database, now: number, limit: number): Promise<Pick<Key, 'organization_id' | 'entity'>[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select distinct organization_id, entity from (
+          select ${organization_id}, ${entity} from ${mailboxRequests}
+          where ${not_before} <= ${now} and ${lease_until} < ${now} order by ${not_before} limit ${limit})`,
+    ).all<Pick<Key, 'organization_id' | 'entity'>>()
+  ).results

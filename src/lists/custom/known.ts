@@ -1,0 +1,26 @@
+import type { Ctx } from '../../platform/context.ts'
+import { type Fault, invalid } from '../../platform/failures.ts'
+import { isCustom, keysWith } from '../catalog.ts'
+import { findCustomLists } from './store.ts'
+
+/** More own lists than that are not named one by one. */
+const MOST_NAMED = 20
+
+/**
+ * Refuses keys of own lists that the organization does not have, so that a misspelled one does not answer as an empty list does. `values` may
+ * have other keys too. Throws Failure 422 blacklist.unknown.
+ */
+export async function refuseUnknownLists(
+  { db, organization }: Ctx,
+  path: string,
+  values: readonly string[] | null | undefined,
+): Promise<void> {
+  if (!values?.some(isCustom)) return
+  const own = (await findCustomLists(db.$client, organization.id)).map(({ source }) => source)
+  const named = own.length > MOST_NAMED ? [...own.slice(0, MOST_NAMED), '…'] : own
+  const message = `Must be ${keysWith(named)}: the organization has no other list. GET /v1/blacklists/custom lists your own.`
+  const [first, ...others] = values.flatMap((value, n): Fault[] =>
+    isCustom(value) && !own.includes(value) ? [{ path: `${path}[${n}]`, message }] : [],
+  )
+  if (first) throw invalid('blacklist.unknown', [first, ...others])
+}

@@ -1,0 +1,183 @@
+import type { System } from '../../platform/context.ts'
+import { BudgetUsedUp } from '../../platform/db/budget.ts'
+import { retryOnConflict } from '../../platform/db/retry.ts'
+import { Failure } from '../../platform/failures.ts'
+import { log } from '../../platform/log.ts'
+import { memory } from '../../platform/memory-limiter.ts'
+import { START } from '../../platform/pages.ts'
+import { sendAll, sendHints } from '../../platform/queues/send.ts'
+import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
+import type { ListState } from '../tables.ts'
+import { entriesOf, plainEntriesOf } from './entries.ts'
+import { fetchInto } from './fetch.ts'
+import { formatOf } from './formats.ts'
+import { readList } from './read-list.ts'
+import { ListRefused, refuseImplausible } from './refusal.ts'
+import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
+import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
+
+/** The largest files of the authority have 21 MB. A file is read into memory as a whole, one at a time in an isolate. */
+const MAX_FILE_BYTES = 24 * 1024 * 1024
+
+/** Stands for the digest of the sandbox's list. */
+const SANDBOX = 'sandbox'
+
+export type LoadOutcome = 'loaded' | 'unchanged' | 'refused'
+
+interface ListFile {
+  source: PublicSource
+  /** SHA-256 of its content, in hexadecimal. */
+  digest: string
+  fetched_at: Date
+  /** When the authority wrote it, `YYYY-MM-DD`. */
+  day: string
+}
+
+/**
+ * Brings every list up to date, each in an invocation of its own, or in several when it is large. A task, whose place is a list.
+ */
+export async function refreshLists(system: System, place: string): Promise<string> {
+  const source = PUBLIC_SOURCES.find((one) => one === place)
+  const at = system.now.getTime()
+  const tell = { body: { task: 'tellListings', at, place: START } }
+  if (source === undefined)
+    await sendAll(
+      system.env.TASKS,
+      PUBLIC_SOURCES.map((one) => ({ body: { task: 'refreshLists', at, place: one } })),
+    )
+  else {
+    try {
+      if (await refreshList(system, source)) await sendHints(system, system.env.TASKS, [tell])
+    } catch (error) {
+      if (error instanceof BudgetUsedUp) return place
+      throw error
+    }
+  }
+  return ''
+}
+
+/**
+ * Brings a list up to date: loads its file in the bucket, and then, when LIST_URLS has its address, the file there if it is newer. Returns
+ * whether the list changed. Throws when the address cannot be read; the loaded list stays in use.
+ */
+export const refreshList = (system: System, source: PublicSource): Promise<boolean> =>
+  memory.hold(MAX_FILE_BYTES, async () => {
+    const { object, isLoaded } = await loadObject(system, source)
+    const url = system.settings.listUrls[source]
+    if (url === undefined) return isLoaded
+    const at = { url, name: `The URL of ${source} in LIST_URLS` }
+    const isFetched = await fetchInto(system.env.FILES, objectOf(source), at, object, MAX_FILE_BYTES)
+    return (isFetched && (await loadObject(system, source)).isLoaded) || isLoaded
+  })
+
+async function loadObject(system: System, source: PublicSource): Promise<{ object: R2Object | null; isLoaded: boolean }> {
+  const object = await system.env.FILES.get(objectOf(source))
+  if (object === null) return { object, isLoaded: await loadSandboxList(system, source) }
+  if (object.size > MAX_FILE_BYTES) {
+    await object.body.cancel()
+    const refusal = new ListRefused('list.too_large', `The file has ${object.size} bytes. The limit is ${MAX_FILE_BYTES} bytes.`)
+    await refuse(system, source, await findList(system.db.$client, PUBLIC, source), object.etag, refusal)
+    return { object, isLoaded: false }
+  }
+  const outcome = await loadList(system, source, await object.bytes(), object.uploaded, modifiedAt(object))
+  return { object, isLoaded: outcome === 'loaded' }
+}
+
+/** Loads the sandbox's list when there is no other. Any file replaces it. Returns whether it was loaded. */
+async function loadSandboxList(system: System, source: PublicSource): Promise<boolean> {
+  const d1 = system.db.$client
+  if (system.settings.taxAuthority !== 'sandbox' || (await findList(d1, PUBLIC, source)) !== null) return false
+  const entries = sandboxEntries(source)
+  const fetched_at = system.now.getTime()
+  const load = {
+    organization_id: PUBLIC,
+    source,
+    version: 0,
+    label: null,
+    digest: SANDBOX,
+    list_date: SANDBOX_DAY,
+    fetched_at,
+    row_count: entries.length,
+  }
+  await d1.batch(loadStatements(d1, load, entries))
+  return true
+}
+
+/** When the authority wrote a fetched file, as it said; otherwise when an operator put it into the bucket. */
+function modifiedAt({ customMetadata, uploaded }: R2Object): Date {
+  const at = new Date(customMetadata?.['last_modified'] ?? uploaded)
+  return Number.isNaN(at.getTime()) ? uploaded : at
+}
+
+/**
+ * Replaces a loaded list by a file, or refuses the file as a whole. A file that is loaded or refused a second time writes nothing. A list that
+ * does not state its date has that of `modified_at`. Throws Failure 409 list.changed when other loads keep replacing the list at the same time.
+ */
+export async function loadList(
+  system: System,
+  source: PublicSource,
+  bytes: Uint8Array,
+  fetched_at: Date,
+  modified_at = fetched_at,
+): Promise<LoadOutcome> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+  const file = { source, digest, fetched_at, day: modified_at.toISOString().slice(0, 10) }
+  const contention = () => new Failure('contention', 'list.changed', 'Other loads keep replacing the list at the same time. Try again.')
+  let isFirst = true
+  return retryOnConflict(async () => {
+    let loaded = await findList(system.db.$client, PUBLIC, source)
+    if (loaded?.loading != null && loaded.loading !== digest) {
+      // Two loads of different files would give each other up without end.
+      if (!isFirst) throw contention()
+      await abandonStatement(system.db.$client, loaded).run()
+      loaded = await findList(system.db.$client, PUBLIC, source)
+    }
+    isFirst = false
+    return attemptLoad(system, file, bytes, loaded)
+  }, contention)
+}
+
+async function attemptLoad(system: System, file: ListFile, bytes: Uint8Array, loaded: ListState | null): Promise<LoadOutcome> {
+  if (loaded?.digest === file.digest && loaded.loading === null) return 'unchanged'
+  try {
+    await replace(system, loaded, file, bytes)
+    return 'loaded'
+  } catch (error) {
+    if (error instanceof ListRefused) return refuse(system, file.source, loaded, file.digest, error)
+    throw error
+  }
+}
+
+const vintageOf = (loaded: ListState | null) =>
+  loaded?.list_date && loaded.digest !== SANDBOX ? { list_date: loaded.list_date, row_count: loaded.row_count } : null
+
+async function replace(system: System, loaded: ListState | null, file: ListFile, bytes: Uint8Array): Promise<void> {
+  const { source, digest, fetched_at, day } = file
+  const d1 = system.db.$client
+  const format = formatOf(source, day)
+  const { list_date, rows } = readList(bytes, format, day)
+  const { entries, row_count, rfcs, suppressed, illegible, others } = format.steps.length > 0 ? entriesOf(rows) : plainEntriesOf(rows)
+  refuseImplausible(vintageOf(loaded), { list_date, row_count, others }, system.now, format.least_share)
+  const version = loaded?.version ?? 0
+  const load = { organization_id: PUBLIC, source, version, label: null, digest, list_date, fetched_at: fetched_at.getTime(), row_count }
+  for (const part of loadParts(d1, load, entries)) {
+    system.budget.require(PART_STATEMENTS)
+    await d1.batch(part)
+  }
+  log.info(system, { message: 'A list was loaded.', source, list_date, row_count, rfcs, suppressed, illegible })
+}
+
+async function refuse(
+  system: System,
+  source: PublicSource,
+  loaded: ListState | null,
+  digest: string,
+  { code, message }: ListRefused,
+): Promise<'refused'> {
+  const refusal = { source, digest, code, detail: message, at: system.now.getTime() }
+  const isRecorded = loaded?.refused_digest === digest && loaded.refused_code === code && loaded.refused_detail === message
+  if (!isRecorded) await recordRefusal(system.db.$client, refusal).run()
+  const members = { source, code, detail: message, loaded: loaded?.list_date ?? null }
+  log.error(system, 'A list was refused. The loaded list stays in use.', members)
+  return 'refused'
+}

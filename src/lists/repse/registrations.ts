@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Database, jsonChunks } from '../../platform/db/commit.ts'
+import { prepared } from '../../platform/db/statement.ts'
+import { repseRecords } from './tables.ts'
+
+export { findSupplierRows, requestLookups, type SupplierStatusRow } from './store.ts'
+
+const r = alias(repseRecords, 'r')
+
+/** What the registry last answered about a supplier. */
+export interface KnownRegistration {
+  rfc: string
+  is_registered: 0 | 1
+  /** The last day, `YYYY-MM-DD`. */
+  vigencia_hasta: string | null
+  has_activities: 0 | 1
+}
+
+/**
+ * The statements, on the control database, that select what the registry last answered about those of these RFCs that had no registration on
+ * a day: it did not have them, or it had ended. An RFC that it never answered about is absent: that is not known, which is not the same as not
+ * registered. They read one row for each RFC that was asked about.
+ */
+export const lapsedStatements = ({ $client }: Database, rfcs: readonly string[], day: string): D1PreparedStatement[] =>
+  jsonChunks(rfcs).map((json) =>
+    prepared(
+      $client,
+      sql`select ${r.rfc}, coalesce(${r.is_registered}, 0) as is_registered, ${r.vigencia_hasta},
+          coalesce(json_array_length(${r.actividades}), 0) > 0 as has_activities
+        from json_each(${json}) j cross join ${repseRecords} ${r}
+        where ${r.rfc} = j.value and ${r.checked_at} is not null and (coalesce(${r.is_registered}, 0) = 0 or ${r.vigencia_hasta} < ${day})`,
+    ),
+  )

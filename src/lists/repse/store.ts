@@ -1,0 +1,111 @@
+import { and, eq, lte, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { type Database, jsonChunks } from '../../platform/db/commit.ts'
+import { bare, prepared, readAll } from '../../platform/db/statement.ts'
+import type { RegistryRecord } from './registry/registry.ts'
+import { repseRecords } from './tables.ts'
+
+const r = alias(repseRecords, 'r')
+const { rfc, name, due_at, attempts, token } = repseRecords
+
+export type RepseRow = typeof repseRecords.$inferSelect
+
+/** A row of an RFC about which the registry has answered. */
+export type CheckedRow = RepseRow & { checked_at: Date }
+
+export const isChecked = (row: RepseRow | undefined): row is CheckedRow => row !== undefined && row.checked_at !== null
+
+/** Returns the registry's answer that a row contains. */
+export const recordOf = (row: CheckedRow): RegistryRecord => ({
+  ...row,
+  is_registered: row.is_registered === true,
+  actividades: row.actividades ?? [],
+})
+
+export const findRow = async (db: Database, of: string): Promise<RepseRow | undefined> =>
+  (await db.select().from(repseRecords).where(eq(rfc, of)).limit(1))[0]
+
+/** The columns from which a supplier's status follows, as SQLite returns them: instants are milliseconds, flags 0 or 1. */
+export interface SupplierStatusRow {
+  rfc: string
+  checked_at: number | null
+  is_registered: 0 | 1 | null
+  folio: string | null
+  razon_social: string | null
+  vigencia_hasta: string | null
+  due_at: number | null
+  /** Consecutive look-ups without an answer. */
+  attempts: number
+}
+
+/** Returns the existing rows of these RFCs by RFC, with one seek each. */
+export async function findSupplierRows({ $client }: Database, rfcs: readonly string[]): Promise<Map<string, SupplierStatusRow>> {
+  const rows = await readAll<SupplierStatusRow>(
+    $client,
+    jsonChunks(rfcs).map(
+      (chunk) =>
+        sql`select ${r.rfc}, ${r.checked_at}, ${r.is_registered}, ${r.folio}, ${r.razon_social}, ${r.vigencia_hasta}, ${r.due_at}, ${r.attempts}
+          from json_each(${chunk}) j cross join ${repseRecords} ${r} where ${r.rfc} = j.value`,
+    ),
+  )
+  return new Map(rows.map((row) => [row.rfc, row]))
+}
+
+/** A look-up to request; `name` is the taxpayer's name if it is known. */
+export interface LookupRequest {
+  rfc: string
+  name: string | null
+}
+
+/** Requests look-ups now. A look-up that waits for its next attempt becomes due; one that is running stays as it is. */
+export const requestLookups = ({ $client }: Database, requests: readonly LookupRequest[], now: Date): D1PreparedStatement =>
+  prepared(
+    $client,
+    sql`insert into ${repseRecords} ${[rfc, name, due_at, attempts].map(bare)}
+      select value->>0, value->>1, ${now.getTime()}, 0 from json_each(${JSON.stringify(requests.map((one) => [one.rfc, one.name]))}) where true
+      on conflict (${bare(rfc)}) do update set ${bare(due_at)} = excluded.${bare(due_at)}, ${bare(attempts)} = 0,
+        ${bare(name)} = coalesce(excluded.${bare(name)}, ${name}) where ${token} is null`,
+  )
+
+/** Claims a look-up that is requested and due. Returns undefined when there is none. */
+export const claimLookup = async (db: Database, of: string, claim: string, now: Date, leaseUntil: Date): Promise<RepseRow | undefined> =>
+  (
+    await db
+      .update(repseRecords)
+      .set({ token: claim, due_at: leaseUntil })
+      .where(and(eq(rfc, of), lte(due_at, now)))
+      .returning()
+  )[0]
+
+const answer = ({ is_registered, actividades, ...texts }: RegistryRecord, checked_at: Date) => {
+  const { folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta } = texts
+  return {
+    ...{ is_registered, folio, razon_social, entidad, municipio, num_aviso, fecha_aviso, vigencia_hasta, actividades },
+    checked_at,
+  }
+}
+
+/** Records the answer of a claimed look-up. Does nothing when the claim is lost. */
+export const finishLookup = (db: Database, of: string, claim: string, record: RegistryRecord, now: Date) =>
+  db
+    .update(repseRecords)
+    .set({ ...answer(record, now), due_at: null, token: null, attempts: 0 })
+    .where(and(eq(rfc, of), eq(token, claim)))
+
+/** Postpones a claimed look-up that got no answer until `retryAt`; null abandons it. The previous answer stays. */
+export const postponeLookup = (db: Database, of: string, claim: string, retryAt: Date | null) =>
+  db
+    .update(repseRecords)
+    .set({ due_at: retryAt, token: null, attempts: sql`${attempts} + 1` })
+    .where(and(eq(rfc, of), eq(token, claim)))
+
+/** Look-ups that have been due since `before`, the longest waiting first. */
+export const overdueLookups = async ({ $client }: Database, before: Date, limit: number): Promise<string[]> => {
+  const due = sql`select ${r.rfc} from ${repseRecords} ${r} indexed by repse_records_due
+    where ${r.due_at} is not null and ${r.due_at} <= ${before.getTime()} order by ${r.due_at} limit ${limit}`
+  return (await readAll<{ rfc: string }>($client, [due])).map((row) => row.rfc)
+}
+
+/** Records an answer that the daily round received. */
+export const recordAnswer = (db: Database, of: string, record: RegistryRecord, now: Date) =>
+  db.update(repseRecords).set(answer(record, now)).where(eq(rfc, of))

@@ -1,0 +1,23 @@
+import type { App } from '../context.ts'
+import { Hono } from '../http/hono.ts'
+import { idempotent, operation, params, query, refuses, returns, roles } from '../http/operation.ts'
+import { pageOf } from '../http/shapes.ts'
+import { listAlerts, readAlert } from './alerts.ts'
+import { Alert, AlertPath, AlertQuery } from './contract.ts'
+
+const TAG = 'Alerts'
+
+export const alertRoutes = new Hono<App>()
+  .get('/', operation('listAlerts', TAG, 'List the alerts, newest first'), query(AlertQuery), returns(200, pageOf(Alert)), async (c) =>
+    c.json(await listAlerts(c.var.ctx, c.req.valid('query'))),
+  )
+  .post(
+    '/:alert_id/read',
+    operation('readAlert', TAG, 'Mark an alert as read', 'An alert that is already read keeps its `read_at`.'),
+    params(AlertPath),
+    roles('owner', 'admin'),
+    returns(200, Alert),
+    refuses(404, 'The alert does not exist or belongs to another organization.'),
+    idempotent(),
+    async (c) => c.json(await readAlert(c.var.ctx, c.req.valid('param').alert_id)),
+  )

@@ -1,0 +1,154 @@
+import { and, desc, eq, isNotNull, isNull, lt, sql } from 'drizzle-orm'
+import { type Database, jsonChunks } from '../db/commit.ts'
+import { assertThat } from '../db/guard.ts'
+import { newId } from '../db/id.ts'
+import { bare, prepared } from '../db/statement.ts'
+import { type RESOLVABLE, TOLD } from './kinds.ts'
+import { alerts } from './tables.ts'
+
+export type AlertRow = typeof alerts.$inferSelect
+
+export interface AlertDraft extends Pick<AlertRow, 'organization_id' | 'kind' | 'severity' | 'resource_id' | 'message' | 'message_es'> {
+  /** Identifies the situation: an organization has at most one alert for each key. */
+  dedupe_key: string
+  /** What is raised in its place when the organization has had MOST_OF_GROUP alerts whose keys begin with this key and a colon. */
+  overflow?: Pick<AlertRow, 'dedupe_key' | 'resource_id' | 'message' | 'message_es'>
+}
+
+export const MOST_OF_GROUP = 5
+
+const COLUMNS = [
+  ...[alerts.alert_id, alerts.organization_id, alerts.kind, alerts.severity, alerts.dedupe_key],
+  ...[alerts.resource_id, alerts.message, alerts.message_es, alerts.created_at],
+].map(bare)
+
+/**
+ * Returns the statements that raise alerts in an events shard. If the organization has an alert with the same key, a critical draft
+ * replaces a warning and makes it unread, and one that is resolved is raised again; any other draft changes nothing.
+ */
+export const alertStatements = (d1: D1Database, drafts: readonly AlertDraft[], now: Date): D1PreparedStatement[] =>
+  jsonChunks(
+    drafts.map(({ organization_id, kind, severity, dedupe_key, resource_id, message, message_es, overflow }) => [
+      ...[newId('alr'), organization_id, kind, severity, dedupe_key, resource_id, message],
+      ...[overflow?.dedupe_key ?? null, overflow?.resource_id ?? null, overflow?.message ?? null, message_es, overflow?.message_es ?? null],
+    ]),
+  ).map((json) =>
+    prepared(
+      d1,
+      sql`with drafts as materialized (
+          select value as v, value->>7 is not null
+            and not exists (select 1 from ${alerts} where ${alerts.organization_id} = value->>1 and ${alerts.dedupe_key} = value->>4)
+            and row_number() over (partition by value->>1, value->>7 order by key) + (
+              select count(*) from ${alerts} where ${alerts.organization_id} = value->>1 and ${alerts.dedupe_key} 
+                between value->>7 || ':' and value->>7 || ';'
+            ) > ${MOST_OF_GROUP} as is_over
+          from json_each(${json}))
+        insert into ${alerts} ${COLUMNS}
+        select v->>0, v->>1, v->>2, v->>3, v->>iif(is_over, 7, 4), v->>iif(is_over, 8, 5), v->>iif(is_over, 9, 6), v->>iif(is_over, 11, 10),
+          ${now.getTime()} from drafts where true
+        on conflict ${[alerts.organization_id, alerts.dedupe_key].map(bare)} do update set
+          ${bare(alerts.kind)} = excluded.${bare(alerts.kind)}, ${bare(alerts.severity)} = excluded.${bare(alerts.severity)},
+            ${bare(alerts.message)} = excluded.${bare(alerts.message)}, ${bare(alerts.message_es)} = excluded.${bare(alerts.message_es)},
+          ${bare(alerts.created_at)} = excluded.${bare(alerts.created_at)}, ${bare(alerts.read_at)} = null,
+            ${bare(alerts.resolved_at)} = null, ${bare(alerts.told)} = ${TOLD.nothing}
+        where ${alerts.severity} = 'warning' and excluded.${bare(alerts.severity)} = 'critical' or ${alerts.resolved_at} is not null`,
+    ),
+  )
+
+interface AlertFilters {
+  kind?: AlertRow['kind'] | undefined
+  severity?: AlertRow['severity'] | undefined
+  resource_id?: string | undefined
+  is_read?: boolean | undefined
+}
+
+export const listAlertRows = (
+  db: Database,
+  organization_id: string,
+  filters: AlertFilters,
+  after: string | undefined,
+  limit: number,
+): Promise<AlertRow[]> =>
+  db
+    .select()
+    .from(alerts)
+    .where(
+      and(
+        eq(alerts.organization_id, organization_id),
+        filters.kind && eq(alerts.kind, filters.kind),
+        filters.severity && eq(alerts.severity, filters.severity),
+        filters.resource_id === undefined ? undefined : eq(alerts.resource_id, filters.resource_id),
+        filters.is_read === undefined ? undefined : filters.is_read ? isNotNull(alerts.read_at) : isNull(alerts.read_at),
+        after === undefined ? undefined : lt(alerts.alert_id, after),
+      ),
+    )
+    .orderBy(desc(alerts.alert_id))
+    .limit(limit)
+    .all()
+
+const oneOf = (organization_id: string, alert_id: string) => and(eq(alerts.organization_id, organization_id), eq(alerts.alert_id, alert_id))
+
+export const findAlert = async (db: Database, organization_id: string, alert_id: string): Promise<AlertRow | undefined> =>
+  (await db.select().from(alerts).where(oneOf(organization_id, alert_id)).limit(1))[0]
+
+export const markRead = (db: Database, organization_id: string, alert_id: string, now: Date) =>
+  db
+    .update(alerts)
+    .set({ read_at: now })
+    .where(and(oneOf(organization_id, alert_id), isNull(alerts.read_at)))
+
+/** The statement that resolves alerts by their keys, as far as they are raised and not resolved. */
+export const resolveStatement = (d1: D1Database, keys: readonly (readonly [organization_id: string, dedupe_key: string])[], now: Date) =>
+  prepared(
+    d1,
+    sql`update ${alerts} set ${bare(alerts.resolved_at)} = ${now.getTime()}, ${bare(alerts.told)} = iif(${alerts.told} = ${TOLD.nothing},
+      ${TOLD.nothing_of_both}, ${TOLD.raised})
+      where ${alerts.resolved_at} is null and ${[alerts.organization_id, alerts.dedupe_key]} in (select value->>0, value->>1
+        from json_each(${JSON.stringify(keys)}))`,
+  )
+
+/** Alerts of which something is to be told as an event. */
+export const untoldAlerts = async (d1: D1Database, limit: number): Promise<AlertRow[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select * from ${alerts} indexed by alerts_untold where ${alerts.told} <> 1 order by ${alerts.alert_id} limit ${limit}`,
+    ).all<Omit<AlertRow, 'created_at' | 'read_at' | 'resolved_at'> & Record<'created_at' | 'resolved_at', number | null>>()
+  ).results.map((row) => ({
+    ...row,
+    created_at: new Date(row.created_at!),
+    read_at: null,
+    resolved_at: row.resolved_at === null ? null : new Date(row.resolved_at),
+  }))
+
+/** Notes that alerts are told, and refuses its batch when one was told or changed since it was read. */
+export const markTold = (d1: D1Database, rows: readonly AlertRow[]): D1PreparedStatement[] => {
+  const json = JSON.stringify(rows.map(({ alert_id, told, created_at }) => [alert_id, told, created_at.getTime()]))
+  const unchanged = sql`${[alerts.alert_id, alerts.told, alerts.created_at]} in (select value->>0, value->>1, value->>2
+    from json_each(${json}))`
+  return [
+    assertThat(d1, sql`(select count(*) from ${alerts} where ${unchanged}) = ${rows.length}`, 'alerts.untold'),
+    prepared(d1, sql`update ${alerts} set ${bare(alerts.told)} = ${TOLD.everything} where ${unchanged}`),
+  ]
+}
+
+export interface OpenAlert {
+  alert_id: string
+  organization_id: string
+  kind: (typeof RESOLVABLE)[number]
+  dedupe_key: string
+  resource_id: string
+}
+
+/** A page of the alerts whose causes can end and that are not resolved. */
+export const openAlerts = async (d1: D1Database, after: string, limit: number): Promise<OpenAlert[]> =>
+  (
+    await prepared(
+      d1,
+      sql`select ${alerts.alert_id}, ${alerts.organization_id}, ${alerts.kind}, ${alerts.dedupe_key}, ${alerts.resource_id}
+        from ${alerts} indexed by alerts_open
+        where ${alerts.resolved_at} is null and ${alerts.kind} in ('connection.invalid', 'connection.failing', 'organization.suspended')
+          and ${alerts.alert_id} > ${after}
+        order by ${alerts.alert_id} limit ${limit}`,
+    ).all<OpenAlert>()
+  ).results

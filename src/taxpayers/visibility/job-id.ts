@@ -1,0 +1,27 @@
+import { idOfText } from '../../platform/db/id.ts'
+
+/** Identifiers of one millisecond. The first that an isolate makes is of the lower half, and the others count on. */
+const A_MILLISECOND = 1_024
+/** A clock that is set back by less does not disturb the order; one that is set back further is followed. */
+const SET_BACK_MS = 1_000
+
+let last = 0
+
+/**
+ * Creates the identifier of the jobs that one run requests for an RFC, in 11 characters, because each of their rows has it. It counts only
+ * within the RFC. Identifiers sort by the time of their creation, those of an isolate in the order in which it made them.
+ */
+export function newJobId(): string {
+  const since = Date.now() * A_MILLISECOND
+  const isCounted = last >= since && last < since + SET_BACK_MS * A_MILLISECOND
+  last = isCounted ? last + 1 : since + (crypto.getRandomValues(new Uint16Array(1))[0]! % (A_MILLISECOND / 2))
+  // The digits of base 36 sort as text, and eleven of them are enough for any time.
+  return last.toString(36).padStart(11, '0')
+}
+
+/**
+ * The identifier of a sync job as one connection is shown it. A job's own identifier, which it shares with the other jobs of the run that made
+ * it, carries the time at which another organization asked for it.
+ */
+export const shownJobId = (fiscal_entity_id: string, source: string, month: string, job_id: string): Promise<string> =>
+  idOfText('job', JSON.stringify([fiscal_entity_id, source, month, job_id]))

@@ -1,0 +1,89 @@
+import type { Connection } from '../../platform/tenant/tenant.ts'
+
+/** The CFDIs of one direction that an organization may read: those from the floor, a literal day, up to the ceiling, an instant. */
+export interface Window {
+  /** Nothing is visible, because no run has reached anything yet. */
+  readonly isEmpty: boolean
+  /** First literal day, `YYYY-MM-DD`; null when everything back to the first document is visible. */
+  readonly floor: string | null
+  /** Last instant in milliseconds, inclusive; null when everything up to the last document is visible. */
+  readonly ceiling: number | null
+}
+
+/** The windows of an organization on the issued and on the received CFDIs of an RFC: each source has its own. */
+export interface Windows {
+  readonly issued: Window
+  readonly received: Window
+}
+
+/** Nothing reached yet; something that is held, or can be, is hidden; or nothing is hidden. */
+export type WindowState = 'empty' | 'bounded' | 'open'
+
+export type Bounds = Pick<Connection, 'issued_from' | 'issued_to' | 'received_from' | 'received_to'>
+
+/** The first day for which the authority has documents: a floor on this day hides nothing. */
+export const EARLIEST_DAY = '2018-01-01'
+
+const UNBOUNDED: Window = { isEmpty: false, floor: null, ceiling: null }
+const EMPTY: Window = { isEmpty: true, floor: null, ceiling: null }
+
+export const EVERYTHING: Windows = { issued: UNBOUNDED, received: UNBOUNDED }
+export const NOTHING: Windows = { issued: EMPTY, received: EMPTY }
+
+/** The windows of a connection. Without extractors everything is visible; before the first run of a source nothing of it is. */
+export const windowsOf = (extractor_count: number, bounds: Bounds): Windows => (extractor_count === 0 ? EVERYTHING : reachOf(bounds))
+
+/** The windows that the runs of a connection have reached. They never shrink, with extractors or without. */
+export const reachOf = ({ issued_from, issued_to, received_from, received_to }: Bounds): Windows => ({
+  issued: between(issued_from, issued_to),
+  received: between(received_from, received_to),
+})
+
+const between = (floor: string | null, ceiling: number | null): Window =>
+  floor === null || ceiling === null ? EMPTY : { isEmpty: false, floor, ceiling }
+
+/** The window from the earlier floor to the later ceiling of both. */
+export function hullOf({ issued, received }: Windows): Window {
+  if (issued.isEmpty || received.isEmpty) return issued.isEmpty ? received : issued
+  const floor = issued.floor === null || received.floor === null ? null : issued.floor < received.floor ? issued.floor : received.floor
+  const ceiling = issued.ceiling === null || received.ceiling === null ? null : Math.max(issued.ceiling, received.ceiling)
+  return { isEmpty: false, floor, ceiling }
+}
+
+/** The latest ceiling of each source of any connection to the RFC, in milliseconds. */
+type Latest = Readonly<Record<keyof Windows, number | null>>
+
+/** The state of an organization's windows on an RFC. Without `latest` nobody has downloaded anything for it yet. */
+export const windowStateOf = ({ issued, received }: Windows, latest: Latest | undefined): WindowState => {
+  if (issued.isEmpty && received.isEmpty) return 'empty'
+  return hides(issued, latest?.issued ?? null) || hides(received, latest?.received ?? null) ? 'bounded' : 'open'
+}
+
+/** Whether a window hides documents that the service has or can have. */
+const hides = ({ isEmpty, floor, ceiling }: Window, latest: number | null): boolean =>
+  isEmpty || (floor !== null && floor > EARLIEST_DAY) || (ceiling !== null && latest !== null && ceiling < latest)
+
+/** Whether a window shows a document of its direction: `fecha` is its literal local time, `issued_at` its instant in seconds. */
+export const shows = ({ isEmpty, floor, ceiling }: Window, { fecha, issued_at }: { fecha: string; issued_at: number }): boolean =>
+  !isEmpty && (floor === null || fecha.slice(0, 10) >= floor) && (ceiling === null || issued_at * 1_000 <= ceiling)
+
+/** How many hours Mexico's time zones are behind UTC. A CFDI is dated in the zone of its place of issue. */
+const EASTERNMOST_HOURS = 5
+const WESTERNMOST_HOURS = 8
+
+const midnight = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1_000
+
+/** The first second that belongs to a literal day in any of the zones. */
+export const earliestOf = (day: string): number => midnight(day) + EASTERNMOST_HOURS * 3_600
+
+/** The last second that belongs to a literal day in any of the zones. */
+export const latestOf = (day: string): number => midnight(day) + (24 + WESTERNMOST_HOURS) * 3_600 - 1
+
+/** The first literal day that is not over in every zone at an instant in seconds; all earlier days are complete. */
+export const firstOpenDay = (at: number): string => new Date((at + 1 - WESTERNMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
+
+/** The last literal day that has begun in any zone at an instant in seconds; of later days there is no document yet. */
+export const lastBegunDay = (at: number): string => new Date((at - EASTERNMOST_HOURS * 3_600) * 1_000).toISOString().slice(0, 10)
+
+/** The first second of a day in UTC−6, where most documents are issued. */
+export const centralStartOf = (day: string): number => midnight(day) + 6 * 3_600
