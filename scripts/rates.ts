@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RuleRow, Rules } from '../src/authority/rules/dated.ts'
-import { loadSql } from '../src/authority/rules/rates/load-sql.ts'
-import { RatesRefused, ratesIn } from '../src/authority/rules/rates/rates-csv.ts'
+import { loadSql, RatesRefused, ratesIn } from '../src/authority/rules/rates/rates-csv.ts'
 import { executeInControlPlane, executeStatementsInControlPlane, givenFile, operatorRequest } from './control-plane.ts'
 import { ROOT } from './wrangler.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { RuleKey, RuleRow } from '../src/authority/rules/dated.ts'
-import { quoted } from '../src/authority/rules/rates/load-sql.ts'
+import { quoted } from '../src/authority/rules/rates/rates-csv.ts'
 import { CONFIDENCES, SHAPES } from '../src/authority/rules/shapes.ts'
 import { recordsOf } from '../src/platform/csv.ts'
 

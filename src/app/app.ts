@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { checkPaid } from '../accounts/billing/entitlements.ts'
+import { checkPaid } from '../accounts/billing/billing.ts'
 import { billingRoutes } from '../accounts/billing/routes.ts'
 import { consoleApp, isOfConsole } from '../accounts/console/routes.ts'
 import { authenticate, noteUse } from '../accounts/credentials/authenticate.ts'

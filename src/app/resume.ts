@@ -1,4 +1,4 @@
-import type { Resume } from '../accounts/billing/subscription/effects.ts'
+import type { Resume } from '../accounts/billing/subscription/subscription.ts'
 import { announceRuns, planRuns } from '../connections/extractors/runs/dispatch.ts'
 import { resumeDownloads } from '../downloads/downloads.ts'
 import { announceUntold } from '../downloads/missed-cancellations.ts'

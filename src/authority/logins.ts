@@ -1,9 +1,9 @@
 import type { System } from '../platform/context.ts'
-import type { AuthorityLogins } from './port/authority.ts'
+import type { AuthorityLogins } from './port/catalog.ts'
 import type { LoginKind } from './port/login.ts'
-import { sandboxLogins } from './sandbox/logins.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
-import { satLogins } from './sat/logins.ts'
+import { sandboxLogins } from './sandbox/scenarios.ts'
+import { satLogins } from './sat/send.ts'
 
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => AuthorityLogins> = {
   sandbox: (system) => sandboxLogins(sandboxOverrides(system.db, system.settings.ciecKeys)),

@@ -1,5 +1,5 @@
 import type { Micros } from '../platform/money.ts'
-import { type Applied, creditOf, isDeferred, isFullyPaid, notCountedReason, type Payable } from './balances.ts'
+import { type Applied, creditOf, isDeferred, isFullyPaid, notCountedReason, type Payable } from './totals.ts'
 
 type PaymentStatus = 'paid' | 'partially_paid' | 'unpaid' | 'not_applicable'
 

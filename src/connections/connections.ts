@@ -1,16 +1,43 @@
+import { checkResumeEntitlement, checkUnlinkEntitlement } from '../accounts/billing/billing.ts'
+import { getSubscription, type StoredSubscription } from '../accounts/billing/subscription/subscription.ts'
+import { TRIAL_PLAN } from '../accounts/plans/plans.ts'
 import { isUsed, loginsOf } from '../authority/logins.ts'
-import type { Ctx } from '../platform/context.ts'
+import { takesCiecs } from '../authority/port/login.ts'
+import { markDue } from '../copies/due.ts'
+import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
+import { announce, resumeDownloads } from '../downloads/downloads.ts'
+import { announceUntold } from '../downloads/missed-cancellations.ts'
+import { resolveStatement } from '../platform/alerts/alerts.ts'
+import { keyOfInvalid } from '../platform/alerts/kinds.ts'
+import { change } from '../platform/audit/audit.ts'
+import { type Ctx, eventsOf } from '../platform/context.ts'
+import { commit } from '../platform/db/commit.ts'
 import { uuidOf } from '../platform/db/id.ts'
 import { retryOnConflict } from '../platform/db/retry.ts'
 import { Failure, notFound } from '../platform/failures.ts'
+import { log } from '../platform/log.ts'
 import { openCursor, paginate } from '../platform/paging/cursor.ts'
 import { daysLeft } from '../platform/time/calendar.ts'
 import { hasValidCheckDigit } from '../taxpayers/rfc.ts'
 import { sourcesOf } from '../taxpayers/sources.ts'
-import { type ConnectionRow, findConnection, isInvalid, latestCeilings, listShown, type WithReaches } from '../taxpayers/taxpayers.ts'
+import {
+  assertConnectionUnchanged,
+  type ConnectionRow,
+  findConnection,
+  isDraft,
+  isInvalid,
+  latestCeilings,
+  listConnections,
+  listShown,
+  unlinkConnection,
+  updateConnection,
+  type WithReaches,
+} from '../taxpayers/taxpayers.ts'
+import { verifyStored } from '../taxpayers/verification.ts'
 import { viewWindow, viewWindows } from '../taxpayers/visibility/contract.ts'
 import { hullOf, reachOf, windowStateOf, windowsOf } from '../taxpayers/visibility/window.ts'
-import type { FiscalEntity, FiscalEntityQuery } from './contract.ts'
+import type { BillingRfc, BillingRfcQuery, FiscalEntity, FiscalEntityQuery } from './contract.ts'
+import { planRuns, startPlanned } from './extractors/runs/dispatch.ts'
 
 const CHECK_DIGIT = {
   code: 'rfc.check_digit',
@@ -123,3 +150,165 @@ export const commitConnectionChange = <T>(attempt: () => Promise<T>): Promise<T>
     attempt,
     () => new Failure('contention', 'fiscal_entity.changed', 'Other requests keep changing this connection. Try again.'),
   )
+
+type Runs = Awaited<ReturnType<typeof planRuns>>['runs']
+
+/**
+ * What activating a connection changes, and the runs that it starts: of extractors for new connections the first time, and of extractors
+ * for reactivated connections later.
+ */
+export async function planActivation(ctx: Ctx, fiscal_entity_id: string, first_active_at: Date | null) {
+  const trigger = first_active_at === null ? 'connection_created' : 'connection_reactivated'
+  const planned = await planRuns(ctx, trigger, [fiscal_entity_id])
+  return { changes: { state: 'active', first_active_at: first_active_at ?? ctx.now, active_since: ctx.now } as const, planned }
+}
+
+/**
+ * Starts planned runs, downloads that waited for a login, the verification of other logins, telling what was missed since the connection
+ * was active before, and copying it to storage connectors. A failure is logged and does not fail the request, because all of it is
+ * committed and the next sweep starts it.
+ */
+export async function startDownloads(
+  ctx: Ctx,
+  row: Pick<ConnectionRow, 'connection' | 'organization_id' | 'fiscal_entity_id' | 'entity' | 'shard' | 'untold'>,
+  runs: Runs,
+  areOthersOutstanding: boolean,
+): Promise<void> {
+  try {
+    if (areOthersOutstanding) await announce(ctx, [{ entity: row.entity, shard: row.shard }])
+    await startPlanned(ctx, runs)
+    await resumeDownloads(ctx, [row])
+    if (row.untold !== null) await announceUntold(ctx, [row])
+    await commit(eventsOf(ctx).$client, [markDue(eventsOf(ctx).$client, row.organization_id, row.fiscal_entity_id)])
+  } catch (error) {
+    log.error(ctx, 'Downloads of an activated connection could not be started. The next sweep starts them.', {}, error)
+  }
+}
+
+/**
+ * Resolves the alert of a connection that has a valid login again, or is unlinked, so that nobody reads of it what is over. A failure is logged and does not
+ * fail the request: the sweep of every quarter of an hour resolves it, and one that is raised late.
+ */
+export async function resolveInvalid(ctx: Ctx, { organization_id, fiscal_entity_id }: ConnectionRow): Promise<void> {
+  const d1 = eventsOf(ctx).$client
+  try {
+    await commit(d1, [resolveStatement(d1, [[organization_id, keyOfInvalid(fiscal_entity_id)]], new Date())])
+  } catch (error) {
+    log.error(
+      ctx,
+      'The alert of a connection that is valid again or unlinked could not be resolved. The next sweep resolves it.',
+      {},
+      error,
+    )
+  }
+}
+
+/**
+ * Unlinks an RFC: the connection disappears from every answer, and its CIEC and e.firma are erased. A draft can always be unlinked, also a paused one.
+ * Throws Failure 402 as checkUnlinkEntitlement does, 404 fiscal_entity.not_found, and 409 fiscal_entity.changed.
+ */
+export const unlinkRfc = (ctx: Ctx, fiscal_entity_id: string): Promise<void> =>
+  commitConnectionChange(async () => {
+    const row = await requireConnection(ctx, fiscal_entity_id)
+    if (!isDraft(row)) await checkUnlinkEntitlement(ctx, fiscal_entity_id, row.state === 'paused')
+    await change(ctx, { action: 'fiscal_entity.unlinked', resource_id: fiscal_entity_id }, [
+      assertConnectionUnchanged(ctx.db, row),
+      unlinkConnection(ctx.db, row.connection, ctx.now),
+      ...withdrawOpenings(ctx),
+    ])
+    if (isInvalid(row)) await resolveInvalid(ctx, row)
+  })
+
+/**
+ * Pauses or resumes a connection of the organization, and returns it. Throws Failure 404 fiscal_entity.not_found, and as `resume` and
+ * `verifyResumed` do.
+ */
+async function setActive(ctx: Ctx, fiscal_entity_id: string, active: boolean): Promise<ConnectionRow> {
+  const areOthersOutstanding = active && (await verifyResumed(ctx, await requireConnection(ctx, fiscal_entity_id)))
+  return commitConnectionChange(async () => {
+    const row = await requireConnection(ctx, fiscal_entity_id)
+    await (active ? resume(ctx, row, areOthersOutstanding) : pause(ctx, row))
+    return requireConnection(ctx, fiscal_entity_id)
+  })
+}
+
+/**
+ * Asks the tax authority about the CIEC and e.firma of a connection that would become active again, once it is entitled to be. When none is
+ * left, the connection resumes as invalid_ciec. Returns whether logins of the RFC are to be verified. Throws Unavailable, so that the
+ * connection stays paused.
+ */
+async function verifyResumed(ctx: Ctx, row: WithReaches): Promise<boolean> {
+  if (row.state !== 'paused' || row.paused_from !== 'active') return false
+  await checkResumeEntitlement(ctx, row.rfc, true)
+  return verifyStored(ctx, row)
+}
+
+/** Never refused. A connection that a suspension paused stays paused when the suspension ends, because the customer wants it. */
+async function pause(ctx: Ctx, row: ConnectionRow): Promise<void> {
+  if (row.state === 'paused' && (row.paused_by === 'customer' || row.paused_by === null)) return
+  const paused_from = row.state === 'paused' ? row.paused_from : row.state
+  await change(ctx, { action: 'fiscal_entity.suspended', resource_id: row.fiscal_entity_id, changed: ['status'] }, [
+    assertConnectionUnchanged(ctx.db, row),
+    updateConnection(ctx.db, row.connection, { state: 'paused', paused_from, paused_by: 'customer', updated_at: ctx.now }),
+    ...withdrawOpenings(ctx),
+  ])
+}
+
+/**
+ * Returns a paused connection to the state in which it was paused. When that was active, the connection is reactivated and its extractors
+ * run. Throws Failure 402 as checkResumeEntitlement; 409 fiscal_entity.draft and fiscal_entity.invalid_ciec, because only a CIEC
+ * or an e.firma activates such a connection.
+ */
+async function resume(ctx: Ctx, row: ConnectionRow, areOthersOutstanding: boolean): Promise<void> {
+  const { connection, rfc, fiscal_entity_id, first_active_at } = row
+  const state = row.paused_from ?? 'active'
+  const seat = await checkResumeEntitlement(ctx, rfc, row.state === 'paused' && state !== 'draft')
+  if (row.state === 'active') return
+  if (row.state !== 'paused')
+    throw new Failure(
+      'conflict',
+      `fiscal_entity.${row.state}`,
+      `The connection ${row.state === 'draft' ? 'is a draft' : 'has no valid CIEC or e.firma'}. Send ${takesCiecs(ctx.settings) ? 'a CIEC or an e.firma' : 'an e.firma'} with PATCH /v1/fiscal-entities/${fiscal_entity_id} to activate it.`,
+    )
+  const active = state === 'active' ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
+  const resumed = { state, ...active?.changes, paused_from: null, paused_by: null, updated_at: ctx.now }
+  await change(ctx, { action: 'fiscal_entity.resumed', resource_id: fiscal_entity_id, changed: ['status'] }, [
+    ...seat,
+    assertConnectionUnchanged(ctx.db, row),
+    updateConnection(ctx.db, connection, resumed),
+    ...(active?.planned.statements ?? []),
+  ])
+  if (active || areOthersOutstanding) await startDownloads(ctx, row, active?.planned.runs ?? [], areOthersOutstanding)
+}
+
+const seatSource = ({ state }: ConnectionRow, { plan, rfc_allowance }: StoredSubscription): BillingRfc['seat_source'] => {
+  if (state !== 'active' && state !== 'invalid_ciec') return null
+  if (rfc_allowance !== null) return 'allowance'
+  return plan === TRIAL_PLAN ? 'trial' : 'plan'
+}
+
+const viewWith =
+  (subscription: StoredSubscription) =>
+  (row: ConnectionRow): BillingRfc => ({
+    id: row.fiscal_entity_id,
+    rfc: row.rfc,
+    active: row.state === 'active',
+    connection_status: row.state as BillingRfc['connection_status'],
+    seat_source: seatSource(row, subscription),
+    active_since: row.state === 'active' ? ((row.active_since ?? row.first_active_at)?.toISOString() ?? null) : null,
+  })
+
+/** Lists the organization's RFCs with their seats, in the order of their ids. */
+export async function listRfcs(ctx: Ctx, query: BillingRfcQuery) {
+  const scope = { list: 'billing_rfcs', filters: query }
+  const [after] = (await openCursor(ctx, scope, query.cursor)) ?? []
+  const from = after === undefined ? undefined : String(after)
+  const rows = await listConnections(ctx.db, ctx.organization.id, from, query.limit + 1)
+  return paginate(ctx, scope, query.limit, rows, (row) => [row.fiscal_entity_id], viewWith(await getSubscription(ctx)))
+}
+
+/** Pauses or resumes an RFC, and returns it with its seat. Throws Failure 402, 404 and 409 as setActive does. */
+export async function changeRfc(ctx: Ctx, fiscal_entity_id: string, { active }: { active: boolean }): Promise<BillingRfc> {
+  const row = await setActive(ctx, fiscal_entity_id, active)
+  return viewWith(await getSubscription(ctx))(row)
+}

@@ -1,7 +1,165 @@
+import { checkLoginEntitlement } from '../accounts/billing/billing.ts'
+import { takePlace } from '../accounts/plans/place.ts'
+import { EfirmaRefused } from '../authority/efirma/der.ts'
+import { type EfirmaInput, openEfirma } from '../authority/efirma/efirma.ts'
+import { loginsOf } from '../authority/logins.ts'
+import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { kindOf, LOGIN_KINDS, type Login, type LoginKind } from '../authority/port/login.ts'
+import { refuseUnknownKeys, withMandatory } from '../authority/sources.ts'
+import { withdrawOpenings } from '../documents/mailbox/requests/requests.ts'
+import { change } from '../platform/audit/audit.ts'
 import type { Ctx } from '../platform/context.ts'
 import type { Statement } from '../platform/db/commit.ts'
+import { newId } from '../platform/db/id.ts'
 import { Failure, invalid } from '../platform/failures.ts'
-import { assertMetadataUnchanged, findByExternalId, type WithReaches } from '../taxpayers/taxpayers.ts'
+import { shardAmong } from '../platform/hash.ts'
+import { type Attempt, recordRefusal, releaseAttempt, reserveAttempt } from '../taxpayers/attempts/attempts.ts'
+import { canLogIn, sealLogin, type VersionedLogin } from '../taxpayers/login.ts'
+import { acceptance, loginVersionOf } from '../taxpayers/login-answers.ts'
+import {
+  assertConnectionUnchanged,
+  assertMetadataUnchanged,
+  type ConnectionRow,
+  draftsUsed,
+  type EntityRow,
+  findByExternalId,
+  findConnection,
+  findConnectionByRfc,
+  holds,
+  insertConnection,
+  isDraft,
+  isInvalid,
+  NO_LOGIN,
+  NO_LOGINS,
+  refusedLogin,
+  updateConnection,
+  upsertEntity,
+  type WithReaches,
+} from '../taxpayers/taxpayers.ts'
+import {
+  commitConnectionChange,
+  getFiscalEntity,
+  planActivation,
+  requireConnection,
+  resolveInvalid,
+  type ShownRow,
+  startDownloads,
+  viewConnection,
+} from './connections.ts'
+import type { FiscalEntity, FiscalEntityChanges, FiscalEntityDraft } from './contract.ts'
+
+/** Returns the data sources of a request with the mandatory ones; null for the default. Throws Failure 422 data_source.unknown or .inactive. */
+function checkDataSources(ctx: Ctx, keys: readonly string[] | null | undefined): DataSourceKey[] | null {
+  if (keys === null || keys === undefined) return null
+  refuseUnknownKeys(keys, 'data_source_keys', loginsOf(ctx).sources)
+  return withMandatory(keys as DataSourceKey[])
+}
+
+/** The logins of a request: its e.firma, opened, and its CIEC. Throws Failure 422 with the code of what is wrong with the e.firma. */
+async function loginsIn(
+  { now }: Ctx,
+  rfc: string,
+  { ciec, efirma }: { ciec?: string | null | undefined; efirma?: EfirmaInput | null | undefined },
+): Promise<Login[]> {
+  return [...(efirma ? [{ rfc, efirma: await orInvalid(() => openEfirma(efirma, rfc, now)) }] : []), ...(ciec ? [{ rfc, ciec }] : [])]
+}
+
+async function orInvalid<T>(open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    if (!(error instanceof EfirmaRefused)) throw error
+    throw invalid(error.code, [{ path: `efirma.${error.member}`, message: error.message }])
+  }
+}
+
+/** The logins of a request: those that the tax authority accepts, and those about which it cannot be asked. */
+interface Taken {
+  accepted: VersionedLogin[]
+  unasked: Login[]
+}
+
+/**
+ * Asks the tax authority whether logins are right, one after the other. `known` is the organization's connection to the RFC, also an unlinked
+ * one. Throws Failure 429 fiscal_entity.ciec_attempts without asking, 422 fiscal_entity.ciec_rejected or fiscal_entity.efirma_rejected, and
+ * Unavailable.
+ */
+async function verifyLogins(ctx: Ctx, logins: readonly Login[], known: ConnectionRow | undefined): Promise<Taken> {
+  const { kinds } = loginsOf(ctx)
+  const taken: Taken = { accepted: [], unasked: [] }
+  for (const login of logins)
+    if (kinds.includes(kindOf(login))) taken.accepted.push(await verifyLogin(ctx, login, known))
+    else {
+      // It stays an attempt, because a fetcher will ask.
+      if (ctx.settings.fetcherKeys !== null) await reserveAttempt(ctx, login, known)
+      taken.unasked.push(login)
+    }
+  return taken
+}
+
+const REJECTED: Record<LoginKind, string> = {
+  ciec: 'The tax authority rejected this CIEC for the RFC. Nothing was stored. Send the current CIEC.',
+  efirma:
+    'The tax authority rejected this e.firma, as it does when the certificate is revoked. Nothing was stored. Send the current e.firma.',
+}
+
+async function verifyLogin(ctx: Ctx, login: Login, known: ConnectionRow | undefined): Promise<VersionedLogin> {
+  const kind = kindOf(login)
+  const asked = { login, version: await loginVersionOf(ctx, login) }
+  const attempt = await reserveAttempt(ctx, login, known)
+  if (await isAccepted(ctx, login, attempt)) return asked
+  await recordRefusal(ctx, attempt, known && known.state !== 'unlinked' ? known.fiscal_entity_id : login.rfc, kind)
+  throw invalid(`fiscal_entity.${kind}_rejected`, [{ path: kind, message: REJECTED[kind] }])
+}
+
+/** Only a refusal keeps the attempt. */
+async function isAccepted(ctx: Ctx, login: Login, attempt: Attempt): Promise<boolean> {
+  let isRefused = false
+  try {
+    isRefused = !(await loginsOf(ctx).verify(login))
+  } finally {
+    if (!isRefused) await releaseAttempt(ctx, attempt)
+  }
+  return !isRefused
+}
+
+/**
+ * What storing logins takes: of those that the tax authority accepted now the statements of `acceptance`, and of all of them the columns of
+ * the connection, and whether logins of the RFC are to be verified. One that is not verified any more is to be verified again, and one about
+ * which nobody could be asked for the first time.
+ */
+async function storing(ctx: Ctx, entity: number, fiscal_entity_id: string, { accepted, unasked }: Taken, own?: number) {
+  const stored = await Promise.all(
+    accepted.map(async (asked) => {
+      const taken = await acceptance(ctx, entity, asked, own)
+      return { ...taken, columns: await columnsOf(ctx, fiscal_entity_id, asked.login, taken.isVerified) }
+    }),
+  )
+  const unverified = await Promise.all(unasked.map((login) => columnsOf(ctx, fiscal_entity_id, login, false)))
+  for (const columns of unverified) {
+    // Why the connection is invalid is still true.
+    delete columns.invalid_reason
+    columns.ciec_accepted_at = null
+  }
+  return {
+    statements: stored.flatMap(({ statements }) => statements),
+    columns: Object.assign({}, ...unverified, ...stored.map(({ columns }) => columns)) as Partial<WithReaches>,
+    areOutstanding: stored.some(({ isVerified, areOthersOutstanding }) => areOthersOutstanding || !isVerified),
+  }
+}
+
+async function columnsOf(ctx: Ctx, fiscal_entity_id: string, login: Login, isVerified: boolean): Promise<Partial<WithReaches>> {
+  const { settings, organization, now } = ctx
+  const sealed = await sealLogin(settings.ciecKeys, { organization_id: organization.id, fiscal_entity_id, rfc: login.rfc }, login)
+  const verify_at = isVerified ? null : new Date()
+  if ('ciec' in login)
+    return { ciec: sealed, ciec_accepted_at: now, ciec_verify_at: verify_at, ciec_verify_attempts: 0, invalid_reason: null }
+  const { number, valid_from, valid_to } = login.efirma.certificate
+  return {
+    ...{ efirma: sealed, efirma_number: number, efirma_valid_from: valid_from, efirma_valid_to: valid_to },
+    ...{ efirma_accepted_at: now, efirma_verify_at: verify_at, efirma_verify_attempts: 0, invalid_reason: null },
+  }
+}
 
 /** What a customer calls a connection, and keeps with it. */
 interface Labels {
@@ -15,7 +173,7 @@ const MOST_KEYS = 50
  * Refuses an external_id that another connection of the organization has; `fiscal_entity_id` is the one that is to have it. Throws Failure 409
  * fiscal_entity.external_id_taken.
  */
-export async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_entity_id?: string): Promise<void> {
+async function refuseTaken(ctx: Ctx, { external_id }: Labels, fiscal_entity_id?: string): Promise<void> {
   if (external_id === null || external_id === undefined) return
   const holder = await findByExternalId(ctx.db, ctx.organization.id, external_id)
   if (holder === undefined || holder === fiscal_entity_id) return
@@ -37,7 +195,7 @@ export const mergeMetadata = (stored: Record<string, string>, given: Labels['met
  * What labels change of a connection, with the guards of that; the unique index guards the external_id. Throws Failure 409 as refuseTaken, and 422 fiscal_entity.metadata_keys when
  * more than 50 keys would result.
  */
-export async function labelling(
+async function labelling(
   ctx: Ctx,
   row: WithReaches,
   labels: Labels,
@@ -54,4 +212,238 @@ export async function labelling(
     columns: { ...(external_id !== undefined && { external_id }), ...(merged && { metadata: merged }) },
     guards: merged ? [assertMetadataUnchanged(ctx.db, row)] : [],
   }
+}
+
+/** Returns the organization's unlinked connection to the RFC, if it had one. Throws Failure 409 fiscal_entity.already_linked. */
+async function findUnlinked({ db, organization }: Ctx, rfc: string): Promise<ConnectionRow | undefined> {
+  const row = await findConnectionByRfc(db, organization.id, rfc)
+  if (!row || row.state === 'unlinked') return row
+  const { fiscal_entity_id } = row
+  throw new Failure(
+    'conflict',
+    'fiscal_entity.already_linked',
+    `The organization is already connected to this RFC, as ${fiscal_entity_id}. PATCH /v1/fiscal-entities/${fiscal_entity_id} changes the connection.`,
+    { fiscal_entity_id },
+  )
+}
+
+/**
+ * Connects an RFC. With a CIEC or an e.firma that the tax authority accepts, the connection is active and its extractors run; without one it
+ * is a draft, as it is with one about which the authority cannot be asked. An RFC that was unlinked gets its former visibility window back (decisions.md 4). Throws Failure 402 before the tax authority
+ * is asked, as checkLoginEntitlement; 409 fiscal_entity.already_linked, fiscal_entity.external_id_taken, and fiscal_entity.plan_limit for a draft beyond the plan's; 422
+ * data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429 fiscal_entity.ciec_attempts; and
+ * Unavailable.
+ */
+export const connectRfc = async (ctx: Ctx, draft: FiscalEntityDraft): Promise<FiscalEntity> =>
+  viewConnection(ctx, await connect(ctx, draft))
+
+/** The same, answered as a row. `read` is the organization's unlinked connection to the RFC, where it was read before. */
+export async function connect(ctx: Ctx, draft: FiscalEntityDraft, read?: { former: ConnectionRow | undefined }): Promise<ShownRow> {
+  const { rfc } = draft
+  const keys = checkDataSources(ctx, draft.data_source_keys)
+  const logins = await loginsIn(ctx, rfc, draft)
+  if (logins.length > 0) await checkLoginEntitlement(ctx, rfc)
+  const known = read ? read.former : await findUnlinked(ctx, rfc)
+  if (logins.length > 0) await refuseTaken(ctx, draft)
+  const taken = await verifyLogins(ctx, logins, known)
+  const entity = await upsertEntity(ctx.db, { rfc, shard: shardAmong(rfc, ctx.settings.openLedgers), created_at: ctx.now })
+  let isAgain = false
+  return commitConnectionChange(async () => {
+    // What was read before is guarded by the commit.
+    const former = isAgain ? await findUnlinked(ctx, rfc) : known
+    if (isAgain) await refuseTaken(ctx, draft, former?.fiscal_entity_id)
+    isAgain = true
+    return commitConnection(ctx, draft, keys, entity, former, taken)
+  })
+}
+
+/** The entitlement is checked again, because a concurrent request may have taken the last seat. */
+async function commitConnection(
+  ctx: Ctx,
+  draft: FiscalEntityDraft,
+  data_source_keys: DataSourceKey[] | null,
+  { entity, shard, rfc }: EntityRow,
+  former: ConnectionRow | undefined,
+  taken: Taken,
+): Promise<ShownRow> {
+  const { db, now, organization } = ctx
+  const fiscal_entity_id = former?.fiscal_entity_id ?? newId('fe')
+  const isActive = taken.accepted.length > 0
+  const seat = isActive ? await checkLoginEntitlement(ctx, rfc) : []
+  const active = isActive ? await planActivation(ctx, fiscal_entity_id, former?.first_active_at ?? null) : undefined
+  const stored = await storing(ctx, entity, fiscal_entity_id, taken, former?.connection)
+  const columns = {
+    ...NO_LOGINS,
+    ...({ state: 'draft', paused_from: null, paused_by: null } as const),
+    ...stored.columns,
+    ...active?.changes,
+    name: draft.name ?? null,
+    external_id: draft.external_id ?? null,
+    metadata: mergeMetadata({}, draft.metadata),
+    data_source_keys,
+    linked_at: now,
+    updated_at: now,
+  }
+  const identity = { organization_id: organization.id, fiscal_entity_id, entity, rfc, shard }
+  const noWindows = {
+    issued_from: null,
+    issued_to: null,
+    received_from: null,
+    received_to: null,
+    issued_struck: null,
+    received_struck: null,
+    widened_at: null,
+    widened_before: null,
+  }
+  const initial = { first_active_at: null, active_since: null, ...noWindows, imported_at: null, untold: null }
+  const row = { ...initial, ...former, ...identity, ...columns }
+  const connected = (guards: readonly Statement[]) =>
+    change(ctx, { action: 'fiscal_entity.connected', resource_id: fiscal_entity_id, changed: Object.keys(draft) }, [
+      ...guards,
+      ...stored.statements,
+      ...(former ? [assertConnectionUnchanged(db, former), updateConnection(db, former.connection, columns)] : [insertConnection(db, row)]),
+      ...(active?.planned.statements ?? []),
+    ])
+  if (active) await connected(seat)
+  else await takePlace(ctx, 'drafts', draftsUsed(organization.id), connected)
+  if (active) await startDownloads(ctx, { connection: 0, ...row }, active.planned.runs, stored.areOutstanding)
+  return (active && (await findConnection(db, organization.id, fiscal_entity_id))) || row
+}
+
+/** What a request changes besides the logins that it brings. */
+interface Submitted {
+  /** The members that were sent. */
+  changed: readonly string[]
+  columns: Partial<Pick<WithReaches, 'data_source_keys' | 'name' | 'external_id' | 'metadata'>>
+  /** What is erased, because null was sent. */
+  withdrawn: readonly LoginKind[]
+}
+
+/**
+ * Changes the members that were sent. A CIEC or e.firma that the tax authority accepts activates a draft, and a connection without a valid
+ * one; a paused connection stays paused. Null erases the stored one, whatever is owed: an active connection that has no other becomes
+ * invalid_ciec. Throws Failure 402 before the tax authority is asked, as checkLoginEntitlement; 404 fiscal_entity.not_found; 409
+ * fiscal_entity.changed and fiscal_entity.external_id_taken; 422 fiscal_entity.metadata_keys, data_source.unknown or .inactive, fiscal_entity.ciec_rejected, fiscal_entity.efirma_rejected, and as loginsIn; 429
+ * fiscal_entity.ciec_attempts; and Unavailable.
+ */
+export async function changeFiscalEntity(ctx: Ctx, fiscal_entity_id: string, changes: FiscalEntityChanges): Promise<FiscalEntity> {
+  const { data_source_keys, name } = changes
+  const read = await requireConnection(ctx, fiscal_entity_id)
+  const keys = checkDataSources(ctx, data_source_keys)
+  const logins = await loginsIn(ctx, read.rfc, changes)
+  await refuseTaken(ctx, changes, fiscal_entity_id)
+  if (logins.length > 0) await seatFor(ctx, read)
+  const taken = await verifyLogins(ctx, logins, read)
+  const submitted: Submitted = {
+    changed: Object.keys(changes),
+    columns: { ...(data_source_keys !== undefined && { data_source_keys: keys }), ...(name !== undefined && { name }) },
+    withdrawn: LOGIN_KINDS.filter((kind) => changes[kind] === null),
+  }
+  if (submitted.changed.length > 0)
+    await commitConnectionChange(async () => {
+      const row = await requireConnection(ctx, fiscal_entity_id)
+      const { columns, guards } = await labelling(ctx, row, changes)
+      const labelled = { ...submitted, columns: { ...submitted.columns, ...columns } }
+      await (taken.accepted.length > 0 ? commitLogins : commitColumns)(ctx, row, labelled, taken, guards)
+    })
+  return getFiscalEntity(ctx, fiscal_entity_id)
+}
+
+const needsLogin = ({ state }: ConnectionRow): boolean => state === 'draft' || state === 'invalid_ciec'
+
+/** Checks the entitlement to store a login. A connection with a seat takes no other one, and a paused connection takes none. */
+const seatFor = async (ctx: Ctx, row: ConnectionRow): Promise<Statement[]> =>
+  checkLoginEntitlement(ctx, row.rfc, { isNew: isDraft(row), takesSeat: row.state === 'draft' })
+
+const without = (kinds: readonly LoginKind[]): Partial<WithReaches> => Object.assign({}, ...kinds.map((kind) => NO_LOGIN[kind]))
+
+/** The columns of a connection from which the organization withdraws logins. */
+function withdrawing(ctx: Ctx, row: ConnectionRow, kinds: readonly LoginKind[]): Partial<WithReaches> {
+  const erased = without(kinds)
+  const left = LOGIN_KINDS.filter((kind) => !kinds.includes(kind))
+  if (kinds.length === 0 || isDraft(row) || canLogIn(ctx, row, left)) return erased
+  // What was refused is still stored, and why the connection is invalid.
+  if (left.some((kind) => kind === refusedLogin(row))) return erased
+  const invalid = { ...erased, invalid_reason: 'withdrawn' as const }
+  return row.state === 'paused' ? { ...invalid, paused_from: 'invalid_ciec' } : { ...invalid, state: 'invalid_ciec' }
+}
+
+/** Logins about which the authority cannot be asked are stored, and leave the connection in its state. */
+async function commitColumns(
+  ctx: Ctx,
+  row: ConnectionRow,
+  { changed, columns, withdrawn }: Submitted,
+  taken: Taken,
+  guards: readonly Statement[],
+): Promise<void> {
+  const unverified = await storing(ctx, row.entity, row.fiscal_entity_id, taken, row.connection)
+  const action = withdrawn.length > 0 ? `fiscal_entity.${withdrawn.at(-1)}_withdrawn` : 'fiscal_entity.updated'
+  await change(ctx, { action, resource_id: row.fiscal_entity_id, changed }, [
+    ...guards,
+    assertConnectionUnchanged(ctx.db, row),
+    updateConnection(ctx.db, row.connection, {
+      ...{ ...columns, ...withdrawing(ctx, row, withdrawn), ...unverified.columns },
+      updated_at: ctx.now,
+    }),
+    ...(withdrawn.length > 0 ? withdrawOpenings(ctx) : []),
+  ])
+}
+
+/**
+ * Stores a stored login again that the tax authority accepts now, as if it had been sent now: it activates a draft, and a connection without a
+ * valid login. `guardsOf` returns guards of the same commit, or throws when the connection has changed. Throws Failure 402 as
+ * checkLoginEntitlement.
+ */
+export const acceptStored = (
+  ctx: Ctx,
+  fiscal_entity_id: string,
+  accepted: VersionedLogin,
+  guardsOf: (row: ConnectionRow) => Statement[],
+): Promise<void> =>
+  commitConnectionChange(async () => {
+    const row = await requireConnection(ctx, fiscal_entity_id)
+    const submitted = { changed: ['status'], columns: {}, withdrawn: [] }
+    await commitLogins(ctx, row, submitted, { accepted: [accepted], unasked: [] }, guardsOf(row))
+  })
+
+/** What an invalid connection holds besides its refused login. Others may have been refused with it meanwhile, so that it is to be verified. */
+const keeping = (row: ConnectionRow, gone: readonly LoginKind[]): Partial<WithReaches> =>
+  Object.assign(
+    {},
+    ...LOGIN_KINDS.filter((kind) => isInvalid(row) && holds(row, kind) && !gone.includes(kind)).map((kind) => ({
+      [`${kind}_verify_at`]: row[`${kind}_verify_at`] ?? new Date(),
+    })),
+  )
+
+/** What was refused goes when another login is accepted; what is stored besides, and was not sent, stays. */
+async function commitLogins(
+  ctx: Ctx,
+  row: ConnectionRow,
+  submitted: Submitted,
+  taken: Taken,
+  guards: readonly Statement[] = [],
+): Promise<void> {
+  const { connection, fiscal_entity_id, state, first_active_at } = row
+  const activates = needsLogin(row)
+  const seat = activates || isDraft(row) ? await seatFor(ctx, row) : []
+  const active = activates ? await planActivation(ctx, fiscal_entity_id, first_active_at) : undefined
+  const paused = state === 'paused' ? { paused_from: 'active' as const } : {}
+  const { statements, columns, areOutstanding } = await storing(ctx, row.entity, fiscal_entity_id, taken, connection)
+  const gone = [...new Set([...submitted.withdrawn, ...[refusedLogin(row) ?? []].flat()])]
+  const kept = { ...without(gone), ...keeping(row, gone) }
+  const changed = [...new Set([...submitted.changed, ...gone])]
+  await change(ctx, { action: 'fiscal_entity.updated', resource_id: fiscal_entity_id, changed }, [
+    ...seat,
+    ...guards,
+    assertConnectionUnchanged(ctx.db, row),
+    ...statements,
+    updateConnection(ctx.db, connection, {
+      ...{ ...submitted.columns, ...kept, ...columns, ...active?.changes, ...paused },
+      updated_at: ctx.now,
+    }),
+    ...(active?.planned.statements ?? []),
+  ])
+  if (isInvalid(row)) await resolveInvalid(ctx, row)
+  // An active connection, too, may have had a login that could not be opened.
+  await startDownloads(ctx, row, active?.planned.runs ?? [], areOutstanding)
 }

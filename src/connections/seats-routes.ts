@@ -2,8 +2,8 @@ import type { App } from '../platform/context.ts'
 import { Hono } from '../platform/http/hono.ts'
 import { body, operation, params, query, refuses, returns, roles } from '../platform/http/operation.ts'
 import { pageOf } from '../platform/http/shapes.ts'
-import { changeRfc, listRfcs } from './seats.ts'
-import { BillingRfc, BillingRfcChanges, BillingRfcPath, BillingRfcQuery } from './seats-contract.ts'
+import { changeRfc, listRfcs } from './connections.ts'
+import { BillingRfc, BillingRfcChanges, BillingRfcPath, BillingRfcQuery } from './contract.ts'
 
 const TAG = 'Billing'
 

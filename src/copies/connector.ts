@@ -1,8 +1,46 @@
-import { type Ctx, eventsOf } from '../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../platform/context.ts'
+import { base64ToBytes, bytesToBase64 } from '../platform/crypto/keyring.ts'
+import { commit } from '../platform/db/commit.ts'
 import { notFound } from '../platform/failures.ts'
-import type { ConnectorScope } from './contract.ts'
-import type { DestinationSettings } from './provider-contract.ts'
-import { type ConnectorRow, type CountedConnector, findConnector } from './store.ts'
+import type { DestinationSpec, Learned } from './drivers/adapters.ts'
+import { type Destination, DestinationError } from './drivers/port.ts'
+import type { ConnectorCredentials, ConnectorScope, DestinationSettings } from './provider-contract.ts'
+import { type ConnectorRow, type CountedConnector, findConnector, keepDrive, replaceCredentials } from './store.ts'
+import { withPrefix } from './template.ts'
+
+/** The connector that credentials belong to. What was sealed for one connector cannot be opened for another. */
+interface CredentialsHolder {
+  organization_id: string
+  connector_id: string
+}
+
+const contextOf = ({ settings }: System, { organization_id, connector_id }: CredentialsHolder): string =>
+  JSON.stringify(['storage-connector', settings.environment, organization_id, connector_id])
+
+/** Encrypts text for a connector: `version:base64`, the key's version and the nonce and ciphertext of AES-256-GCM. */
+async function seal(system: System, holder: CredentialsHolder, plain: string): Promise<string> {
+  const { current } = system.settings.ciecKeys
+  return `${current.version}:${bytesToBase64(await current.seal(plain, contextOf(system, holder)))}`
+}
+
+async function open(system: System, holder: CredentialsHolder, sealed: string): Promise<string> {
+  const [version = '', encoded = ''] = sealed.split(':')
+  const opened = await system.settings.ciecKeys.of(version)?.open(base64ToBytes(encoded), contextOf(system, holder))
+  if (opened == null) throw new Error(`The credentials of ${holder.connector_id} cannot be opened with any key of CIEC_KEYS.`)
+  return opened
+}
+
+/** Encrypts credentials for storage. */
+export const sealCredentials = (system: System, holder: CredentialsHolder, credentials: ConnectorCredentials): Promise<string> =>
+  seal(system, holder, JSON.stringify(credentials))
+
+/** Decrypts the credentials of a connector. Throws when no configured key opens them. */
+export const openCredentials = async (system: System, row: CredentialsHolder & { credentials: string }): Promise<ConnectorCredentials> =>
+  JSON.parse(await open(system, row, row.credentials)) as ConnectorCredentials
+
+/** Encrypts the same credentials under the current key. */
+export const resealCredentials = async (system: System, row: CredentialsHolder & { credentials: string }): Promise<string> =>
+  seal(system, row, await open(system, row, row.credentials))
 
 /** Returns a connector of the organization. Throws Failure 404 storage_connector.not_found. */
 export async function requireConnector(ctx: Ctx, connector_id: string): Promise<CountedConnector> {
@@ -14,3 +52,51 @@ export async function requireConnector(ctx: Ctx, connector_id: string): Promise<
 export const configOf = (row: Pick<ConnectorRow, 'config'>) => JSON.parse(row.config) as DestinationSettings['config']
 
 export const scopeOf = (row: Pick<ConnectorRow, 'scope'>) => JSON.parse(row.scope) as ConnectorScope
+
+type Opened = Pick<
+  ConnectorRow,
+  'connector' | 'connector_id' | 'organization_id' | 'provider' | 'config' | 'credentials' | 'credentials_version'
+>
+
+/** What is under way at the end of a turn is waited for so long: the platform soon ends what goes on after a message was acknowledged. */
+const GRACE_MS = 12_000
+
+async function limited<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const clock = setTimeout(() => reject(new DestinationError('timeout', 'The destination did not store an object in time.')), milliseconds)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(clock)
+  }
+}
+
+/**
+ * Opens the destination of a connector in its events shard. Paths are relative to its prefix. Credentials that the provider issues in the place of those are stored, and the drive of the account, which becomes
+ * a part of the row's config.
+ */
+export async function openDestination(system: System, d1: D1Database, row: Opened): Promise<Destination> {
+  const config = configOf(row)
+  const spec = { provider: row.provider, config, credentials: await openCredentials(system, row) } as DestinationSpec
+  const store = async (learned: Learned): Promise<void> => {
+    if ('drive_id' in learned) {
+      await commit(d1, [keepDrive(d1, row, learned.drive_id)])
+      row.config = JSON.stringify({ ...config, ...learned })
+    } else {
+      const sealed = await sealCredentials(system, row, learned.credentials as ConnectorCredentials)
+      await commit(d1, [replaceCredentials(d1, row, sealed)])
+    }
+  }
+  const network = {
+    publicHosts: system.settings.publicHosts,
+    fetch: (url: string, init: RequestInit) => system.env.STORAGE_EGRESS.fetch(url, init),
+  }
+  const { destinationOf } = await import('./drivers/adapters.ts')
+  const destination = destinationOf(network, spec, store)
+  const placed = (path: string) => withPrefix(config.prefix, path)
+  return {
+    put: (path, object) => limited(system.budget.left + GRACE_MS, destination.put(placed(path), object)),
+    read: (path) => destination.read(placed(path)),
+    remove: (path) => destination.remove(placed(path)),
+  }
+}

@@ -1,7 +1,7 @@
 import type { System } from '../platform/context.ts'
+import { pageByPage, START } from '../platform/context.ts'
 import { connect, type Database } from '../platform/db/commit.ts'
-import { pageByPage, START } from '../platform/pages.ts'
-import { resealCredentials } from './credentials.ts'
+import { resealCredentials } from './connector.ts'
 import { type ConnectorRow, listOutdatedCredentials, rewrapStatement } from './store.ts'
 
 const PAGE = 100

@@ -2,10 +2,10 @@ import type { System } from '../platform/context.ts'
 import { newId } from '../platform/db/id.ts'
 import type { EventPayload } from './catalog/payload-contract.ts'
 import { insertDeliveries } from './deliveries/insert-store.ts'
-import { endpointKey, wakeEndpoints } from './endpoints/wake.ts'
+import { endpointKey, wakeEndpoints } from './endpoints/endpoints.ts'
 import { insertEvents } from './events/store.ts'
-import { wakeFanOuts } from './relay/fan-out.ts'
 import { insertFanOuts } from './relay/fan-out-store.ts'
+import { wakeFanOuts } from './relay/relay.ts'
 
 /** A change in the events shard itself, which one organization is told. */
 type OwnEvent = EventPayload extends infer Payload

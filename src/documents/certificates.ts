@@ -1,6 +1,6 @@
 import { type AddressedDraft, raiseAlerts } from '../platform/alerts/alerts.ts'
 import type { System } from '../platform/context.ts'
-import { pageByPage } from '../platform/pages.ts'
+import { pageByPage } from '../platform/context.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../platform/time/calendar.ts'
 import {
   type CertificatePlace,
@@ -9,7 +9,7 @@ import {
   holdersOf,
   nextCertificates,
   recipientsOf,
-} from './certificates-store.ts'
+} from './keep-store.ts'
 
 /** Certificates of one page. */
 const PAGE = 50

@@ -1,10 +1,9 @@
 import type { System } from '../platform/context.ts'
+import { pageByPage } from '../platform/context.ts'
 import { wakeRelay } from '../platform/outbox/outbox.ts'
-import { pageByPage } from '../platform/pages.ts'
 import { keptFields } from './changes.ts'
-import { objectOf } from './keep.ts'
+import { objectOf, PENDING, type Reading, readFields, unreadable } from './documents.ts'
 import { insertObligationRules, readStatement, takePending, tellRead } from './keep-store.ts'
-import { PENDING, type Reading, readFields, unreadable } from './reading.ts'
 import { basesOf } from './store.ts'
 
 /** Attempts after which a PDF counts as one that cannot be read: it may end the Worker that reads it. */

@@ -6,8 +6,7 @@ import { operation, params, query, refuses, returns, returnsFile, returnsRanges 
 import { pageOf } from '../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../taxpayers/contract.ts'
 import { Document, DocumentPath, DocumentQuery, TaxProfile } from './contract.ts'
-import { getDocument, listOfDocuments, readDocument } from './documents.ts'
-import { getTaxProfile } from './profile.ts'
+import { getDocument, getTaxProfile, listOfDocuments, readDocument } from './documents.ts'
 
 const TAG = 'Documents'
 const TYPES = ['application/pdf', 'application/json', 'application/octet-stream'] as const

@@ -1,11 +1,10 @@
 import type { System } from '../platform/context.ts'
+import { ledgerByLedger, START } from '../platform/context.ts'
 import { placeOf } from '../platform/hash.ts'
-import { ledgerByLedger, START } from '../platform/pages.ts'
 import { sendHints } from '../platform/queues/send.ts'
 import { unverifiedEntities } from '../taxpayers/verification.ts'
 import { newJobId } from '../taxpayers/visibility/job-id.ts'
-import { stuckStatement } from './lease-store.ts'
-import { type RequestingRun, requestStatements, watermarkStatement } from './request-store.ts'
+import { type RequestingRun, requestStatements, stuckStatement, watermarkStatement } from './lease-store.ts'
 import { resumeStatements } from './store.ts'
 
 /** A message of the downloads queue: the RFC may have jobs that are due. */

@@ -1,13 +1,11 @@
 import { authorityOf } from '../authority/adapters.ts'
 import { loginsOf } from '../authority/logins.ts'
-import { AuthorityFailed, type Login, LoginRejected, type Package } from '../authority/port/authority.ts'
-import type { DataSourceKey } from '../authority/port/catalog.ts'
+import { AuthorityFailed, type DataSourceKey, type Login, LoginRejected, type Package } from '../authority/port/catalog.ts'
 import { type IngestTarget, ingestMetadata, ingestXmlPackage, type Outcomes, rejectedOf, type SliceOutcome } from '../cfdi/ingest/ingest.ts'
-import { MonthMetadata } from '../cfdi/package/month-metadata.ts'
-import { MOST_LISTED, type Rejection } from '../cfdi/package/rejections.ts'
+import { MOST_LISTED, MonthMetadata, type Rejection } from '../cfdi/package/rejections.ts'
 import { PackageRejected } from '../cfdi/package/zip-rejected.ts'
 import { countLacking } from '../cfdi/summary/lacking.ts'
-import { keepDocuments } from '../documents/keep.ts'
+import { keepDocuments } from '../documents/documents.ts'
 import type { Tell } from '../documents/mailbox/fetch.ts'
 import { keepNotifications } from '../documents/mailbox/keep.ts'
 import { readersOfFetched } from '../documents/mailbox/mirrored.ts'
@@ -16,19 +14,21 @@ import type { System } from '../platform/context.ts'
 import { BudgetUsedUp } from '../platform/db/budget.ts'
 import { Unavailable } from '../platform/failures.ts'
 import { log } from '../platform/log.ts'
-import type { DownloadLogin } from '../taxpayers/login.ts'
+import { wakeRelay } from '../platform/outbox/outbox.ts'
+import { type DownloadLogin, Logins } from '../taxpayers/login.ts'
 import { rejectLogin } from '../taxpayers/login-answers.ts'
 import { verifyOutstanding } from '../taxpayers/verification.ts'
 import { isShortOf, isWhole } from '../taxpayers/visibility/coverage.ts'
 import { countSlice } from '../taxpayers/visibility/slice-counts.ts'
-import { readBoundaries, readLastRun } from './counts/boundaries-store.ts'
+import { readBoundaries, readLastRun } from './counts/counts-store.ts'
 import { announce, type DownloadHint, queueOf, resumeDownloads } from './downloads.ts'
-import { isLeaseLost, type JobKey } from './lease-store.ts'
+import { extendLease, handOverStatements, isLeaseLost, type JobKey, releaseLease, takeLease } from './lease-store.ts'
 import { cancellationStatements } from './missed-cancellations.ts'
-import { requestsOf, waitingSince } from './missed-store.ts'
+import { requestsOf, waitingSince } from './progress-store.ts'
 import {
   claimJob,
   commitJob,
+  finishJobStatements,
   interruptStatement,
   type Job,
   type Progress,
@@ -39,7 +39,88 @@ import {
   separateStatement,
   sleepStatement,
 } from './store.ts'
-import { JOBS_A_MESSAGE, Worker } from './worker.ts'
+
+/** How long an RFC's jobs are leased. The lease is extended when half of it has passed. */
+const LEASE_MS = 30_000
+/** Jobs per message at most. The next message continues, so that RFCs take turns. */
+const JOBS_A_MESSAGE = 25
+
+interface JobEnd {
+  /** Whether the job changed something. */
+  isChanged?: boolean
+  /** Statements of the same commit. */
+  more?: readonly D1PreparedStatement[]
+  until?: number
+  joined?: number
+  isIncomplete?: boolean
+}
+
+/** Has the lease on the jobs of an RFC while it runs them. */
+class Worker {
+  readonly token = crypto.randomUUID()
+  /** Whether something is to be relayed that the relay was not called for. */
+  isSilent = false
+  /** Whether documents came that may have new counterparties. */
+  hasNew = false
+  /** Whether the lease before ran out. */
+  isCareful = false
+  /** Whether somebody may wait for the RFC's jobs. */
+  isAwaited = true
+  /** When the first of the jobs that wait for the authority is to be tried again, in milliseconds. */
+  asleepUntil = Number.POSITIVE_INFINITY
+  #until = 0
+
+  readonly system: System
+  readonly hint: DownloadHint
+  /** Learns of those who can read a document of the mailbox that no event tells of. */
+  readonly tell: Tell
+  readonly ledger: D1Database
+  readonly logins: Logins
+
+  constructor(system: System, hint: DownloadHint, tell: Tell) {
+    this.system = system
+    this.hint = hint
+    this.tell = tell
+    this.ledger = system.settings.ledgers[hint.shard]!
+    this.logins = new Logins(system, hint.entity)
+  }
+
+  /** Takes the lease. Returns the jobs that are due; null when somebody else has it, or nothing is due. */
+  async take(): Promise<JobKey[] | null> {
+    const now = Date.now()
+    this.#until = now + LEASE_MS
+    const of = { entity: this.hint.entity, token: this.token, now, until: this.#until, limit: JOBS_A_MESSAGE }
+    const lease = await takeLease(this.ledger, of)
+    this.isCareful = lease?.isCareful ?? false
+    this.isAwaited = lease?.isAwaited ?? true
+    return lease?.jobs ?? null
+  }
+
+  /** Extends the lease when half of it has passed. */
+  async extend(): Promise<void> {
+    const now = Date.now()
+    if (this.#until - now > LEASE_MS / 2) return
+    this.#until = now + LEASE_MS
+    await extendLease(this.ledger, this.hint.entity, this.token, this.#until).run()
+  }
+
+  /** Commits the end of a job. What changed something is relayed at once. */
+  async finish(job: Job, error_class: string | null, { isChanged = false, more = [], ...end }: JobEnd = {}): Promise<void> {
+    const now = Date.now()
+    const statements = [...more, ...finishJobStatements(this.ledger, job, error_class, now, end)]
+    await commitJob(this.ledger, job, [...statements, ...(isChanged ? handOverStatements(this.ledger, job.entity, this.token, now) : [])])
+    if (!isChanged) return
+    this.isSilent = false
+    await wakeRelay(this.system, this.hint.shard)
+  }
+
+  /** Ends the lease. Returns whether another job is due. */
+  async release(): Promise<boolean> {
+    const { isTold, isMore } = await releaseLease(this.ledger, this.hint.entity, this.token, Date.now())
+    if (isTold || this.isSilent) await wakeRelay(this.system, this.hint.shard)
+    return isMore
+  }
+}
 
 /** The most statements of a job before and after its slices, and of a slice that has to be read again a few times. */
 const JOB_STATEMENTS = 30

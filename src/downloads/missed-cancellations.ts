@@ -7,7 +7,7 @@ import { sendHints } from '../platform/queues/send.ts'
 import { findUntold, findUntoldConnection, moveUntold, type Untold, type UntoldConnection } from '../taxpayers/untold.ts'
 import { shows, windowsOf } from '../taxpayers/visibility/window.ts'
 import { type CancellationBody, cancellationBody, cancellationEvent } from './cancellation-events.ts'
-import { findCancellations, insertCancellations } from './missed-store.ts'
+import { findCancellations, insertCancellations } from './progress-store.ts'
 
 /** Cancellations in one step. */
 const PAGE = 100

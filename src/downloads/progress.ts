@@ -67,7 +67,7 @@ const view = async (ctx: Ctx, { fiscal_entity_id }: Connection, row: JobRow, cou
 })
 
 /**
- * Whether the connection was active when the job began, like the counts of its event (delivery/relay/sync-counts.ts). What is downloaded
+ * Whether the connection was active when the job began, like the counts of its event (delivery/relay/feed-events.ts). What is downloaded
  * afterwards is not counted before the connection is active again.
  */
 const wasActive = ({ state, inactive_since }: Connection, { started_at, finished_at }: JobRow): boolean => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import rules from '../../assets/rules.json' with { type: 'json' }
 import { CAP_REASONS } from '../../src/analytics/deductions/contract.ts'
-import { NOT_DEDUCTIBLE, REVIEW } from '../../src/analytics/deductions/reasons.ts'
+import { NOT_DEDUCTIBLE, REVIEW } from '../../src/analytics/deductions/uses.ts'
 import { INELIGIBLE } from '../../src/analytics/financing/contract.ts'
 import { FLAG_CODES } from '../../src/analytics/risk/flags.ts'
 

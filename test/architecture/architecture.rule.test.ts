@@ -33,7 +33,7 @@ const SOUND: Tree = {
   'src/platform/http/problem.ts': `import { html } from 'hono/html'\nimport { Failure } from '../failures.ts'`,
   'src/platform/time/calendar.ts': `export const dayOf = (at: number) => Math.floor(at / 86_400_000)`,
   'src/copies/routes.ts': `import { Hono } from 'hono'\nimport { Apple } from './contract.ts'\nimport { pick } from './apples.ts'\nimport { problem } from '../platform/http/problem.ts'`,
-  'src/copies/contract.ts': `import * as z from 'zod'\nimport { problem } from '../platform/http/problem.ts'\nexport const Apple = z.object({})\nexport type Apple = z.infer<typeof Apple>`,
+  'src/copies/provider-contract.ts': `import * as z from 'zod'\nimport { problem } from '../platform/http/problem.ts'\nexport const Apple = z.object({})\nexport type Apple = z.infer<typeof Apple>`,
   'src/copies/apples.ts': `import { rows } from './store.ts'\nimport { press } from '../cfdi/pears.ts'\nexport const pick = () => rows\nconst delegate = 'settles terms in books'`,
   'src/copies/store.ts': `import { apples } from './tables.ts'\nimport type { Apple } from './contract.ts'\nexport const rows = 1 // console.log, unixepoch(), env.CIEC_KEYS: only a comment`,
   'src/copies/tables.ts': `import { sqliteTable } from 'drizzle-orm/sqlite-core'\nexport const apples = 1`,
@@ -42,7 +42,7 @@ const SOUND: Tree = {
   'src/cfdi/tables.ts': `export const table = 1`,
   'src/cfdi/routes.ts': `import { press } from './pears.ts'`,
   'src/cfdi/ripe/ripe.ts': `export const ripe = 1`,
-  'src/connections/extractors/cadence.ts': `import { dayOf } from '../../platform/time/calendar.ts'`,
+  'src/connections/extractors/rules.ts': `import { dayOf } from '../../platform/time/calendar.ts'`,
 }
 
 const lines = (count: number): string => 'export {}\n'.repeat(count)
@@ -113,9 +113,9 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
     'a platform that knows a domain',
     {
       'src/platform/time/harvest.ts': `import { ripe } from '../../connections/extractors/cadence.ts'`,
-      'src/connections/extractors/cadence.ts': '',
+      'src/connections/extractors/rules.ts': '',
     },
-    'src/platform/time/harvest.ts → src/connections/extractors/cadence.ts: the platform knows no domain',
+    'src/platform/time/harvest.ts → src/connections/extractors/rules.ts: the platform knows no domain',
   ],
   [
     'a platform that knows the type of a file of src',
@@ -155,7 +155,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   [
     'a store that imports a contract at run time',
     { 'src/copies/store.ts': `import { Apple } from './contract.ts'` },
-    'src/copies/store.ts → src/copies/contract.ts: a store imports no contract, routes or zod at run time',
+    'src/copies/store.ts → src/copies/provider-contract.ts: a store imports no contract, routes or zod at run time',
   ],
   [
     'a store that imports zod',
@@ -164,17 +164,17 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   ],
   [
     'a pure rule that queries',
-    { 'src/connections/extractors/cadence.ts': `import { drizzle } from 'drizzle-orm/d1'` },
-    'src/connections/extractors/cadence.ts → drizzle-orm/d1: src/connections/extractors/cadence.ts is a pure rule',
+    { 'src/connections/extractors/rules.ts': `import { drizzle } from 'drizzle-orm/d1'` },
+    'src/connections/extractors/rules.ts → drizzle-orm/d1: src/connections/extractors/rules.ts is a pure rule',
   ],
   [
     'a pure rule that reaches a store by way of another file',
     {
-      'src/connections/extractors/cadence.ts': `import { rows } from './last.ts'`,
+      'src/connections/extractors/rules.ts': `import { rows } from './last.ts'`,
       'src/connections/extractors/last.ts': `import { x } from './store.ts'`,
       'src/connections/extractors/store.ts': '',
     },
-    'src/connections/extractors/cadence.ts → src/connections/extractors/last.ts → src/connections/extractors/store.ts: src/connections/extractors/cadence.ts is a pure rule',
+    'src/connections/extractors/rules.ts → src/connections/extractors/last.ts → src/connections/extractors/store.ts: src/connections/extractors/rules.ts is a pure rule',
   ],
   [
     'two exported types of one name',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Payable } from '../../src/cfdi/balances.ts'
-import { type Applied, balanceOf, notCountedReason } from '../../src/cfdi/balances.ts'
+import type { Payable } from '../../src/cfdi/totals.ts'
+import { type Applied, balanceOf, notCountedReason } from '../../src/cfdi/totals.ts'
 
 const PARTIES = { emisor_rfc: 'AAA010101AAA', receptor_rfc: 'BBB020202BB1' }
 const OTHER = 'CCC030303CC2'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Applied, balanceOf, notCountedReason, type Payable } from '../../src/cfdi/balances.ts'
 import { hasAppliedPayments, type PaymentThresholds, paymentStatusAt, thresholdsOf } from '../../src/cfdi/payment-thresholds.ts'
+import { type Applied, balanceOf, notCountedReason, type Payable } from '../../src/cfdi/totals.ts'
 
 const PARTIES = { emisor_rfc: 'AAA010101AAA', receptor_rfc: 'BBB020202BB1' }
 

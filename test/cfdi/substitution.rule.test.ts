@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSubstituted, type Substitutable, type Substitution, substitutionsAmong } from '../../src/cfdi/substitution.ts'
+import { isSubstituted, type Substitutable, type Substitution, substitutionsAmong } from '../../src/cfdi/totals.ts'
 import { runs } from '../support/fuzz.ts'
 
 const document = (uuid: string, issued_at: number, more: Partial<Substitutable> = {}): Substitutable => ({

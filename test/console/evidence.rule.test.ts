@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { words } from '../../console/pages/insight/flagged/words.ts'
 
 it('what a flag of a document rests on has a name in both languages', () => {
-  const text = readFileSync('src/analytics/risk/evidence.ts', 'utf8')
+  const text = readFileSync('src/analytics/risk/risk.ts', 'utf8')
   const picked = [...text.matchAll(/\b(?:pick|uuids)\(([^)]*)\)/g)].flatMap(([, names]) =>
     [...names!.matchAll(/'(\w+)'/g)].map(([, name]) => name!),
   )

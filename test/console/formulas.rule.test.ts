@@ -19,7 +19,7 @@ import { words as months } from '../../console/pages/work/months/words.ts'
 import { words as suppliers } from '../../console/pages/work/suppliers/words.ts'
 import { FIGURES as DEDUCTIONS } from '../../src/analytics/deductions/contract.ts'
 import { FIGURES as FINANCING } from '../../src/analytics/financing/contract.ts'
-import { REPORTS } from '../../src/analytics/reports/catalog.ts'
+import { REPORTS } from '../../src/analytics/reports/reports.ts'
 import { VAT_FIGURES } from '../../src/analytics/vat/contract.ts'
 import { FIGURES as WITHHOLDINGS } from '../../src/analytics/withholdings/contract.ts'
 
@@ -53,8 +53,10 @@ const OTHERS: Record<string, () => readonly string[]> = {
     ...Object.values(constantOf(textOf('portfolio/indicators.ts'), 'FORMULAS') as Record<string, string>),
     ...(runInNewContext(/notes: (\[.*\])/.exec(textOf('portfolio/portfolio.ts'))![1]!, { REPSE_NOTE }) as string[]),
   ],
-  'src/analytics/reports/catalog.ts': () => Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
-  'src/analytics/reports/reports.ts': () => constantOf(textOf('reports/reports.ts'), 'NOTES') as string[],
+  'src/analytics/reports/reports.ts': () => [
+    ...Object.values(REPORTS).flatMap(({ formulas }) => Object.values(formulas)),
+    ...(constantOf(textOf('reports/reports.ts'), 'NOTES') as string[]),
+  ],
 }
 
 const ENGLISH = /\b(the|of|and|with|that|is|are|by|to|paragraph|as_of|repealed|Guidelines|service)\b/i

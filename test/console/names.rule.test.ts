@@ -5,8 +5,8 @@ import { FAULTS } from '../../console/api/spanish.ts'
 import { MEMBERS, PROCESSES } from '../../console/pages/account/audit/spanish.ts'
 import { words as account } from '../../console/pages/account/words.ts'
 import { ERRORS, words as webhook } from '../../console/pages/automation/webhook/words.ts'
-import { REPORTS } from '../../src/analytics/reports/catalog.ts'
-import { EVENT_KEYS } from '../../src/delivery/catalog/contract.ts'
+import { REPORTS } from '../../src/analytics/reports/reports.ts'
+import { EVENT_KEYS } from '../../src/delivery/catalog/payload-contract.ts'
 import { targetFault } from '../../src/platform/target.ts'
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })

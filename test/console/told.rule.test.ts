@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ANSWERS, answerInSpanish, WARNINGS } from '../../console/pages/work/rfc/told.ts'
 import { errorInWords } from '../../src/authority/port/error-words.ts'
-import { MEANING_IN_WORDS } from '../../src/authority/sat/meanings.ts'
-import { unansweredInWords } from '../../src/authority/sat/unanswered.ts'
+import { MEANING_IN_WORDS, unansweredInWords } from '../../src/authority/sat/unanswered.ts'
 
 const read = (file: string): string => readFileSync(`src/${file}`, 'utf8')
 /** The sentences that a file has as texts: between the same quotes, a capital at the beginning and a stop at the end. */

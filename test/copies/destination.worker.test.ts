@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { openDestination } from '../../src/copies/destination.ts'
+import { openDestination } from '../../src/copies/connector.ts'
 import { DestinationError } from '../../src/copies/drivers/port.ts'
 import type { ConnectorRow } from '../../src/copies/store.ts'
 import { systemOf } from '../../src/platform/context.ts'

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { TaxStatus } from '../../src/authority/port/fields-contract.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
-import { Layout } from '../../src/authority/sandbox/documents/layout.ts'
-import { addressAt, isNegative, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
+import { addressAt, isNegative, Layout, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { answer } from '../../src/documents/pdf/answer.ts'
 import type { PdfLine } from '../../src/documents/pdf/page-lines.ts'
-import { regimeCode } from '../../src/documents/pdf/regimes.ts'
-import { dateIn } from '../../src/documents/pdf/spanish.ts'
+import { dateIn } from '../../src/documents/pdf/page-lines.ts'
 import { rowsOf } from '../../src/documents/pdf/tables.ts'
+import { regimeCode } from '../../src/documents/pdf/tax-status.ts'
 
 const ask = async (kind: string, body: BodyInit, method = 'POST') => {
   const reply = await answer(new Request(`https://pdf/${kind}`, { method, ...(method === 'POST' && { body }) }))

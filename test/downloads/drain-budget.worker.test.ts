@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
-import { metadataText, type Reported } from '../../src/authority/sandbox/package/metadata.ts'
+import { metadataText, type Reported } from '../../src/authority/sandbox/package/zip.ts'
 import { documentsOf } from '../../src/authority/sandbox/world/month.ts'
 import { cfdiXml } from '../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { Budget, BudgetUsedUp } from '../../src/platform/db/budget.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, expect, it } from 'vitest'
-import { waitingSince } from '../../src/downloads/missed-store.ts'
+import { waitingSince } from '../../src/downloads/progress-store.ts'
 import type { Job } from '../../src/downloads/store.ts'
 
 const ENTITY = 8_117

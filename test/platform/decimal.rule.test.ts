@@ -1,7 +1,7 @@
 import Big from 'big.js'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { fixed, product, ratioOf, shifted, sumOf } from '../../src/platform/decimal.ts'
+import { fixed, product, ratioOf, shifted, sumOf } from '../../src/platform/money.ts'
 
 /** Amounts as documents have them, and longer ones. */
 const decimal = fc

@@ -1,8 +1,6 @@
 import { describe, expect, inject, it } from 'vitest'
-import { readCertificate } from '../../src/authority/efirma/certificate.ts'
-import { openEfirma } from '../../src/authority/efirma/efirma.ts'
-import { readFile } from '../../src/authority/efirma/file.ts'
-import { EfirmaRefused } from '../../src/authority/efirma/refused.ts'
+import { EfirmaRefused } from '../../src/authority/efirma/der.ts'
+import { openEfirma, readCertificate, readFile } from '../../src/authority/efirma/efirma.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

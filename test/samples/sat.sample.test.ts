@@ -2,20 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Efirma, openEfirma } from '../../src/authority/efirma/efirma.ts'
-import { readRequested, readToken, readVerified } from '../../src/authority/sat/answers.ts'
-import { expressionOf } from '../../src/authority/sat/expression.ts'
 import {
   folioRequest,
   issuedRequest,
   type LoggedIn,
   loginRequest,
   packageRequest,
+  readPackage,
   receivedRequest,
+  signerOf,
   verificationRequest,
-} from '../../src/authority/sat/messages.ts'
-import { readPackage } from '../../src/authority/sat/package-answer.ts'
-import { signerOf } from '../../src/authority/sat/signature.ts'
-import { expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
+} from '../../src/authority/sat/session.ts'
+import { expressionOf, expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
+import { readRequested, readToken, readVerified } from '../../src/authority/sat/unanswered.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { verified } from '../authority/support/signatures.ts'
 import { entriesIn } from '../cfdi/support/entries.ts'

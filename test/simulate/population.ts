@@ -1,4 +1,4 @@
-import { cadenceOf } from '../../src/connections/extractors/cadence.ts'
+import { cadenceOf } from '../../src/connections/extractors/rules.ts'
 import { dayOfEpoch, epochDayOf } from '../../src/platform/time/calendar.ts'
 import { randomOf } from '../support/random.ts'
 import { CADENCES, CLASSES, FIRST_DAY, ORGANIZATION_SIZES, ZONES } from './assumptions.ts'

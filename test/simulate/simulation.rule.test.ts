@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isDue } from '../../src/connections/extractors/cadence.ts'
+import { isDue } from '../../src/connections/extractors/rules.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../../src/platform/time/calendar.ts'
 import { FIRST_DAY, PLATFORM } from './assumptions.ts'
 import { FIGURES, KINDS, QUIET_DAY } from './costs.ts'

@@ -1,6 +1,6 @@
 import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
-import { isDue } from '../../src/connections/extractors/cadence.ts'
 import { defaultExtractors } from '../../src/connections/extractors/extractors.ts'
+import { isDue } from '../../src/connections/extractors/rules.ts'
 import { monthsOf, rangeOf } from '../../src/connections/extractors/runs/scope.ts'
 import { dayOfEpoch, epochDayOf, firstInstantOf } from '../../src/platform/time/calendar.ts'
 import { FIRST_DAY } from './assumptions.ts'

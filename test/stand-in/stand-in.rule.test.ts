@@ -1,6 +1,6 @@
 import { createHash, createSign, type KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MetadataLine, MetadataReader } from '../../src/cfdi/package/metadata.ts'
+import { type MetadataLine, MetadataReader } from '../../src/cfdi/package/package.ts'
 import { parseCfdi } from '../../src/cfdi/xml/parse.ts'
 import { certificateOf, ISSUER, newKey, subjectOf } from '../authority/support/certificates.ts'
 import { unzip } from '../authority/support/unzip.ts'

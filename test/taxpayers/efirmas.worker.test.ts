@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../src/app/tasks.ts'
-import { START } from '../../src/platform/pages.ts'
+import { START } from '../../src/platform/context.ts'
 import { loginVersionOf, rejectLogin } from '../../src/taxpayers/login-answers.ts'
 import { beforeBatch } from '../authority/support/authority.ts'
 import { before, callOf, deliver, ISSUED, jobsOf, later, losingMessages, subscriber, sweep, work } from '../downloads/support/downloads.ts'

@@ -1,7 +1,7 @@
 import type { System } from '../../platform/context.ts'
 import type { BillingProvider } from './provider/port.ts'
 import { stripe } from './stripe/stripe.ts'
-import type { Offer } from './subscription/offers.ts'
+import type { Offer } from './subscription/status.ts'
 
 /** The page to which customers are sent, and to which they return from a checkout. */
 function pageFor(checkoutUrl: string, organization_id: string): string {

@@ -1,9 +1,8 @@
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/each.ts'
+import { each } from '../../platform/context.ts'
 import { findOrganization } from '../organization/organization.ts'
 import { providerOf } from './adapters.ts'
-import { listUnsentInvoices, markSent, postponeSending, setProviderRef } from './invoices/collection-store.ts'
-import { findInvoice, type InvoiceRow } from './invoices/store.ts'
+import { findInvoice, type InvoiceRow, listUnsentInvoices, markSent, postponeSending, setProviderRef } from './invoices/store.ts'
 import type { InvoiceCollector } from './provider/port.ts'
 import { findCustomerRef, insertCustomer } from './provider/store.ts'
 

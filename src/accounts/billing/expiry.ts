@@ -1,9 +1,9 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
+import { pageByPage, START } from '../../platform/context.ts'
 import { runOperatorCommands } from './operator/commands.ts'
-import type { Resume } from './subscription/effects.ts'
 import { reviewOrganizations } from './subscription/review.ts'
 import { type ExpiryCursor, findExpired } from './subscription/review-store.ts'
+import type { Resume } from './subscription/subscription.ts'
 
 /** The maximum number of organizations of each kind (grace period ended, trial ended) in one commit. */
 const PAGE = 50

@@ -8,7 +8,7 @@ import { Billing, BillingPlan, BillingUsage, OfferedPlan } from './contract.ts'
 import { Invoice, InvoiceQuery } from './invoices/contract.ts'
 import { listInvoices } from './invoices/invoices.ts'
 import { receiveStripeEvent } from './stripe/stripe-events.ts'
-import type { Resume } from './subscription/effects.ts'
+import type { Resume } from './subscription/subscription.ts'
 
 const TAG = 'Billing'
 const nothing = z.strictObject({})

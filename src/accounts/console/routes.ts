@@ -8,14 +8,12 @@ import { apiHeaders, ownRequestId, requestLog } from '../../platform/http/envelo
 import { Hono } from '../../platform/http/hono.ts'
 import { limitFailures } from '../../platform/http/limits.ts'
 import { perAddress } from '../../platform/http/operation.ts'
-import { readAuthorization } from '../../platform/http/presented/authorization.ts'
-import { isOfOwnPage, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
+import { isOfOwnPage, readAuthorization, sessionCookie, sessionOf } from '../../platform/http/presented/session.ts'
 import { problem, unknownPath } from '../../platform/http/problem.ts'
 import { parse } from '../../platform/http/validation/faults.ts'
 import { viewInvitation } from '../identity.ts'
 import { Link, Pair, Token } from './contract.ts'
-import { consoleFile } from './files.ts'
-import { makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
+import { consoleFile, makeLink, signIn, signInWithLink, viewLink, viewSession } from './sessions.ts'
 
 /** The console is a page over the public API and no part of it: its own doors are not in the API's document. */
 export const consoleApp: Hono<App> = new Hono<App>()

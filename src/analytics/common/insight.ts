@@ -1,10 +1,15 @@
-import type { SQL } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { ratesAt } from '../../authority/rules/rates/rates.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
+import { own } from '../../cfdi/population/aliases.ts'
+import { MISSING_RATE, populationOf } from '../../cfdi/population/population.ts'
 import { countDocuments, type Span, spanOf } from '../../cfdi/summary/summary.ts'
-import type { Ctx } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
 import { limitReadings } from '../../platform/locks/readings.ts'
+import { fits, type Micros, micros, times } from '../../platform/money.ts'
 import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { viewWindows } from '../../taxpayers/visibility/contract.ts'
@@ -16,7 +21,7 @@ import {
   type ScopedLedger,
 } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { windowStateOf } from '../../taxpayers/visibility/window.ts'
-import type { Basis, Envelope, InsightQuality } from './contract.ts'
+import { type Basis, type Envelope, type InsightQuality, LEFT_OUT } from './contract.ts'
 
 /** What a surface of fiscal insight reads, and as of when. */
 export interface Insight {
@@ -144,4 +149,106 @@ export async function readBothSides(
   const rowsOf = <Row>(kind: number): (Row & { direction: DirectionNumber })[] =>
     asked.flatMap(({ direction, ...one }, n) => (one.kind === kind ? (found[n] as Row[]).map((row) => ({ ...row, direction })) : []))
   return { rowsOf, envelope, counts }
+}
+
+type Query = Record<string, string>
+
+const LINKS_DIRECTIONS = ['issued', 'received'] as const
+
+/** What leads from the figures of a surface to the documents behind them. */
+export interface Links {
+  /** A page of entries: of a figure of the surface, of the row with these keys. */
+  entries(figure: string, keys?: Query): string
+  /** The search of the documents of the range that are vigente and to others. */
+  cfdi(more?: Query): string
+}
+
+/** The links of a surface under /v1. `own` is what its query has beside the range. */
+export function linksOf({ ledger: { fiscal_entity_id }, span }: Insight, path: string, own: Query = {}): Links {
+  const [direction] = span.directions.length === 1 ? span.directions : []
+  return {
+    entries: (figure, keys) =>
+      `/v1/${path}/entries?${new URLSearchParams({ fiscal_entity_id, from: span.from, to: span.to, ...own, figure, ...keys })}`,
+    cfdi: (more) =>
+      `/v1/cfdi?${new URLSearchParams({
+        ...{ fiscal_entity_id, ...(direction === undefined ? {} : { direction: LINKS_DIRECTIONS[direction] }), estatus: 'vigente' },
+        ...{ issued_from: span.first, issued_to: span.last, kind: 'cfdi', to_itself: 'false', ...more },
+      })}`,
+  }
+}
+
+/** The `drilldown` of data_quality. `more` are further figures of the surface's entries. */
+export const qualityLinks = ({ entries, cfdi }: Links, more: readonly string[] = []): Query => ({
+  ...{ cfdi_total: cfdi(), with_xml: cfdi({ has_xml: 'true' }), without_xml: cfdi({ has_xml: 'false' }) },
+  substituted: cfdi({ is_substituted: 'true' }),
+  ...Object.fromEntries([...LEFT_OUT, ...more].map((figure) => [figure, entries(figure)])),
+})
+
+/** The condition that `own` is in another currency and states no exchange rate, although its XML is known. These documents are few. */
+export const IS_UNRATED = sql`(${own.version} is not null and ${sql.raw(MISSING_RATE('own'))})`
+
+/** What is known of a document without an exchange rate: members of a JSON list, as `UNRATED` selects it. */
+export interface Unrated {
+  uuid: string
+  tipo: string
+  day: string
+  issued_at: number
+  utc_offset: number
+  name: string | null
+  currency: string
+  /** Before taxes, in its currency. */
+  net: Micros
+  /** Including taxes, in its currency. */
+  total: Micros
+  products: string | null
+}
+
+/** A document as JSON, for `parseUnrated`. `name` is the column with the name of its counterparty. */
+export const unratedJson = (name: 'emisor_nombre' | 'receptor_nombre' | 'uuid'): SQL =>
+  sql`json_array(${own.uuid}, ${own.tipo_comprobante}, substr(${own.fecha}, 1, 10), ${own.issued_at}, ${own.utc_offset}, ${own[name]}, ${own.currency}, ${own.subtotal}, ${own.descuento}, ${own.total_micros}, ${own.products})`
+
+/** Those of a group that state no exchange rate, separated by commas; null without any. */
+export const unratedList = (name: Parameters<typeof unratedJson>[0]): SQL =>
+  sql`group_concat(case when ${IS_UNRATED} then ${unratedJson(name)} end)`
+
+/** Parses such lists, separated by commas. */
+export const parseUnrated = (text: string | null): Unrated[] =>
+  (JSON.parse(`[${text ?? ''}]`) as [string, string, string, number, number, string | null, string, ...(string | null)[]][]).map(
+    ([uuid, tipo, day, issued_at, utc_offset, name, currency, subtotal = null, descuento = null, total = null, products = null]) => ({
+      ...{ uuid, tipo, day, issued_at, utc_offset, name, currency, products },
+      net: (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n),
+      total: BigInt(total ?? 0),
+    }),
+  )
+
+/** Returns MXN for one unit, as decimal text, for each of these documents. Null where no rate is known. At most one D1 call. */
+export const ratesOf = async (system: System, unrated: readonly Pick<Unrated, 'currency' | 'day'>[]): Promise<(string | null)[]> =>
+  unrated.length === 0 ? [] : (await ratesAt(system, unrated)).map((found) => found?.rate ?? null)
+
+/** Converts an amount. Null without a rate, or when it does not fit. */
+export function inPesos(amount: Micros, rate: string | null): Micros | null {
+  if (rate === null) return null
+  const converted = times(amount, rate)
+  return fits(converted) ? converted : null
+}
+
+/**
+ * Counts the documents of the range that state no exchange rate and have a published one. `unrated` is how many state none: without any, no
+ * call is made, else two. For surfaces that do not read the documents of their range.
+ */
+export async function countDofRates({ ctx, ledger, span }: Insight, unrated: number): Promise<number> {
+  if (unrated === 0) return 0
+  const { first, last, directions } = span
+  const statements = partitionsToRead(ledger).flatMap((partition) =>
+    directions.flatMap((direction) => {
+      const found = populationOf(partition, { first, last, direction, conditions: [IS_UNRATED] })
+      return found ? [prepared(ledger.d1, sql`select ${own.currency}, substr(${own.fecha}, 1, 10) as day ${found}`)] : []
+    }),
+  )
+  const rows = statements.length === 0 ? [] : await ledger.d1.batch<{ currency: string; day: string }>(statements)
+  const rates = await ratesOf(
+    ctx,
+    rows.flatMap(({ results }) => results),
+  )
+  return rates.filter((rate) => rate !== null).length
 }

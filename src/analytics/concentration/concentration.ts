@@ -1,21 +1,156 @@
 import { sql } from 'drizzle-orm'
+import type { Rules } from '../../authority/rules/dated.ts'
 import { own } from '../../cfdi/population/aliases.ts'
-import type { Ctx } from '../../platform/context.ts'
+import { parseSum } from '../../cfdi/population/population.ts'
+import type { Ctx, System } from '../../platform/context.ts'
 import { decimal, type Micros } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
-import { addMonths } from '../../platform/time/months.ts'
+import { addMonths, offsetText } from '../../platform/time/months.ts'
+import { GENERIC_RFCS } from '../../taxpayers/rfc.ts'
 import type { Basis, EntriesPage, WorstListing } from '../common/contract.ts'
-import { pageOfDocuments } from '../common/document-entries.ts'
-import { percentOf, sumAll } from '../common/figures.ts'
-import { aggregateOf, type Insight, openEntries, openInsight } from '../common/insight.ts'
-import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
-import { type Links, linksOf, qualityLinks } from '../common/links.ts'
-import { worstListings } from '../common/listed.ts'
-import { directionNumber } from '../common/names.ts'
+import { isLeftOut, pageOfDocuments, pageOfLeftOut, percentOf, quotientText, sumAll } from '../common/figures.ts'
+import {
+  aggregateOf,
+  type Insight,
+  inPesos,
+  type Links,
+  linksOf,
+  openEntries,
+  openInsight,
+  parseUnrated,
+  qualityLinks,
+  ratesOf,
+  type Unrated,
+} from '../common/insight.ts'
+import { directionNumber, nameOf, worstListings } from '../common/names.ts'
 import type { Concentration, ConcentrationEntriesQuery, ConcentrationQuery, ConcentrationRow } from './contract.ts'
-import { addUp, type Counterparty } from './counterparties.ts'
-import { rankedOf, sharesOf } from './shares.ts'
-import { counterpartyStatements } from './store.ts'
+import { type CancelledRow, type CounterpartyRow, counterpartyStatements } from './store.ts'
+
+/** What a counterparty invoiced, or was invoiced, in a range. Amounts are micros of MXN, before taxes. */
+interface Counterparty {
+  rfc: string
+  name: string | null
+  total: Micros
+  invoices: number
+  cancelled: number
+  first_issued_at: string | null
+  last_issued_at: string | null
+  /** By month, ascending. */
+  months: { month: string; total: Micros; invoices: number }[]
+}
+
+interface Known {
+  months: Map<string, { total: Micros; invoices: number }>
+  /** issued_at, UUID and name. */
+  name: string
+  first: number
+  last: number
+  cancelled: number
+  documents: number
+}
+
+const SCALE = 10_000
+const HALF = 5_000
+
+const timeOf = (order: number): string => {
+  const offset = (order % SCALE) - HALF
+  const seconds = Math.floor(order / SCALE)
+  return `${new Date((seconds + offset * 60) * 1_000).toISOString().slice(0, 19)}${offsetText(offset)}`
+}
+
+function addMonth({ months }: Known, month: string, total: Micros, invoices: number): void {
+  const known = months.get(month) ?? { total: 0n, invoices: 0 }
+  months.set(month, { total: known.total + total, invoices: known.invoices + invoices })
+}
+
+/**
+ * Adds up the rows of `counterpartyStatements`. Documents that state no exchange rate are converted at the published one; `dof_rate` is how
+ * many these are. At most one D1 call.
+ */
+async function addUp(system: System, found: readonly unknown[][]): Promise<{ counterparties: Counterparty[]; dof_rate: number }> {
+  const all = new Map<string, Known>()
+  const of = (rfc: string): Known => {
+    const known = all.get(rfc) ?? { months: new Map(), name: '', first: Number.POSITIVE_INFINITY, last: 0, cancelled: 0, documents: 0 }
+    all.set(rfc, known)
+    return known
+  }
+  const unrated: (Unrated & { rfc: string })[] = []
+  for (const row of found.flat() as (CounterpartyRow | CancelledRow)[]) {
+    const known = of(row.rfc)
+    if ('cancelled' in row) known.cancelled += row.cancelled
+    else {
+      for (const one of parseUnrated(row.unrated)) unrated.push({ ...one, rfc: row.rfc })
+      for (const line of row.months?.split(';') ?? []) {
+        const [month = '', invoices, income = '0', credit = '0'] = line.split('=')
+        addMonth(known, month, parseSum(income) - parseSum(credit), Number(invoices))
+      }
+      if (row.months !== null) known.documents++
+      if (row.name !== null && row.name > known.name) known.name = row.name
+      known.first = Math.min(known.first, row.first ?? known.first)
+      known.last = Math.max(known.last, row.last ?? 0)
+    }
+  }
+  const rates = await ratesOf(system, unrated)
+  let dof_rate = 0
+  for (const [n, { rfc, uuid, tipo, day, issued_at, utc_offset, name, net }] of unrated.entries()) {
+    const [known, amount, order] = [of(rfc), inPesos(net, rates[n] ?? null), issued_at * SCALE + utc_offset + HALF]
+    if (amount === null) continue
+    const isInvoice = tipo === 'I'
+    dof_rate++
+    known.documents++
+    addMonth(known, day.slice(0, 7), isInvoice ? amount : -amount, isInvoice ? 1 : 0)
+    const named = `${issued_at}${uuid}${name}`
+    if (name !== null && named > known.name) known.name = named
+    if (isInvoice) [known.first, known.last] = [Math.min(known.first, order), Math.max(known.last, order)]
+  }
+  const counterparties = [...all].flatMap(([rfc, known]) => (known.documents === 0 ? [] : [counterpartyOf(rfc, known)]))
+  return { counterparties: counterparties.sort(byTotal), dof_rate }
+}
+
+function counterpartyOf(rfc: string, { months, name, first, last, cancelled }: Known): Counterparty {
+  const sorted = [...months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([month, sums]) => ({ month, ...sums }))
+  return {
+    rfc,
+    name: nameOf(name),
+    total: sumAll(sorted.map(({ total }) => total)),
+    invoices: sorted.reduce((sum, { invoices }) => sum + invoices, 0),
+    cancelled,
+    first_issued_at: last === 0 ? null : timeOf(first),
+    last_issued_at: last === 0 ? null : timeOf(last),
+    months: sorted,
+  }
+}
+
+/** The largest total first, then by RFC. */
+const byTotal = (a: Counterparty, b: Counterparty): number => (a.total === b.total ? (a.rfc < b.rfc ? -1 : 1) : a.total > b.total ? -1 : 1)
+
+const WHOLE = 10_000n
+
+/** The Herfindahl-Hirschman index of totals above zero, 0 to 10,000, rounded half up once. Null without any. */
+export function hhiOf(totals: readonly Micros[]): number | null {
+  const base = sumAll(totals)
+  const index = quotientText(sumAll(totals.map((one) => one * one)) * WHOLE, base * base, 0)
+  return index === null ? null : Number(index)
+}
+
+/** The counterparties that take part in shares, in their order. */
+export const rankedOf = <T extends { rfc: string; total: Micros }>(counterparties: readonly T[], isGenericIncluded: boolean): T[] =>
+  counterparties.filter(({ rfc, total }) => total > 0n && (isGenericIncluded || !GENERIC_RFCS.includes(rfc)))
+
+/** How concentrated the totals are, the largest first. */
+function sharesOf(totals: readonly Micros[], rules: Rules) {
+  const base = sumAll(totals)
+  const top = (count: number) => percentOf(sumAll(totals.slice(0, count)), base)
+  const hhi = hhiOf(totals)
+  const { moderate, high } = rules.get('concentration.levels')
+  return {
+    base,
+    hhi,
+    effective_n: hhi === null ? null : quotientText(WHOLE, BigInt(hhi), 2),
+    ...{ top1_share: top(1), top3_share: top(3), top5_share: top(5), top10_share: top(10) },
+    level: hhi === null ? null : hhi < moderate ? ('low' as const) : hhi <= high ? ('moderate' as const) : ('high' as const),
+  }
+}
 
 const PATH = 'cfdi/concentration'
 

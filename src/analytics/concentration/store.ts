@@ -1,11 +1,10 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { own } from '../../cfdi/population/aliases.ts'
-import { populationOf } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { unratedList } from '../common/insight.ts'
 import { nameColumn } from '../common/names.ts'
-import { unratedList } from '../common/unrated.ts'
 
 interface Days {
   first: string

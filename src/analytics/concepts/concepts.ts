@@ -1,21 +1,128 @@
+import { type SQL, sql } from 'drizzle-orm'
 import { labelsOf } from '../../authority/rules/catalogs.ts'
+import type { Rules } from '../../authority/rules/dated.ts'
+import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
+import { prepared } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
-import { decimal } from '../../platform/money.ts'
+import { decimal, dividedBy, type Micros, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
-import type { Basis } from '../common/contract.ts'
-import { percentOf } from '../common/figures.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
-import { type Links, linksOf as linksOfSurface, qualityLinks } from '../common/links.ts'
+import type { Basis, EntriesPage } from '../common/contract.ts'
+import {
+  type EntryRow,
+  exact,
+  isLeftOut,
+  newestOf,
+  pageOfEntries,
+  pageOfLeftOut,
+  pageOfList,
+  percentOf,
+  sumAll,
+} from '../common/figures.ts'
+import {
+  aggregateOf,
+  type Insight,
+  type Links,
+  linksOf as linksOfSurface,
+  openEntries,
+  openInsight,
+  qualityLinks,
+} from '../common/insight.ts'
 import { directionNumber, nameOf } from '../common/names.ts'
-import type { ConceptRow, Concepts, ConceptsQuery } from './contract.ts'
-import { documentsOf } from './documents.ts'
-import { type ConceptLine, linesOf, MOST_LINES } from './lines.ts'
-import { lineFiguresOf, outliersAmong } from './prices.ts'
-import { lineStatements, MOST_DOCUMENTS, type ProductRow, productStatements } from './store.ts'
-import { type ConceptSum, digitsOf, isAfter, keyOf, sumLines, sumProducts } from './sums.ts'
+import type { ConceptRow, Concepts, ConceptsEntriesQuery, ConceptsQuery } from './contract.ts'
+import {
+  amountOf,
+  byDocument,
+  type ConceptLine,
+  type ConceptSum,
+  digitsOf,
+  documentsOf,
+  isAfter,
+  isAmong,
+  keyOf,
+  linesOf,
+  MIXES,
+  MOST_LINES,
+  ownOf,
+  pesosOf,
+  sumLines,
+  sumProducts,
+} from './lines.ts'
+import { foreignJson, IN_AMOUNTS, lineStatements, MOST_DOCUMENTS, type ProductRow, productStatements } from './store.ts'
 
-export const PATH = 'analytics/concepts'
+type Priced = ConceptLine & { price: Micros }
+const pricedOf = (lines: readonly ConceptLine[]): Priced[] => lines.filter((line): line is Priced => line.price !== null)
+
+const sorted = (values: readonly Micros[]): Micros[] => [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+const size = (value: Micros): Micros => (value < 0n ? -value : value)
+
+function medianOf(values: readonly Micros[]): Micros {
+  const list = sorted(values)
+  const middle = list.length >> 1
+  return list.length % 2 === 1 ? list[middle]! : dividedBy(list[middle - 1]! + list[middle]!, '2')
+}
+
+/** The lines whose unit price is far from the median of their counterparty and key, in median absolute deviations. */
+function outliersAmong(lines: readonly ConceptLine[], rules: Rules): Set<ConceptLine> {
+  const [least, far] = [rules.get('concepts.outlier_least'), rules.get('concepts.outlier_mad')]
+  const groups = Map.groupBy(
+    pricedOf(lines).filter(({ clave }) => clave !== ''),
+    ({ document, clave }) => `${document.rfc}|${clave}`,
+  )
+  const outliers = new Set<ConceptLine>()
+  for (const group of groups.values()) {
+    if (group.length < least) continue
+    const median = medianOf(group.map(({ price }) => price))
+    const deviation = medianOf(group.map(({ price }) => size(price - median)))
+    if (deviation > 0n) for (const line of group) if (size(line.price - median) > times(deviation, far)) outliers.add(line)
+  }
+  return outliers
+}
+
+/** The mean price of lines; null without a priced one. */
+function averageOf(lines: readonly Priced[]): Micros | null {
+  const quantity = sumAll(lines.map((line) => line.quantity))
+  return quantity === 0n ? null : dividedBy(sumAll(lines.map(({ amount }) => amount)) * 1_000_000n, quantity.toString())
+}
+
+function changeOf(lines: readonly Priced[]): string | null {
+  const months = Map.groupBy(lines, ({ document }) => document.day.slice(0, 7))
+  const [first, ...others] = [...months.keys()].sort()
+  const last = others.at(-1)
+  if (first === undefined || last === undefined) return null
+  const [before, after] = [averageOf(months.get(first)!), averageOf(months.get(last)!)]
+  return before === null || after === null ? null : percentOf(after - before, before)
+}
+
+type LineFigures = Pick<
+  ConceptRow,
+  'quantity' | 'unit' | 'avg_unit_price' | 'min_unit_price' | 'max_unit_price' | 'price_change_pct' | 'iva_mix' | 'outlier_count'
+>
+
+/** What only the lines of a row say. Everything is null when they were not read. */
+function lineFiguresOf(lines: readonly ConceptLine[] | null, outliers: ReadonlySet<ConceptLine>): LineFigures {
+  if (lines === null)
+    return {
+      ...{ quantity: null, unit: null, avg_unit_price: null, min_unit_price: null, max_unit_price: null, price_change_pct: null },
+      ...{ iva_mix: null, outlier_count: null },
+    }
+  const priced = pricedOf(lines)
+  const prices = sorted(priced.map(({ price }) => price))
+  const text = (price: Micros | null | undefined) => (price == null ? null : decimal(price))
+  const units = new Set(lines.map(({ unit }) => unit))
+  return {
+    quantity: exact(sumAll(lines.map(({ quantity }) => quantity))),
+    unit: units.size === 1 ? [...units][0]! : null,
+    ...{ avg_unit_price: text(averageOf(priced)), min_unit_price: text(prices[0]), max_unit_price: text(prices.at(-1)) },
+    price_change_pct: changeOf(priced),
+    iva_mix: Object.fromEntries(MIXES.map((mix) => [mix, decimal(amountOf(lines.filter((line) => line.mix === mix)))])) as NonNullable<
+      ConceptRow['iva_mix']
+    >,
+    outlier_count: lines.filter((line) => outliers.has(line)).length,
+  }
+}
+
+const PATH = 'analytics/concepts'
 
 const BASIS: Omit<Basis, 'rules'> = {
   formulas: {
@@ -31,7 +138,7 @@ const BASIS: Omit<Basis, 'rules'> = {
   notes: ['Lines of documents without XML or exchange rate are in no figure.'],
 }
 
-export const tooManyLines = () =>
+const tooManyLines = () =>
   invalid('concepts.too_many', [
     {
       path: 'from',
@@ -133,4 +240,79 @@ function rowOf({ key, amount, invoices, months, parties }: ConceptSum, links: Li
       ...Object.fromEntries(sorted.map(([month]) => [`by_month.${month}`, links.entries('amount', { key, month })])),
     },
   }
+}
+
+/**
+ * Returns a page of the documents behind a figure. At most three D1 calls beside authentication. Throws Failure 422 concepts.too_many where a
+ * figure needs the lines of too many documents, and what `getConcepts` throws.
+ */
+export async function getConceptsEntries(ctx: Ctx, query: ConceptsEntriesQuery): Promise<EntriesPage> {
+  const insight = await openEntries(ctx, query)
+  const { figure, level, key = '', direction } = query
+  if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
+  const unclassified = insight.rules.get('concepts.unclassified')
+  const isOfRow = figure === 'amount' || figure === 'invoice_count'
+  if (figure === 'outliers' || (isOfRow && level === 'description')) {
+    // Whether a price is an outlier depends on all lines of the range.
+    const lines = await readLines(insight, query)
+    const outliers = figure === 'outliers' ? outliersAmong(lines, insight.rules) : null
+    const isMeant = (line: ConceptLine) =>
+      outliers ? outliers.has(line) : keyOf(line, level) === key && (figure === 'amount' || line.document.tipo === 'I')
+    const entries = byDocument(lines.filter(isMeant)).map(({ document: { uuid, issued_at }, amount }) => ({ uuid, issued_at, amount }))
+    return pageOfList(insight, PATH, query, entries)
+  }
+  const isMeant = isOfRow
+    ? (one: string) => one.slice(0, digitsOf(level)) === key
+    : figure === 'total'
+      ? () => true
+      : (one: string) => isAmong(unclassified, one)
+  const starts = isOfRow ? [key] : figure === 'total' ? null : unclassified
+  const conditions = [
+    IN_AMOUNTS,
+    figure === 'invoice_count' ? sql`${own.tipo_comprobante} = 'I'` : sql`${own.tipo_comprobante} in ('I', 'E')`,
+  ]
+  if (starts) conditions.push(hasKey(starts))
+  const side = directionNumber(direction)
+  return pageOfEntries<EntryRow & { document: string }>(
+    insight,
+    PATH,
+    query,
+    (partition, after, take) =>
+      newestOf(partition, sql`${foreignJson(side)} as document`, { ...insight.span, direction: side, conditions }, after, take),
+    async (rows) => {
+      const documents = new Map(
+        (
+          await documentsOf(
+            ctx,
+            rows.map(({ document }) => document),
+          )
+        ).map((one) => [one.uuid, pesosOf(one, ownOf(one, isMeant))]),
+      )
+      return rows.map(({ uuid }): Micros | null => documents.get(uuid) ?? null)
+    },
+  )
+}
+
+/** The condition that a product key begins so. Without a beginning it is the empty key. */
+const hasKey = (starts: readonly string[]): SQL =>
+  sql`(${sql.join(
+    [
+      ...starts.map((start) =>
+        start === ''
+          ? sql`(${own.products} = '' or ${own.products} like '=%' or ${own.products} like '%,=%')`
+          : sql`instr(',' || ${own.products}, ${`,${start}`}) > 0`,
+      ),
+    ],
+    sql` or `,
+  )})`
+
+async function readLines({ ctx, ledger, span }: Insight, { direction }: ConceptsEntriesQuery): Promise<ConceptLine[]> {
+  const statements = lineStatements(ledger, directionNumber(direction), span)
+  const found = statements.length === 0 ? [] : await ledger.d1.batch(statements.map((one) => prepared(ledger.d1, one)))
+  const lines = await linesOf(
+    ctx,
+    found.map(({ results }) => results),
+  )
+  if (lines === null) throw tooManyLines()
+  return lines
 }

@@ -3,9 +3,8 @@ import { Hono } from '../../platform/http/hono.ts'
 import { operation, query, refuses, returnsTable } from '../../platform/http/operation.ts'
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
-import { getConcepts } from './concepts.ts'
+import { getConcepts, getConceptsEntries } from './concepts.ts'
 import { Concepts, ConceptsEntriesQuery, ConceptsQuery } from './contract.ts'
-import { getConceptsEntries } from './entries.ts'
 
 const CONCEPTS = `Returns what was bought or sold, by segment, family, class or key of c_ClaveProdServ, or by description, the largest
 amount first. Amounts are importe − descuento in MXN, net of credit notes. Quantities, prices, the mix of IVA and outliers need the lines of

@@ -3,7 +3,7 @@ import { Month } from '../../cfdi/summary/contract.ts'
 import { Paging, pageOf } from '../../platform/http/shapes.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { Drilldown, Envelope, entriesOf, keyOfRow, money, UNMATCHED } from '../common/contract.ts'
-import { REASONS } from './reasons.ts'
+import { REASONS } from './uses.ts'
 
 const own = {
   ...ofFiscalEntity,

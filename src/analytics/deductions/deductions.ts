@@ -1,27 +1,48 @@
+import type { Rules } from '../../authority/rules/dated.ts'
+import { portionOf } from '../../cfdi/cash/measure.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { parseSum } from '../../cfdi/population/sums.ts'
+import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/statement.ts'
-import { decimal, type Micros, micros } from '../../platform/money.ts'
+import { decimal, type Micros, micros, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
-import { offsetText } from '../../platform/time/zone-of-postcode.ts'
+import { offsetText } from '../../platform/time/months.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
-import { exact } from '../common/figures.ts'
-import { aggregateOf, assertInRange, type Insight, openInsight } from '../common/insight.ts'
-import { isLeftOut, pageOfLeftOut } from '../common/left-out.ts'
-import { linksOf, qualityLinks } from '../common/links.ts'
-import { measurer } from '../common/measured.ts'
-import { REPSE_NOTE } from '../common/names.ts'
-import { isUnmatched, oddsOf, pageOfUnmatched, type UnmatchedRow, unmatchedOf, unmatchedStatements } from '../common/omitted.ts'
-import { inPesos, parseUnrated, ratesOf } from '../common/unrated.ts'
+import { exact, isLeftOut, pageOfLeftOut, sumAll } from '../common/figures.ts'
+import {
+  aggregateOf,
+  assertInRange,
+  type Insight,
+  inPesos,
+  linksOf,
+  openInsight,
+  parseUnrated,
+  qualityLinks,
+  ratesOf,
+} from '../common/insight.ts'
+import {
+  isUnmatched,
+  measurer,
+  oddsOf,
+  pageOfUnmatched,
+  REPSE_NOTE,
+  type UnmatchedRow,
+  unmatchedOf,
+  unmatchedStatements,
+} from '../common/names.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
-import type { IncomeOf, Use } from './caps.ts'
-import { type DeductionEntriesQuery, type DeductionRow, type Deductions, type DeductionsQuery, FIGURES } from './contract.ts'
-import { type Decided, decideAll } from './decide.ts'
-import { bitOf } from './reasons.ts'
 import {
+  type DeductionEntriesQuery,
+  type DeductionRow,
+  type Deductions,
+  type DeductionsQuery,
+  type DeductionTotals,
+  FIGURES,
+} from './contract.ts'
+import {
+  type BusinessTotals,
   businessEntries,
   type DeductionDocument,
   type DeductionPosition,
@@ -31,8 +52,178 @@ import {
   parsedRows,
   personalStatement,
 } from './store.ts'
-import { totalsOf } from './totals.ts'
-import { usesOf } from './uses.ts'
+import {
+  bitOf,
+  type IncomeOf,
+  isNotDeductible,
+  type Limit,
+  limitsOf,
+  personalRule,
+  REASONS,
+  rateOf,
+  type Student,
+  TuitionLimits,
+  take,
+  type Use,
+  type Used,
+  usesOf,
+} from './uses.ts'
+
+export type Status = 'eligible' | 'capped' | 'not_deductible' | 'review'
+
+/** What is decided about a document. Amounts are micros of MXN; those of a credit note are negative. */
+interface Decided {
+  document: DeductionDocument
+  category: string | null
+  cap_group: string | null
+  annual_rate: string | null
+  gross: Micros | null
+  deductible: Micros
+  status: Status
+  reasons: string[]
+  limits: readonly Limit[]
+}
+
+const RETURNS = 'G02'
+
+/** The amount of a document before what decides about it; null without XML or rate. */
+function grossOf(
+  { is_personal, is_known, is_unrated, net_mxn, total_mxn, total, subtotal, descuento, tipo }: DeductionDocument,
+  rate: string | null,
+) {
+  const own = is_personal ? BigInt(total) : (micros(subtotal) ?? 0n) - (micros(descuento) ?? 0n)
+  const stated = is_personal ? total_mxn : net_mxn
+  const amount = is_known === 0 ? null : is_unrated ? inPesos(own, rate) : stated === null ? null : BigInt(stated)
+  return amount === null ? null : tipo === 'E' ? -amount : amount
+}
+
+/** What is deducted of an amount: its paid part, and that at the annual rate of an investment. */
+function claimOf(gross: Micros, paid: Micros, total: Micros, isFlow: boolean, rate: string | null): Micros {
+  const claimed = isFlow ? portionOf(gross, paid > total ? total : paid, total) : gross
+  return rate === null ? claimed : times(claimed, rate)
+}
+
+/**
+ * Decides about documents in their order, in which they use up limits. By UUID, `rates` are the published rates of those that state none, and
+ * `students` whose tuition they are.
+ */
+function decideAll(
+  documents: readonly DeductionDocument[],
+  rules: Rules,
+  incomeOf: IncomeOf,
+  rates: ReadonlyMap<string, string | null>,
+  students: ReadonlyMap<string, readonly Student[]> = new Map(),
+): { decided: Decided[]; used: Used } {
+  const used = new Map<string, Use>()
+  const isDeducted = ({ tipo, mask }: DeductionDocument) => tipo === 'I' && !isNotDeductible(mask)
+  const tuition = new TuitionLimits(
+    rules,
+    documents.filter(isDeducted).map(({ fecha, uuid }) => [fecha.slice(0, 4), students.get(uuid)]),
+  )
+  const decided = documents.map((document): Decided => {
+    const { uso, is_personal, is_known, is_unrated, tipo, uuid, fecha } = document
+    const rate = rates.get(uuid) ?? null
+    const gross = grossOf(document, rate)
+    const ofYear = rules.in('year', fecha.slice(0, 10))
+    const rule = is_personal ? personalRule(ofYear, uso!) : null
+    const annual_rate = is_personal || tipo === 'E' ? null : rateOf(ofYear, uso)
+    const category =
+      is_known === 0
+        ? null
+        : (rule?.category ?? (tipo === 'E' || uso === RETURNS ? 'returns' : annual_rate === null ? 'expense' : 'investment'))
+    const [year, isTuition] = [fecha.slice(0, 4), rule?.cap_group === 'tuition']
+    const pupils = isTuition ? tuition.known(year, students.get(uuid)) : null
+    const limits = pupils ? tuition.of(year, pupils) : rule === null || isTuition ? [] : limitsOf(rules, uso!, year, incomeOf)
+    let { mask } = document
+    if (isTuition && tipo === 'I' && pupils === null) mask |= bitOf('tuition_without_iedu')
+    const total = is_unrated ? inPesos(BigInt(document.total), rate) : null
+    if (document.is_cash && total !== null && total > micros(rules.on(fecha.slice(0, 10)).get('cash.threshold'))!)
+      mask |= bitOf('cash_over_2000')
+    if (is_known && is_unrated && rate === null) mask |= bitOf('missing_rate')
+    if (limits.some(({ amount, isUnknown }) => amount === null && isUnknown)) mask |= bitOf('cap_unknown')
+    const reasons: string[] = REASONS.filter((reason) => (mask & bitOf(reason)) !== 0)
+    const common = { document, category, cap_group: rule?.cap_group ?? null, annual_rate, gross, limits }
+    const as = (status: Status, deductible: Micros, more: string[] = []): Decided => {
+      const open = document.is_open && !reasons.includes('not_paid') ? ['not_paid'] : []
+      return { ...common, status, deductible, reasons: [...reasons, ...more, ...open] }
+    }
+    if (isNotDeductible(mask)) return as('not_deductible', 0n)
+    if (mask !== 0 || gross === null) return as('review', 0n)
+    const applied = BigInt(document.paid) + BigInt(document.credited)
+    const claimed = claimOf(gross, applied, BigInt(document.total), document.is_flow === 1, annual_rate)
+    const deductible = pupils ? tuition.take(year, pupils, limits, used, claimed) : take(limits, used, claimed)
+    return deductible < claimed ? as('capped', deductible, [`cap_${limits[0]!.key.split('|')[0]}`]) : as('eligible', deductible)
+  })
+  return { decided, used }
+}
+
+interface Sums {
+  cap_group: string | null
+  gross: Micros
+  deductible: Micros
+  review: Micros
+  limits: Map<string, Limit>
+}
+
+const deductibleOf = ({ year, uso, whole, parts }: BusinessTotals, rules: Rules): Micros => {
+  const rate = rateOf(rules.on(`${year}-12-31`), uso)
+  const listed = JSON.parse(`[${parts ?? ''}]`) as [string, ...(string | number)[]][]
+  // SQL has applied the rate of an investment to what is deducted whole.
+  return (
+    parseSum(whole) +
+    sumAll(
+      listed.map(([gross, ...amounts]) => {
+        const [paid, credited, total] = amounts.map(BigInt) as [Micros, Micros, Micros]
+        return claimOf(BigInt(gross), paid + credited, total, true, rate)
+      }),
+    )
+  )
+}
+
+/** Adds up documents by year and category, ascending. What a category used of a limit is what all of the limit’s categories did. */
+function totalsOf(
+  decided: readonly Decided[],
+  business: readonly BusinessTotals[],
+  used: Used,
+  rules: Rules,
+): Omit<DeductionTotals, 'drilldown'>[] {
+  const groups = new Map<string, Sums>()
+  const of = (year: string, category: string, cap_group: string | null): Sums => {
+    const key = `${year}|${category}`
+    const known = groups.get(key) ?? { cap_group, gross: 0n, deductible: 0n, review: 0n, limits: new Map() }
+    groups.set(key, known)
+    return known
+  }
+  for (const one of business) {
+    const sums = of(one.year, one.category, null)
+    sums.gross += parseSum(one.gross)
+    sums.review += parseSum(one.review)
+    sums.deductible += deductibleOf(one, rules)
+  }
+  for (const { document, category, cap_group, gross, deductible, status, limits, reasons } of decided) {
+    if (category === null || reasons.includes('cancelled')) continue
+    const sums = of(document.fecha.slice(0, 4), category, cap_group)
+    for (const limit of limits) sums.limits.set(limit.key, limit)
+    sums.gross += gross ?? 0n
+    sums.deductible += deductible
+    if (status === 'review') sums.review += gross ?? 0n
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, { cap_group, gross, deductible, review, limits }]) => {
+      const [year = '', category = ''] = key.split('|')
+      const own = [...limits.values()].filter((one) => cap_group !== 'global' || one.key.startsWith('global'))
+      const isLimited = own.length > 0 && own.every(({ amount }) => amount !== null)
+      const limit = sumAll(own.map(({ amount }) => amount ?? 0n))
+      const spent = own.length > 0 ? sumAll(own.map((one) => used.get(one.key)?.allowed ?? 0n)) : deductible
+      return {
+        ...{ year, category, cap_group, gross_amount: decimal(gross), deductible_amount: decimal(deductible) },
+        ...{ review_amount: decimal(review), limit: isLimited ? decimal(limit) : null, used: decimal(spent) },
+        remaining: isLimited ? decimal(limit > spent ? limit - spent : 0n) : null,
+        cap_unknown: own.some(({ isUnknown }) => isUnknown),
+      }
+    })
+}
 
 const PATH = 'cfdi/deductions'
 

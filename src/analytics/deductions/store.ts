@@ -1,18 +1,17 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
 import { cfdi, i, own } from '../../cfdi/population/aliases.ts'
-import { type Days, populationOf } from '../../cfdi/population/population.ts'
-import { NOT_COUNTED, sumOf } from '../../cfdi/population/sums.ts'
+import { type Days, NOT_COUNTED, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { isVisible, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
-import { IS_UNRATED, unratedList } from '../common/unrated.ts'
-import { composedByDay } from '../risk/by-day.ts'
-import { creditedOf, paidOf } from '../risk/payments.ts'
+import { IS_UNRATED, unratedList } from '../common/insight.ts'
+import { composedByDay, creditedOf, paidOf } from '../risk/flags.ts'
 import type { Sets } from '../risk/sets.ts'
 import {
   bitOf,
   type DeductionReading,
+  INVESTMENTS,
   isFlow,
   isPersonal,
   NOT_DEDUCTIBLE,
@@ -20,10 +19,12 @@ import {
   paidInCash,
   REASONS,
   REVIEW,
+  rateOf,
   reasonsOf,
-} from './reasons.ts'
-import { studentsOf, tuition } from './tuition.ts'
-import { INVESTMENTS, rateOf, type Uses } from './uses.ts'
+  studentsOf,
+  tuition,
+  type Uses,
+} from './uses.ts'
 
 /** A received invoice or credit note, as SQL decides about it. Micros are text. */
 export interface DeductionDocument {

@@ -1,5 +1,15 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import type { Days } from '../../cfdi/population/population.ts'
+import { portionOf } from '../../cfdi/cash/measure.ts'
+import { partsOf } from '../../cfdi/chunks/chunks.ts'
+import { contentOf } from '../../cfdi/chunks/content.ts'
+import { cfdi, cfdiChunks, i, k, own, p } from '../../cfdi/population/aliases.ts'
+import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
+import type { Concepto } from '../../cfdi/xml/document.ts'
+import { type Micros, micros, times } from '../../platform/money.ts'
+import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { sumAll } from '../common/figures.ts'
+import { anyComposedByDay, cashLimit, composedByDay, hasKey, isOpen, isPaidBy, repseNotValid, usoInvalid } from '../risk/flags.ts'
 
 const PERSONAL = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const
 export const INVESTMENTS = ['I01', 'I02', 'I03', 'I04', 'I05', 'I06', 'I07', 'I08'] as const
@@ -26,3 +36,307 @@ export const rateOf = (rules: Rules, uso: string | null): string | null => {
   const known = INVESTMENTS.find((one) => one === uso)
   return known === undefined ? null : (rules.find(`investment.${known}`)?.annual_rate ?? null)
 }
+
+/** A limit that deductions of a year use up. A null amount limits nothing; `isUnknown` says that an unknown income would lower it. */
+export interface Limit {
+  key: string
+  amount: Micros | null
+  isUnknown: boolean
+}
+
+/** What somebody earned in a year, in micros. Null when nothing shows it. */
+export type IncomeOf = (year: string) => Micros | null
+
+const smallest = (amounts: readonly (Micros | null)[]): Micros | null =>
+  amounts.reduce<Micros | null>((least, one) => (one === null ? least : least === null || one < least ? one : least), null)
+
+const partOf = (income: Micros | null, rate: string | undefined): Micros | null =>
+  income === null || rate === undefined ? null : times(income < 0n ? 0n : income, rate)
+
+/** The limits of a personal deduction in a year, its own first. It uses up all of them. */
+export function limitsOf(all: Rules, uso: string, year: string, incomeOf: IncomeOf): Limit[] {
+  const rules = all.on(`${year}-12-31`)
+  const { category, cap_group, limit } = personalRule(rules, uso)
+  if (cap_group === null) return []
+  const annual = rules.find('uma')?.annual ?? null
+  const umas = (count: string | undefined) => (annual === null || count === undefined ? null : times(micros(annual)!, count))
+  const limits: Limit[] = []
+  if (limit !== null) {
+    const before = limit.prior_income === undefined ? null : incomeOf(String(Number(year) - 1))
+    const now = limit.income === undefined ? null : incomeOf(year)
+    const amount = smallest([
+      ...[umas(limit.uma), partOf(now, limit.income), partOf(before, limit.prior_income)],
+      limit.amount === undefined ? null : micros(limit.amount),
+    ])
+    const isUnknown = (limit.income !== undefined && now === null) || (limit.prior_income !== undefined && before === null)
+    limits.push({ key: `${cap_group === 'global' ? category : cap_group}|${year}`, amount, isUnknown })
+  }
+  if (cap_group !== 'global') return limits
+  const { uma, income } = rules.get('deduction.global_cap')
+  const earned = incomeOf(year)
+  return [...limits, { key: `global|${year}`, amount: smallest([umas(uma), partOf(earned, income)]), isUnknown: earned === null }]
+}
+
+/** What was claimed under a limit so far, and what of it all limits allowed. */
+export interface Use {
+  claimed: Micros
+  allowed: Micros
+}
+export type Used = ReadonlyMap<string, Use>
+
+const atMost = (limit: Micros, amount: Micros): Micros => (amount > limit ? limit : amount)
+
+/**
+ * Claims an amount under limits, and returns what they allow of it: the net of a year is deducted up to the limit, so a negative amount first
+ * takes back what the limit did not allow. What the first limit allows is claimed under the next one.
+ */
+export function take(limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
+  let allowed = wanted
+  for (const { key, amount } of limits) {
+    const use = used.get(key) ?? { claimed: 0n, allowed: 0n }
+    const before = use.claimed
+    used.set(key, use)
+    use.claimed += allowed
+    if (amount !== null) allowed = atMost(amount, use.claimed) - atMost(amount, before)
+  }
+  for (const { key } of limits) used.get(key)!.allowed += allowed
+  return allowed
+}
+
+/** Whose tuition a part of an invoice is: that part in the invoice’s currency. Null where the complement does not say it. */
+export interface Student {
+  curp: string | null
+  nivel: string | null
+  net: Micros
+}
+
+/** The packed bytes of chunks that are read. */
+const MOST_BYTES = 3 * 1024 * 1024
+
+/**
+ * What reads whose tuition the documents of the common table expression `marked` are: those with these uses, and of a credit note the invoice
+ * that it credits. `tables` are further common table expressions, `selects` rows of JSON for `studentsOf`. Nothing without uses.
+ */
+export function tuition(ledger: ScopedLedger, usos: readonly string[]): { tables: SQL; selects: SQL } {
+  if (usos.length === 0) return { tables: sql``, selects: sql`` }
+  const among = sql`${usos}`.inlineParams()
+  const shown = sql.join(
+    partitionsToRead(ledger).map((partition) => isVisible(partition, 'i')),
+    sql` or `,
+  )
+  const chunks = sql`from (select distinct entity, chunk from places) p cross join ${cfdiChunks} ${k} where ${k.entity} = p.entity and ${k.chunk} = p.chunk`
+  return {
+    tables: sql`, places as materialized (
+      select m.uuid, ${own.entity}, ${own.issued_at}, ${own.chunk}, ${own.chunk_at} from marked m cross join ${cfdi} ${own}
+        where m.tipo = 'I' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${own.chunk_parts} = 1
+      union all
+      select m.uuid, ${i.entity}, ${i.issued_at}, ${i.chunk}, ${i.chunk_at}
+        from marked m cross join ${cfdi} ${own} cross join json_each(${own.related}) r cross join ${cfdi} ${i}
+        where m.tipo = 'E' and m.uso in ${among} and ${own.entity} = m.entity and ${own.uuid} = m.uuid and ${i.entity} = m.entity and ${i.uuid} = r.value
+          and ${i.emisor_rfc} = ${own.emisor_rfc} and ${i.uso_cfdi} in ${among} and ${i.tipo_comprobante} = 'I' and ${i.chunk_parts} = 1 and (${shown}))`,
+    selects: sql` union all select 'place', json_array(uuid, entity || ' ' || chunk, chunk_at, issued_at) from places
+      union all select 'chunk', json_array(${k.entity} || ' ' || ${k.chunk}, hex(${k.data})) ${chunks}
+        and (select sum(length(${k.data})) ${chunks}) <= ${sql.raw(String(MOST_BYTES))}`,
+  }
+}
+
+/** The students of each document, by its UUID; of a credit note those of the newest invoice that it credits. */
+export function studentsOf(places: readonly string[], chunks: readonly string[]): ReadonlyMap<string, readonly Student[]> {
+  const data = new Map(chunks.map((text) => JSON.parse(text) as [string, string]))
+  const kept = new Map<string, { issued_at: number; students: Student[] }>()
+  for (const [chunk, some] of Map.groupBy(
+    places.map((text) => JSON.parse(text) as [uuid: string, chunk: string, at: number, issued_at: number]),
+    ([, one]) => one,
+  )) {
+    const packed = data.get(chunk)
+    if (packed === undefined) continue
+    const parts = partsOf([packed])
+    // What `contentOf` reads is used up, and a credit note names the content of its invoice again.
+    for (const [at, same] of Map.groupBy(some, ([, , one]) => one)) {
+      const students = contentOf(parts[at]).conceptos.map(studentOf)
+      for (const [uuid, , , issued_at] of same) if ((kept.get(uuid)?.issued_at ?? 0) < issued_at) kept.set(uuid, { issued_at, students })
+    }
+  }
+  return new Map([...kept].map(([uuid, { students }]) => [uuid, students]))
+}
+
+const studentOf = ({ iedu, importe, descuento }: Concepto): Student => ({
+  ...{ curp: iedu?.curp ?? null, nivel: iedu?.nivel_educativo ?? null },
+  net: (micros(importe) ?? 0n) - (micros(descuento) ?? 0n),
+})
+
+/** A part of a tuition invoice, whose it is, and their level. */
+type Known = Student & { curp: string; nivel: string }
+
+/**
+ * What decides about tuition: an annual limit for each student, that of the higher one of their levels (Decree of 2013-12-26, 1.8). `all` are the
+ * students of the documents that can be deducted, with their years.
+ */
+export class TuitionLimits {
+  readonly #rules: Rules
+  readonly #most = new Map<string, Micros>()
+
+  constructor(rules: Rules, all: Iterable<readonly [year: string, students: readonly Student[] | undefined]>) {
+    this.#rules = rules
+    for (const [year, students] of all)
+      for (const { curp, nivel } of this.known(year, students) ?? []) {
+        const [key, cap] = [keyOf(curp, year), this.#capOf(year, nivel)!]
+        if (cap > (this.#most.get(key) ?? 0n)) this.#most.set(key, cap)
+      }
+  }
+
+  #capOf = (year: string, nivel: string): Micros | null =>
+    micros(this.#rules.on(`${year}-12-31`).find('deduction.tuition')?.[nivel] ?? null)
+
+  /** The students of a document; null unless each of its lines names one and a level with a limit. */
+  known(year: string, students: readonly Student[] = []): readonly Known[] | null {
+    const isKnown = (one: Student): one is Known => one.curp !== null && one.nivel !== null && this.#capOf(year, one.nivel) !== null
+    return students.length > 0 && students.every(isKnown) ? (students as Known[]) : null
+  }
+
+  of = (year: string, students: readonly Known[]): Limit[] =>
+    [...new Set(students.map(({ curp }) => keyOf(curp, year)))].map((key) => ({ key, amount: this.#most.get(key) ?? 0n, isUnknown: false }))
+
+  /** Uses up each student’s limit by their part of an amount, and returns what of it they allow. */
+  take(year: string, students: readonly Known[], limits: readonly Limit[], used: Map<string, Use>, wanted: Micros): Micros {
+    if (limits.length === 1) return take(limits, used, wanted)
+    const whole = sumAll(students.map(({ net }) => net))
+    let left = wanted
+    return sumAll(
+      limits.map((limit, n) => {
+        const own = sumAll(students.filter(({ curp }) => keyOf(curp, year) === limit.key).map(({ net }) => net))
+        const part = n === limits.length - 1 ? left : portionOf(wanted, own, whole)
+        left -= part
+        return take([limit], used, part)
+      }),
+    )
+  }
+}
+
+const keyOf = (curp: string, year: string): string => `tuition|${curp}|${year}`
+
+/** Why a document cannot be deducted, and why somebody has to look at it, in the order in which rows name them. */
+export const NOT_DEDUCTIBLE = [
+  ...(['cancelled', 'substituted', 'missing_xml', 'cash_over_2000', 'fuel_not_electronic', 'uso_s01', 'issuer_69b_definitivo'] as const),
+  ...(['repse_missing_at_payment', 'wrong_receptor_regimen', 'not_electronic', 'not_paid'] as const),
+]
+export const REVIEW = [
+  'missing_rate',
+  'payment_form_review',
+  'mortgage_loan',
+  'tuition_without_iedu',
+  'uso_undefined',
+  'cap_unknown',
+] as const
+export type Reason = (typeof NOT_DEDUCTIBLE)[number] | (typeof REVIEW)[number]
+export const REASONS: readonly Reason[] = [...NOT_DEDUCTIBLE, ...REVIEW]
+export const bitOf = (reason: Reason): number => 2 ** REASONS.indexOf(reason)
+export const isNotDeductible = (mask: number): boolean => mask % bitOf('missing_rate') !== 0
+
+export interface DeductionReading {
+  partition: Partition
+  cancelled: 0 | 1
+  rules: Rules
+  /** The days of the documents. */
+  days: Days
+  sets: ReadonlySet<string>
+  /** The personal uses of c_UsoCFDI, none for a company. */
+  personal: readonly string[]
+}
+
+/** The condition that a form of payment of `own` meets one: its own, or of a complement when it is paid later. */
+const paidIn = (partition: Partition, condition: (forma: SQLWrapper) => SQL): SQL =>
+  sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, condition(p.forma_pago))}, ${condition(own.forma_pago)})`
+
+const INVOICE = sql`${own.tipo_comprobante} = 'I'`
+const PPD = sql`${INVOICE} and ${own.metodo_pago} is 'PPD'`
+
+/** The condition that only the paid part of the invoice `own` is deducted. */
+export function isFlow({ rules, days, personal }: DeductionReading): SQL {
+  const isOfRegime = composedByDay(
+    rules,
+    own.fecha,
+    days,
+    (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.flow_basis') ?? []}`,
+  )
+  return sql`(${PPD} and (${isPersonal(personal)} or iif(${own.receptor_regimen_fiscal} is null, length(${own.receptor_rfc}) = 13, ${isOfRegime})))`
+}
+
+/** The condition that `own` is a personal deduction, by the use that `uso` selects. */
+export const isPersonal = (personal: readonly string[], uso: SQLWrapper = own.uso_cfdi): SQL =>
+  personal.length === 0 ? sql`0` : sql`coalesce(${uso} in ${sql`${personal}`.inlineParams()}, 0)`
+
+/** The condition that an invoice of a business was paid in cash. */
+export const paidInCash = (partition: Partition, personalOwn: SQL): SQL =>
+  sql`(not ${personalOwn} and ${INVOICE} and ${paidIn(partition, (forma) => sql`coalesce(${forma} = '01', 0)`)})`
+
+const formsOf = (rules: Rules) => rules.get('payment_forms')
+
+/** Each reason as the condition under which the received document `own` has it, by whether it is personal; null where none can. */
+export function reasonsOf(reading: DeductionReading, personalOwn: SQL): Partial<Record<Reason, SQL | null>> {
+  const { partition, cancelled, rules, days, sets, personal } = reading
+  const onDay = (make: (on: Rules) => SQL | null) => anyComposedByDay(rules, own.fecha, days, make)
+  const isNo = paidIn(partition, (forma) =>
+    composedByDay(
+      rules,
+      own.fecha,
+      days,
+      (on) => sql`coalesce(${forma} not in ${[...formsOf(on).electronic, ...formsOf(on).review, '99']}, 0)`,
+    ),
+  )
+  const isReview = paidIn(partition, (forma) =>
+    composedByDay(rules, own.fecha, days, (on) => sql`(${forma} is null or ${forma} in ${[...formsOf(on).review, '99']})`),
+  )
+  const business = sql`not ${personalOwn}`
+  // What the law limits by year is decided by the rules of the year.
+  const ofUses = (isMeant: (rule: ReturnType<typeof personalRule>) => boolean): SQL | null =>
+    anyComposedByDay(
+      rules,
+      own.fecha,
+      days,
+      (on) => {
+        const uses = personal.filter((uso) => isMeant(personalRule(on, uso)))
+        return uses.length === 0 ? null : sql`${own.uso_cfdi} in ${uses}`
+      },
+      'year',
+    )
+  const ofElectronic = ofUses(({ payment }) => payment === 'electronic')
+  const isElectronicOnly = ofElectronic && sql`${INVOICE} and ${personalOwn} and ${ofElectronic}`
+  const isFuel = onDay((on) => {
+    const claves = on.find('deduction.fuel')?.claves ?? []
+    return claves.length === 0 ? null : sql`coalesce(${hasKey(claves)}, 0)`
+  })
+  const repse = repseNotValid({ partition, direction: 1, rules, days, sets }, (day) => {
+    const later = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
+    const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day}`
+    return sql`iif(${own.metodo_pago} is 'PPD', ${isPaidBy(partition, 0, later)}, ${atOnce})`
+  })
+  const isExcluded = composedByDay(
+    rules,
+    own.fecha,
+    days,
+    (on) => sql`${own.receptor_regimen_fiscal} in ${on.find('deduction.personal_excluded') ?? []}`,
+  )
+  return {
+    cancelled: cancelled === 1 ? sql`1` : null,
+    substituted: cancelled === 1 ? null : isSubstituted(partition, 'own'),
+    missing_xml: sql`${own.xml_object} is null`,
+    cash_over_2000: sql`${own.version} is not null and coalesce(${own.total_mxn} + 0 > ${cashLimit(rules, days)}, 0)
+      and ${paidInCash(partition, personalOwn)}`,
+    fuel_not_electronic: isFuel && sql`${business} and ${INVOICE} and ${isFuel} and ${isNo}`,
+    uso_s01: sql`${own.uso_cfdi} = 'S01'`,
+    issuer_69b_definitivo: sets.has('list_definitivo') ? sql`${own.counterparty_rfc} in list_definitivo` : null,
+    repse_missing_at_payment:
+      repse && cancelled === 0 ? sql`${business} and ${INVOICE} and not ${isSubstituted(partition, 'own')} and ${repse}` : null,
+    wrong_receptor_regimen: sql`(${usoInvalid({ rules, days }) ?? sql`0`} or (${personalOwn} and ${isExcluded}))`,
+    not_electronic: isElectronicOnly && sql`${isElectronicOnly} and ${isNo}`,
+    not_paid: null,
+    payment_form_review: isElectronicOnly && sql`${isElectronicOnly} and ${isReview} and not ${isNo}`,
+    mortgage_loan: ofUses(({ category }) => category === 'mortgage'),
+    // What the complement of schools says is read afterwards.
+    tuition_without_iedu: null,
+    uso_undefined: sql`${business} and ${own.uso_cfdi} = 'P01'`,
+  }
+}
+
+export const openPart = (reading: DeductionReading): SQL => sql`(${isFlow(reading)} and ${isOpen(reading.partition)})`

@@ -2,32 +2,195 @@ import { type SQL, sql } from 'drizzle-orm'
 import { addBusinessDays, deadlineBasisOf } from '../../authority/port/business-days.ts'
 import { byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import type { Measurable } from '../../cfdi/cash/measure.ts'
+import { measureOpen, rateWanted } from '../../cfdi/open/applications.ts'
 import { own } from '../../cfdi/population/aliases.ts'
-import { SITUACIONES } from '../../lists/catalog.ts'
+import { parseSum } from '../../cfdi/population/population.ts'
+import { publishedOn, SITUACIONES } from '../../lists/catalog.ts'
 import { listedOf } from '../../lists/listed/counterparties.ts'
 import { listedAs } from '../../lists/listed/listed.ts'
-import { publishedOn } from '../../lists/listing-status.ts'
-import { listedAmong } from '../../lists/listings/listed-among.ts'
-import type { Listing } from '../../lists/listings/listing.ts'
-import type { Ctx } from '../../platform/context.ts'
-import { inlined, quoted } from '../../platform/db/statement.ts'
-import { decimal, times } from '../../platform/money.ts'
+import { type Listing, listedAmong } from '../../lists/listings/listing.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { inlined, prepared, quoted } from '../../platform/db/statement.ts'
+import { decimal, type Micros, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
-import { type Basis, UNMATCHED } from '../common/contract.ts'
-import { countDofRates } from '../common/dof-rates.ts'
-import { percentOf, sumAll } from '../common/figures.ts'
-import { aggregateOf, assertBegun, type Insight, openInsight } from '../common/insight.ts'
-import { type Links, linksOf, qualityLinks } from '../common/links.ts'
-import { directionNumber } from '../common/names.ts'
-import { unmatchedStatements } from '../common/omitted.ts'
-import { EFOS_FIGURES, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
-import { type Exposure, exposuresOf, type FoundRows } from './exposure.ts'
-import { detailStatements, type EfosReading, ivaStatements, type ListedOn, openStatements, totalStatements } from './store.ts'
+import { partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
+import {
+  type AmountRow,
+  amountsOfDocuments,
+  documentsAfter,
+  type EntryRow,
+  isLeftOut,
+  pageOfDocuments,
+  pageOfEntries,
+  pageOfLeftOut,
+  percentOf,
+  sumAll,
+} from '../common/figures.ts'
+import {
+  aggregateOf,
+  assertBegun,
+  countDofRates,
+  type Insight,
+  inPesos,
+  type Links,
+  linksOf,
+  openInsight,
+  parseUnrated,
+  qualityLinks,
+  type Unrated,
+} from '../common/insight.ts'
+import {
+  directionNumber,
+  isUnmatched,
+  ivaOf,
+  measurer,
+  nameOf,
+  oddsOf,
+  pageOfUnmatched,
+  type UnmatchedRow,
+  unmatchedOf,
+  unmatchedStatements,
+} from '../common/names.ts'
+import { EFOS_FIGURES, EFOS_TOTALS, type EfosEntriesQuery, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
+import {
+  type DetailRow,
+  detailStatements,
+  type EfosReading,
+  eventsOf,
+  type IvaRow,
+  ivaStatements,
+  type ListedOn,
+  ODD_EVENT,
+  type OpenSum,
+  openOf,
+  openStatements,
+  type TotalRow,
+  totalStatements,
+} from './store.ts'
 
-export const PATH = 'analytics/efos-exposure'
-export const SOURCE = 'sat_69b'
+/** What a counterparty invoiced, or was invoiced, in micros of MXN. */
+interface Exposure {
+  rfc: string
+  name: string | null
+  invoices: number
+  amount: Micros
+  before: Micros
+  after: Micros
+  iva: Micros
+  paid: Micros
+  unpaid: Micros
+  /** The amount by the rate of ISR of the years of its documents, as decimal text. */
+  taxed: Map<string, Micros>
+}
+
+/** The rows of the statements of the same names. */
+interface FoundRows {
+  total: TotalRow[]
+  detail: DetailRow[]
+  open: OpenSum[]
+  iva: IvaRow[]
+  unmatched: UnmatchedRow[]
+}
+
+const listOf = (text: string | null): unknown[] => JSON.parse(`[${text ?? ''}]`) as unknown[]
+const NOTHING: Omit<Exposure, 'rfc' | 'taxed'> = {
+  name: null,
+  invoices: 0,
+  amount: 0n,
+  before: 0n,
+  after: 0n,
+  iva: 0n,
+  paid: 0n,
+  unpaid: 0n,
+}
+
+/**
+ * Adds up what was read of all counterparties (`total`), and of the listed ones. Documents that state no exchange rate are converted at the
+ * published one; `omitted` counts these, and what could not be matched with an invoice. `isrOn` is the rate of ISR of the year of a day. At most one D1
+ * call.
+ */
+async function exposuresOf(
+  system: System,
+  { total: rows, unmatched, detail, open, iva }: FoundRows,
+  isrOn: (day: string | null) => string,
+) {
+  const all = rows.flatMap((row) => parseUnrated(row.unrated))
+  const unrated = detail.flatMap((row) => parseUnrated(row.unrated).map((one) => ({ ...one, rfc: row.rfc, is_before: row.is_before })))
+  const balances = open.flatMap(({ rfc, odd }) => listOf(odd).map((one) => ({ rfc, odd: JSON.stringify(one) })))
+  const events = iva.flatMap(({ rfc, odd }) => (listOf(odd) as Measurable[]).map((one) => ({ rfc, ...one })))
+  const { outcomeOf, rateOfDay } = await measurer(
+    system,
+    [...events, ...oddsOf(unmatched).map(([, event]) => event)],
+    [...all, ...balances.flatMap(({ odd }) => rateWanted(odd) ?? [])],
+  )
+
+  const found = new Map<string, Exposure & { documents: number; named: string }>()
+  const of = (rfc: string) => {
+    const known = found.get(rfc) ?? { rfc, ...NOTHING, taxed: new Map(), documents: 0, named: '' }
+    found.set(rfc, known)
+    return known
+  }
+  const add = (one: Exposure, amount: Micros, isr: string): void => {
+    one.amount += amount
+    one.taxed.set(isr, (one.taxed.get(isr) ?? 0n) + amount)
+  }
+  for (const { rfc, is_before, isr_rate, income, credit, total_income, total_credit, invoices, documents, name } of detail) {
+    const one = of(rfc)
+    const amount = parseSum(income) - parseSum(credit)
+    add(one, amount, isr_rate ?? isrOn(null))
+    one[is_before === 1 ? 'before' : 'after'] += amount
+    one.paid += parseSum(total_income) - parseSum(total_credit)
+    one.invoices += invoices
+    one.documents += documents
+    if (name !== null && name > one.named) one.named = name
+  }
+  const inMxn = ({ tipo, day, currency, net, total: own }: Unrated): { amount: Micros; whole: Micros } | null => {
+    const rate = rateOfDay(currency, day)
+    const [amount, whole] = [inPesos(net, rate), inPesos(own, rate)]
+    return amount === null || whole === null ? null : tipo === 'E' ? { amount: -amount, whole: -whole } : { amount, whole }
+  }
+  for (const document of unrated) {
+    const { rfc, is_before, tipo, issued_at, uuid, name, day } = document
+    const pesos = inMxn(document)
+    if (pesos === null) continue
+    const one = of(rfc)
+    one.documents++
+    add(one, pesos.amount, isrOn(day))
+    if (tipo === 'I') one.invoices++
+    if (name !== null && `${issued_at}${uuid}${name}` > one.named) one.named = `${issued_at}${uuid}${name}`
+    one[is_before === 1 ? 'before' : 'after'] += pesos.amount
+    one.paid += pesos.whole
+  }
+  const converted = all.flatMap((document) => inMxn(document) ?? [])
+  for (const { rfc, pesos } of open) of(rfc).unpaid += parseSum(pesos)
+  for (const { rfc, odd } of balances) of(rfc).unpaid += openPesos(odd, rateOfDay) ?? 0n
+  for (const { rfc, iva_16, iva_8, iva_otras } of iva) of(rfc).iva += parseSum(iva_16) + parseSum(iva_8) + parseSum(iva_otras)
+  for (const event of events) {
+    const outcome = outcomeOf(event)
+    if (typeof outcome !== 'string') of(event.rfc).iva += ivaOf(outcome)
+  }
+  return {
+    total: sumAll([...rows.map(({ income, credit }) => parseSum(income) - parseSum(credit)), ...converted.map(({ amount }) => amount)]),
+    omitted: { dof_rate: converted.length, ...unmatchedOf(unmatched, outcomeOf) },
+    exposures: [...found.values()]
+      .filter(({ documents }) => documents > 0)
+      .map((one) => ({ ...one, name: nameOf(one.named), paid: one.paid - one.unpaid }))
+      .sort((a, b) => (a.amount === b.amount ? (a.rfc < b.rfc ? -1 : 1) : a.amount > b.amount ? -1 : 1)),
+  }
+}
+
+/** The balance of an open invoice in MXN; null when it is not open, or has no rate. */
+function openPesos(odd: string, rateOfDay: (currency: string, day: string) => string | null): Micros | null {
+  const wanted = rateWanted(odd)
+  return measureOpen(odd, wanted && rateOfDay(wanted.currency, wanted.day))?.pesos ?? null
+}
+
+const PATH = 'analytics/efos-exposure'
+const SOURCE = 'sat_69b'
 /** How many months there are by default: those of which the authority can still ask. */
 const MONTHS = 120
 
@@ -51,7 +214,7 @@ const BASIS: Omit<Basis, 'rules'> = {
 }
 
 /** Opens the range: the last ten years by default, up to the day of `as_of`. Throws Failure 422 range.invalid and as_of.future. */
-export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'cursor'>): Promise<{ insight: Insight; reading: EfosReading }> {
+async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'cursor'>): Promise<{ insight: Insight; reading: EfosReading }> {
   const past = pastDay(ctx, query.as_of)
   const opened = await openInsight(ctx, query)
   const from = query.from ?? addMonths(opened.span.to.slice(0, 7), 1 - MONTHS)
@@ -78,7 +241,7 @@ export async function openEfos(ctx: Ctx, query: Omit<EfosQuery, 'limit' | 'curso
 }
 
 /** The listings of article 69-B among some RFCs as of a day, with the first day of each. One call to the control database. */
-export async function listedOn(
+async function listedOn(
   { db, organization }: Ctx,
   rfcs: readonly string[],
   day: string,
@@ -194,4 +357,119 @@ function rowOf(exposure: Exposure, listing: Listing, rules: Rules): Omit<EfosRow
     deadline_basis: deadline === null ? null : deadlineBasisOf(definitive!, deadline),
     is_active,
   }
+}
+
+const NONE: EntriesPage = { data: [], has_more: false, next_cursor: null }
+const dayBefore = (day: string): string => new Date(Date.parse(`${day}T00:00:00Z`) - 1).toISOString().slice(0, 10)
+
+/** Returns a page of the documents behind a figure. At most four D1 calls beside authentication. Throws Failure as `getEfosExposure` does. */
+export async function getEfosEntries(ctx: Ctx, query: EfosEntriesQuery): Promise<EntriesPage> {
+  const { insight, reading } = await openEfos(ctx, query)
+  const { figure, rfc = '' } = query
+  if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...query, figure })
+  if (isUnmatched(figure)) return pageOfUnmatched(insight, PATH, { ...query, figure })
+  const { first, last, direction, past } = reading
+  const isTotal = (EFOS_TOTALS as readonly string[]).includes(figure)
+  if (isTotal && figure !== 'active_amount')
+    return figure === (direction === 0 ? 'total_sales' : 'total_purchases')
+      ? pageOfDocuments(insight, PATH, query, { first, last, direction, past })
+      : NONE
+  if (isTotal) {
+    const { listings } = await listedOn(ctx, listedAs(await listedOf(ctx), [SOURCE]), reading.day)
+    const active = [...listings].flatMap(([one, { is_active }]) => (is_active ? [one] : []))
+    return pageOfDocuments(insight, PATH, query, { first, last, direction, past, counterparty: active })
+  }
+  const { days } = await listedOn(ctx, [rfc], reading.day)
+  const [listed] = days
+  if (listed === undefined) return NONE
+  const population = { first, last, direction, past, counterparty: rfc, conditions: [] }
+  if (figure === 'iva_acreditado') return pageOfIva(insight, query, reading, rfc)
+  if (figure === 'paid_amount' || figure === 'unpaid_amount') {
+    return pageOfEntries<AmountRow>(insight, PATH, query, documentsAfter({ ...population }, 'total'), async (rows) => {
+      const totals = await amountsOfDocuments(ctx, rows, 'total')
+      const open = await balancesOf(
+        insight,
+        reading,
+        rfc,
+        rows.map(({ uuid }) => uuid),
+      )
+      return rows.map(({ uuid }, n) => {
+        const [total, balance] = [totals[n] ?? null, open.get(uuid) ?? 0n]
+        if (total === null) return null
+        return figure === 'paid_amount' ? total - balance : balance === 0n ? null : balance
+      })
+    })
+  }
+  const [, since] = listed
+  const invoices = figure === 'invoice_count' ? [sql`${own.tipo_comprobante} = 'I'`] : []
+  if (figure === 'before_listing_amount' && since === '') return NONE
+  const cut =
+    figure === 'before_listing_amount'
+      ? { last: dayBefore(since) < last ? dayBefore(since) : last }
+      : figure === 'after_listing_amount'
+        ? { first: since > first ? since : first }
+        : {}
+  return pageOfDocuments(insight, PATH, query, { ...population, conditions: invoices, ...cut })
+}
+
+/** The open balances of some documents in MXN. */
+async function balancesOf(
+  { ctx, ledger }: Insight,
+  reading: EfosReading,
+  rfc: string,
+  uuids: readonly string[],
+): Promise<Map<string, Micros>> {
+  const meant = sql`${own.uuid} in (select value from json_each(${JSON.stringify(uuids)}))`
+  const statements = partitionsToRead(ledger).flatMap((partition) => openOf(partition, reading, [rfc], [meant]) ?? [])
+  if (statements.length === 0 || uuids.length === 0) return new Map()
+  const found = await ledger.d1.batch<{ uuid: string; pesos: string | number | null; odd: string | null }>(
+    statements.map((one) => prepared(ledger.d1, one)),
+  )
+  const rows = found.flatMap(({ results }) => results)
+  const { rateOfDay } = await measurer(
+    ctx,
+    [],
+    rows.flatMap(({ odd }) => (odd === null ? [] : (rateWanted(odd) ?? []))),
+  )
+  return new Map(rows.map(({ uuid, pesos, odd }) => [uuid, odd === null ? BigInt(pesos ?? 0) : (openPesos(odd, rateOfDay) ?? 0n)]))
+}
+
+interface IvaEntry extends EntryRow {
+  /** Members of a JSON list: amounts in micros, or what is measured. */
+  parts: string
+}
+
+/** A page of the cash events of a counterparty, with their IVA. */
+function pageOfIva(insight: Insight, query: EfosEntriesQuery, reading: EfosReading, rfc: string): Promise<EntriesPage> {
+  const part = sql`case when e.is_odd then ${ODD_EVENT} else json_array(cast(e.iva_16 as text), cast(e.iva_8 as text), cast(e.iva_otras as text)) end`
+  return pageOfEntries<IvaEntry>(
+    insight,
+    PATH,
+    query,
+    (partition, after, take) => {
+      const events = eventsOf(partition, reading, [[rfc, '']])
+      const later = after ? sql`and (e.issued_at, e.uuid, coalesce(e.applies_to, '')) < (${after[0]}, ${after[1]}, ${after[2]})` : sql``
+      return (
+        events &&
+        sql`select e.uuid, e.applies_to, e.issued_at, group_concat(${part}) as parts ${events} ${later} group by e.uuid, e.applies_to
+          order by e.issued_at desc, e.uuid desc, coalesce(e.applies_to, '') desc limit ${sql.raw(String(take))}`
+      )
+    },
+    async (rows) => {
+      const parts = rows.map((row) => JSON.parse(`[${row.parts}]`) as (string[] | Measurable)[])
+      const isOdd = (one: string[] | Measurable): one is Measurable => !Array.isArray(one)
+      const { outcomeOf } = await measurer(insight.ctx, parts.flat().filter(isOdd))
+      return parts.map((some) => {
+        let sum = 0n
+        for (const one of some) {
+          if (!isOdd(one)) sum += one.reduce((all, micros) => all + BigInt(micros), 0n)
+          else {
+            const outcome = outcomeOf(one)
+            if (typeof outcome !== 'string') sum += ivaOf(outcome)
+          }
+        }
+        return sum === 0n ? null : sum
+      })
+    },
+  )
 }

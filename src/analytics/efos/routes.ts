@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { EfosEntriesQuery, EfosExposure, EfosQuery } from './contract.ts'
-import { getEfosExposure } from './efos.ts'
-import { getEfosEntries } from './entries.ts'
+import { getEfosEntries, getEfosExposure } from './efos.ts'
 
 const EXPOSURE = `Returns what was invoiced with counterparties on the list of article 69-B (EFOS), the largest amount first, as the list and
 the documents stood at the end of as_of. The range has the last ten years by default. Presumptions and cleared counterparties are told too;

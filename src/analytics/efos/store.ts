@@ -1,16 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
-import { countedOn } from '../../cfdi/applied/as-of.ts'
+import { countedOn } from '../../cfdi/applied/applied.ts'
 import { cashEventsOf } from '../../cfdi/cash/events.ts'
 import { afterDay } from '../../cfdi/literal-day.ts'
-import { openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { openInvoices } from '../../cfdi/open/applications.ts'
 import { cfdi, own } from '../../cfdi/population/aliases.ts'
-import { type Days, populationOf } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Days, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { unratedList } from '../common/insight.ts'
 import { nameColumn } from '../common/names.ts'
-import { unratedList } from '../common/unrated.ts'
 
 /** What is read of the documents of a direction. */
 export interface EfosReading extends Days {

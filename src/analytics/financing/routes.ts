@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { Financing, FinancingEntriesQuery, FinancingQuery } from './contract.ts'
-import { getFinancingEntries } from './entries.ts'
-import { getFinancing } from './financing.ts'
+import { getFinancing, getFinancingEntries } from './financing.ts'
 
 const FINANCING = `Returns what customers owe and what is owed to suppliers at the end of a day: how late it is, when it is expected, how
 long payments take, and which issued invoices could be sold or lent upon. Debtors are in data, the largest first. Only PPD invoices are owed;

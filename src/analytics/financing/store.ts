@@ -1,13 +1,12 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
+import { type OpenAt, openInvoices } from '../../cfdi/open/applications.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { cfdi, cfdiPayments, own, p, source } from '../../cfdi/population/aliases.ts'
-import { type Days, isSubstituted, populationOf } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Days, isSubstituted, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { isCounted } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { unratedList } from '../common/unrated.ts'
+import { unratedList } from '../common/insight.ts'
 
 /** As of when, and the limits by which invoices are judged. */
 export interface Judging extends OpenAt {

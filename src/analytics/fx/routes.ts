@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { FxEntriesQuery, FxExposure, FxQuery } from './contract.ts'
-import { getFxEntries } from './entries.ts'
-import { getFxExposure } from './fx.ts'
+import { getFxEntries, getFxExposure } from './fx.ts'
 
 const EXPOSURE = `Returns a row for each currency other than MXN: what was invoiced in it, what is open at the end of a day, at the exchange
 rates of the invoices and of that day, and what exchange rates gained on the payments of the range. The range is up to the month of as_of by

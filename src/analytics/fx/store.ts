@@ -1,14 +1,13 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { type OpenAt, openInvoices } from '../../cfdi/open/applications.ts'
 import { DIGITS, microsOfText, placesOf } from '../../cfdi/open/in-pesos.ts'
-import { type OpenAt, openInvoices } from '../../cfdi/open/open-invoices.ts'
 import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { own } from '../../cfdi/population/aliases.ts'
-import { type Days, populationOf } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { type Days, populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { inPesos } from '../../platform/money.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { unratedList } from '../common/unrated.ts'
+import { unratedList } from '../common/insight.ts'
 
 export const IS_FOREIGN = sql`not ${sql.raw(inPesos(inlined(sql`${own.currency}`)))}`
 const [SUBTOTAL, DESCUENTO] = [inlined(sql`${own.subtotal}`), inlined(sql`coalesce(${own.descuento}, '0')`)]

@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { Portfolio, PortfolioEntriesQuery, PortfolioQuery } from './contract.ts'
-import { getPortfolioEntries } from './entries.ts'
-import { getPortfolio } from './portfolio.ts'
+import { getPortfolio, getPortfolioEntries } from './portfolio.ts'
 
 const PORTFOLIO = `Returns twelve indicators of the risk of a fiscal entity: compliance, lists, concentration, cash, cancellations,
 overdue balances and specialized services. Each has its formula, its threshold and how much it rests on.`

@@ -1,28 +1,300 @@
 import { basisOf as basisOfRows, type RuleRow, type Rules } from '../../authority/rules/dated.ts'
 import { rulesAt } from '../../authority/rules/rules.ts'
 import { countDocuments } from '../../cfdi/summary/summary.ts'
-import { readFilings } from '../../documents/obligations/filings.ts'
-import { listedAmong } from '../../lists/listings/listed-among.ts'
+import { type Filings, readFilings } from '../../documents/obligations/filings.ts'
+import { listedAmong } from '../../lists/listings/listing.ts'
 import { change } from '../../platform/audit/audit.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { Failure, notFound } from '../../platform/failures.ts'
+import { decimal } from '../../platform/money.ts'
 import { type CursorScope, openCursor, sealCursor } from '../../platform/paging/cursor.ts'
-import { centralDayOf } from '../../platform/time/months.ts'
+import { epochDayOf } from '../../platform/time/calendar.ts'
+import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
-import { worstOf } from '../common/listed.ts'
-import { REPORTS } from './catalog.ts'
-import type { Report, ReportBuilding, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
-import { withDrilldowns } from './drilldowns.ts'
-import { withPartial } from './partial.ts'
-import { basisOf, FIRST_DAY, isSameBasis, type ReportRound, RULES_OF, rulesIn, TO_PLAN } from './round.ts'
-import { compliance } from './rows/compliance.ts'
-import { diot, payroll } from './rows/filings.ts'
-import { cancellations, counterpartyNetwork, paymentBehavior } from './rows/parties.ts'
-import { annualComparison, count, fiscalSummary, revenueExpenses } from './rows/sums.ts'
+import { quotientText } from '../common/figures.ts'
+import { worstOf } from '../common/names.ts'
+import type { Report, ReportBuilding, ReportCatalog, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
+import type { PartKind } from './parts/cells.ts'
+import { CASH_FIGURES } from './parts/statements.ts'
+import {
+  addUp,
+  annualComparison,
+  cancellations,
+  count,
+  counterpartyNetwork,
+  fiscalSummary,
+  nameOf,
+  type Of,
+  paymentBehavior,
+  revenueExpenses,
+} from './rows/sums.ts'
 import { askStatement, readReport, type StateRow } from './state-store.ts'
-import { wakeReports } from './work.ts'
+import { basisOf, FIRST_DAY, isSameBasis, type ReportRound, RULES_OF, rulesIn, TO_PLAN, wakeReports } from './work.ts'
+
+interface ReportEntry {
+  title: string
+  description: string
+  /** The parts that it is made of. */
+  kinds: readonly PartKind[]
+  formulas: Record<string, string>
+}
+
+const NET = '(subtotal − descuento of I) − (the same of E), in MXN'
+
+export const REPORTS: Readonly<Record<ReportKey, ReportEntry>> = {
+  'fiscal-summary': {
+    title: 'Resumen fiscal por año',
+    description: 'Ingresos, egresos, IVA trasladado, acreditable y retenido, ISR retenido y nómina de cada año.',
+    kinds: ['sums'],
+    formulas: {
+      ...{ ingresos: `${NET}, issued`, egresos: `${NET}, received`, iva_trasladado: 'IVA of I − E, issued, accrued' },
+      ...{
+        iva_acreditable: 'IVA of I − E, received, accrued',
+        nomina: 'Σ subtotal of issued N, by Fecha',
+        nomina_isr: 'Σ ISR withheld by issued N',
+      },
+      ...{ iva_retenido_por_clientes: 'IVA withheld of I − E, issued', iva_retenido_a_terceros: 'the same, received' },
+      ...{ isr_retenido_por_clientes: 'ISR withheld of I − E, issued', isr_retenido_a_terceros: 'the same, received' },
+    },
+  },
+  'revenue-expenses': {
+    title: 'Ingresos y gastos por mes',
+    description: 'Ingresos, gastos, costo de mercancías, nómina y margen bruto de cada mes, según los CFDI.',
+    kinds: ['sums'],
+    formulas: {
+      ...{ net_revenue: 'revenue − credit_notes', net_expenses: 'expenses − credit_notes_received', payroll: 'Σ subtotal of issued N' },
+      ...{ cost_of_goods: `${NET}, received, UsoCFDI G01`, gross_profit: 'net_revenue − cost_of_goods' },
+      ...{ gross_margin: 'gross_profit ÷ net_revenue', operating_result: 'net_revenue − net_expenses − payroll' },
+    },
+  },
+  'annual-comparison': {
+    title: 'Comparativo anual',
+    description: 'Lo emitido, recibido y cancelado de cada mes, comparado con el mismo mes del año anterior.',
+    kinds: ['sums'],
+    formulas: {
+      ...{
+        issued: `${NET}, issued`,
+        received: `${NET}, received`,
+        cancelled_issued: 'Σ total of cancelled I in MXN, but for cancelled_issued_without_amount of them',
+      },
+      issued_change_pct: 'issued ÷ issued of the same month of the year before − 1',
+    },
+  },
+  'counterparty-network': {
+    title: 'Red de contrapartes',
+    description: 'Clientes y proveedores con sus montos, su participación, sus meses activos y las listas en que aparecen hoy.',
+    kinds: ['documents'],
+    formulas: { issued: `${NET}, issued`, received: `${NET}, received`, issued_share: 'issued ÷ Σ issued', cancelled_count: 'cancelled I' },
+  },
+  cancellations: {
+    title: 'Cancelaciones',
+    description: 'CFDI cancelados por motivo: cuántos, cuánto, con cuántos días de retraso y cuántos después del cierre del mes.',
+    kinds: ['sums'],
+    formulas: {
+      ...{
+        count: 'cancelled I and E',
+        amount: 'Σ total of I − Σ total of E, in MXN, but for without_amount of them',
+        share: 'count ÷ Σ count of the direction',
+      },
+      lag_days: 'Σ days from Fecha to the cancellation ÷ those with a date',
+      after_month_close: 'those that were cancelled in a later month than that of Fecha',
+    },
+  },
+  'payment-behavior': {
+    title: 'Comportamiento de pago',
+    description: 'Facturas PPD por contraparte: lo pagado, días de pago, puntualidad, parcialidades y saldos abiertos.',
+    kinds: ['payments'],
+    formulas: {
+      ...{
+        paid: 'Σ ImpPagado of complements that count, with a FechaPago up to today, at the rate of the invoice',
+        invoice_count: 'PPD invoices whose rate is known',
+        on_time_rate: 'paid until due ÷ paid',
+      },
+      weighted_days_to_pay: 'Σ paid × days from Fecha to FechaPago ÷ paid',
+      ...{ average_installments: 'payment_count ÷ invoices with a payment', overdue: 'outstanding that was due before today' },
+    },
+  },
+  diot: {
+    title: 'DIOT',
+    description: 'Lo pagado a cada proveedor por mes: bases e IVA por tasa, e IVA retenido.',
+    kinds: ['cash'],
+    formulas: {
+      base_16: 'bases of the cash events of received documents: PUE on the day of Fecha, else complements by FechaPago',
+      tipo_operacion: '03 honorarios, 06 arrendamiento, 85 others, by the class of the withholding rules',
+      tipo_tercero: '05 foreign, 15 global, 04 others',
+    },
+  },
+  compliance: {
+    title: 'Cumplimiento',
+    description: 'Opiniones 32-D, cambios de la constancia, obligaciones por periodo y certificados por vencer.',
+    kinds: [],
+    formulas: { status: 'as GET /v1/fiscal-entities/{id}/obligations' },
+  },
+  payroll: {
+    title: 'Nómina',
+    description: 'Recibos pagados por mes: personas, percepciones, deducciones, ISR y salario diario integrado promedio.',
+    kinds: ['payroll'],
+    formulas: {
+      ...{ headcount: 'distinct receivers of issued N by the month of FechaPago', isr: 'Σ deductions 002' },
+      ...{ percepciones: 'Σ TotalPercepciones', deducciones: 'Σ TotalDeducciones', otros_pagos: 'Σ TotalOtrosPagos' },
+      average_salario_diario_integrado: 'Σ SalarioDiarioIntegrado ÷ receipts that state it',
+    },
+  },
+}
+
+export const listReports = (): ReportCatalog => ({
+  data: Object.entries(REPORTS).map(([key, { title, description }]) => ({
+    ...{ key: key as ReportKey, title, description },
+    inputs: ['fiscal_entity_id'],
+  })),
+})
+
+type Query = Record<string, string>
+type Direction = 'issued' | 'received'
+/** A row of a report: the members that name it are text. */
+type DrilldownsRow = Record<string, unknown> &
+  Partial<Record<'year' | 'month' | 'rfc' | 'relation' | 'first_day' | 'last_day' | 'direction' | 'period', string>>
+
+/** The longest range of a surface, in months. */
+const LONGEST = 120
+const ZERO = '0.00'
+
+/** Adds to each row what leads from its figures to the documents that add up to them. Figures that no surface lists have no drilldown. */
+function withDrilldowns<One extends object>(
+  key: ReportKey,
+  fiscal_entity_id: string,
+  rows: readonly One[],
+): (One & { drilldown: Query })[] {
+  const path = (name: string, query: Query) => `/v1/${name}?${new URLSearchParams({ fiscal_entity_id, ...query })}`
+  const net = (direction: Direction, from: string, to: string, more: Query = {}) =>
+    path('cfdi/concentration/entries', { from, to, direction, figure: 'total', ...more })
+  const accrued = (figure: string, year: string) =>
+    path('analytics/vat-position/entries', { from: `${year}-01`, to: `${year}-12`, figure: `devengado.${figure}` })
+  const cancelled = (query: Query) =>
+    path('cfdi', { estatus: 'cancelado', kind: 'cfdi', tipo_comprobante: 'I', to_itself: 'false', ...query })
+  const operations = Map.groupBy(key === 'diot' ? (rows as readonly DrilldownsRow[]) : [], ({ period, rfc }) => `${period}|${rfc}`)
+
+  function of(row: DrilldownsRow): Query {
+    const { year = '', rfc = '', relation, first_day = '', last_day = '', direction, period = '' } = row
+    switch (key) {
+      case 'fiscal-summary': {
+        const [from, to] = [`${year}-01`, `${year}-12`]
+        return {
+          ...{ ingresos: net('issued', from, to), egresos: net('received', from, to) },
+          ...{ iva_trasladado: accrued('trasladado', year), iva_acreditable: accrued('acreditable', year) },
+        }
+      }
+      case 'revenue-expenses': {
+        const month = row.month ?? ''
+        return { net_revenue: net('issued', month, month), net_expenses: net('received', month, month) }
+      }
+      case 'annual-comparison': {
+        const month = `${year}-${row.month}`
+        const [issued, received] = [net('issued', month, month), net('received', month, month)]
+        const lost = (side: Direction) => cancelled({ direction: side, issued_from: `${month}-01`, issued_to: lastDayOf(month) })
+        return {
+          ...{ issued, received, issued_count: issued, received_count: received },
+          ...{ cancelled_issued_count: lost('issued'), cancelled_received_count: lost('received') },
+        }
+      }
+      case 'counterparty-network': {
+        if (addMonths(first_day.slice(0, 7), LONGEST) <= last_day.slice(0, 7)) return {}
+        return {
+          ...(relation === 'supplier' ? {} : { issued: net('issued', first_day, last_day, { rfc }) }),
+          ...(relation === 'customer' ? {} : { received: net('received', first_day, last_day, { rfc }) }),
+          cancelled_count: cancelled({ counterparty_rfc: rfc }),
+        }
+      }
+      case 'payment-behavior': {
+        const side = direction === 'issued' ? 'receivables' : 'payables'
+        const open = (figure: string) => path('analytics/financing/entries', { figure: `${side}.${figure}`, rfc })
+        return { outstanding: open('outstanding'), overdue: open('overdue') }
+      }
+      case 'diot': {
+        // The VAT position does not divide a supplier by operation.
+        if (operations.get(`${period}|${rfc}`)!.length > 1) return {}
+        const nameOf = (figure: string) => `pagado.${figure === 'iva_retenido' ? 'retenido_a_terceros' : figure}`
+        return Object.fromEntries(
+          CASH_FIGURES.filter((figure) => row[figure] !== ZERO).map((figure) => [
+            figure,
+            path('analytics/vat-position/entries', { period, figure: nameOf(figure), rfc }),
+          ]),
+        )
+      }
+      default:
+        return {}
+    }
+  }
+  return rows.map((row) => ({ ...row, drilldown: of(row as DrilldownsRow) }))
+}
+
+const TERCEROS: Readonly<Record<string, string>> = { XEXX010101000: '05', XAXX010101000: '15' }
+const NATIONAL = '04'
+
+const sorted = <Cell>(groups: Map<string, Cell[]>): [string, Cell[]][] => [...groups].sort(([a], [b]) => (a < b ? -1 : 1))
+
+type DiotAmounts = Record<(typeof CASH_FIGURES)[number], string>
+
+export const diot = (cells: readonly Of<'cash'>[]) =>
+  sorted(Map.groupBy(cells, ({ of, rfc, operacion }) => `${of}|${rfc}|${operacion}`)).map(([key, list]) => {
+    const [period = '', rfc = '', tipo_operacion = ''] = key.split('|')
+    return {
+      ...{ period, rfc, name: nameOf(list), tipo_tercero: TERCEROS[rfc] ?? NATIONAL, tipo_operacion },
+      ...(Object.fromEntries(CASH_FIGURES.map((name) => [name, decimal(addUp(list, name))])) as DiotAmounts),
+    }
+  })
+
+export const payroll = (cells: readonly Of<'payroll'>[]) =>
+  sorted(Map.groupBy(cells, ({ month }) => String(month))).map(([month, list]) => ({
+    ...{ month, headcount: new Set(list.map(({ rfc }) => rfc)).size, receipts: count(list, 'receipts') },
+    ...{ percepciones: decimal(addUp(list, 'percepciones')), deducciones: decimal(addUp(list, 'deducciones')) },
+    ...{ otros_pagos: decimal(addUp(list, 'otros_pagos')), isr: decimal(addUp(list, 'isr')) },
+    average_salario_diario_integrado: quotientText(addUp(list, 'wages'), addUp(list, 'wage_count') * 1_000_000n, 2),
+  }))
+
+const newest = <One>(list: readonly One[], day: (one: One) => string): One[] =>
+  [...list].sort((a, b) => (day(a) < day(b) ? 1 : day(a) > day(b) ? -1 : 0))
+
+/** Opinions, changes of the tax status, what is to be filed by obligation and period, and certificates, each from the newest on. */
+function compliance({ opinions, changes, obligations, certificates }: Filings, today: string) {
+  const returns = obligations.flatMap(({ description, periodicity, period, due_date, status, declaration_id }) =>
+    period === null || due_date === null
+      ? []
+      : [{ kind: 'return' as const, description, periodicity, period, due_date, status, declaration_id }],
+  )
+  return [
+    ...newest(opinions, ({ date }) => date).map((one) => ({ kind: 'opinion' as const, ...one })),
+    ...newest(changes, ({ date }) => date).map((one) => ({ kind: 'csf_change' as const, ...one })),
+    ...newest(returns, ({ due_date }) => due_date),
+    ...newest(certificates, ({ valid_to }) => valid_to).map(({ serial, kind, valid_to, status }) => ({
+      ...{ kind: 'certificate' as const, serial, certificate_kind: kind, valid_to, status },
+      days_to_expiry: epochDayOf(valid_to) - epochDayOf(today),
+    })),
+  ]
+}
+
+type Row = Partial<Record<'year' | 'month' | 'period', string>>
+
+/** The year or month of a row of a report that has one for each. */
+const PERIODS: Partial<Record<ReportKey, (row: Row) => string | undefined>> = {
+  'fiscal-summary': ({ year }) => year,
+  'revenue-expenses': ({ month }) => month,
+  'annual-comparison': ({ year, month }) => `${year}-${month}`,
+  diot: ({ period }) => period,
+  payroll: ({ month }) => month,
+}
+
+/** Says of each row of a year or month whether it was not over on the day up to which documents were known. */
+function withPartial(key: ReportKey, known: string, rows: readonly object[]): readonly object[] {
+  const periodOf = PERIODS[key]
+  if (periodOf === undefined) return rows
+  return rows.map((row) => {
+    const period = periodOf(row) ?? ''
+    return { ...row, is_partial: period >= known.slice(0, period.length) }
+  })
+}
 
 const RETRY_AFTER_SECONDS = 15
 const COOLDOWN_SECONDS = 600

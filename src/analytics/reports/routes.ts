@@ -1,7 +1,6 @@
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { idempotent, operation, params, query, refusesAny, returns, returnsTable, roles } from '../../platform/http/operation.ts'
-import { listReports } from './catalog.ts'
 import {
   columnsOfReport,
   Report,
@@ -12,7 +11,7 @@ import {
   ReportQuery,
   ReportQueued,
 } from './contract.ts'
-import { getReport, refreshReport } from './reports.ts'
+import { getReport, listReports, refreshReport } from './reports.ts'
 
 const BOUNDED =
   'The windows hide CFDIs that the service has or can have for the RFC (`report.window_bounded`). The detail names the floor and the ' +

@@ -1,14 +1,167 @@
-import { type SQL, sql } from 'drizzle-orm'
-import { ANY_DAY } from '../../authority/rules/by-day.ts'
-import type { Rules, RuleValues } from '../../authority/rules/dated.ts'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/sqlite-core'
+import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
+import type { Rules, RuleValues, Unit } from '../../authority/rules/dated.ts'
+import { withholdingClasses } from '../../authority/rules/withholding-classes.ts'
 import { checkSql } from '../../cfdi/checks/checks.ts'
-import { own } from '../../cfdi/population/aliases.ts'
+import { countedApplications } from '../../cfdi/open/applications.ts'
+import { cfdi, cfdiPayments, cfdiSubstitutions, own, p, source } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
+import { all, inlined } from '../../platform/db/statement.ts'
+import { inPesos } from '../../platform/money.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
-import type { DirectionNumber, Partition, ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { anyComposedByDay, composedByDay } from './by-day.ts'
-import { isOpen, isPaid, isPaidBy } from './payments.ts'
-import { hasKey, withholdingMissing } from './withholding.ts'
+import {
+  type DirectionNumber,
+  isAfterCeiling,
+  isCounted,
+  isVisible,
+  type Partition,
+  type ScopedLedger,
+} from '../../taxpayers/visibility/scoped-ledger.ts'
+
+const HALF_CENT = sql`5000`
+const rate = (of: typeof p | typeof own): SQL =>
+  sql`case when ${sql.raw(inPesos(inlined(sql`${of.currency}`)))} then 1 else ${of.tipo_cambio} end`
+
+const applied = (partition: Partition, conditions: SQL): SQL =>
+  sql`from ${cfdiPayments} ${p} cross join ${cfdi} ${source} where ${p.entity} = ${partition.number} and ${p.invoice} = ${own.uuid} and ${source.uuid} = ${p.source}
+    and ${source.emisor_rfc} = ${own.emisor_rfc} and ${isCounted(partition, 'source')} and ${conditions}`
+
+const SAME_CURRENCY = sql`coalesce(${p.currency}, ${own.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`
+
+/**
+ * The condition that a payment complement of its issuer, valid or cancelled, pays the invoice `own` in its currency; with `what`, that of
+ * these complements, the aliases `p` and `source`.
+ */
+export const isPaidBy = (partition: Partition, cancelled: 0 | 1, more = sql`1`, what: SQL | null = null): SQL => {
+  const isValid = cancelled === 0 ? sql` and not ${isSubstituted(partition, 'source')}` : sql``
+  const conditions = sql`${p.kind} = 'P' and ${source.cancelled} = ${sql.raw(String(cancelled))} and ${SAME_CURRENCY} and ${more}${isValid}`
+  return sql`${what === null ? sql`exists (select 1` : sql`(select ${what}`} ${applied(partition, conditions)})`
+}
+
+/** What counts of complements and, unless it is said otherwise, credit notes up to the ceiling for the PPD invoice `own`, in micros. */
+const appliedUpTo = (partition: Partition, more = sql`1`): SQL => {
+  const isSame = sql`${p.kind} = 'P' or coalesce(${p.currency}, 'MXN') = coalesce(${own.currency}, 'MXN')`
+  const amount = sql`iif(${isSame}, ${p.amount} + 0, ${p.amount} * (${rate(p)}) / (${rate(own)}))`
+  return sql`coalesce((select sum(${amount}) ${countedApplications(partition)} and ${more}), 0)`
+}
+const leftAtCeiling = (partition: Partition): SQL => sql`(${own.total_micros} - ${appliedUpTo(partition)})`
+
+/** The condition that something was issued after the ceiling that changed what is paid of `own`. Null without a ceiling. */
+const isPaidBeyond = (partition: Partition): SQL | null => isAfterCeiling(partition, 'own', 'applied_until')
+
+/** What complements paid of the PPD invoice `own`, in micros of its currency. */
+export function paidOf(partition: Partition): SQL {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null
+    ? sql`${own.paid}`
+    : sql`case when ${isBeyond} then ${appliedUpTo(partition, sql`${p.kind} = 'P'`)} else ${own.paid} end`
+}
+
+/** What credit notes take off the PPD invoice `own`, in micros of its currency. */
+export function creditedOf(partition: Partition): SQL {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null
+    ? sql`${own.credited}`
+    : sql`case when ${isBeyond} then cast(round(${appliedUpTo(partition, sql`${p.kind} = 'E'`)}) as integer) else ${own.credited} end`
+}
+
+const STORED_OPEN = sql`${own.payment_status} in ('unpaid', 'partially_paid')`
+
+/**
+ * The condition that something is left to pay of the invoice `own`, PPD, as the ceiling shows it. The stored status says so, unless something
+ * that was issued after the ceiling has changed it.
+ */
+export function isOpen(partition: Partition): SQL {
+  const isBeyond = isPaidBeyond(partition)
+  return isBeyond === null
+    ? STORED_OPEN
+    : sql`case when ${isBeyond} then ${leftAtCeiling(partition)} >= ${HALF_CENT} else ${STORED_OPEN} end`
+}
+
+/** The condition that money moved for the invoice `own`, or moved after a day: at once, or by complements. */
+const isPaid = (partition: Partition, day: SQL | null): SQL => {
+  const after = day === null ? sql`1` : sql`substr(${p.fecha_pago}, 1, 10) > ${day}`
+  const atOnce = day === null ? sql`1` : sql`substr(${own.fecha}, 1, 10) > ${day} and not ${isPaidBy(partition, 0)}`
+  return sql`(${isPaidBy(partition, 0, after)} or (${own.metodo_pago} = 'PUE' and ${atOnce}))`
+}
+
+// What rules say is written into the text, by `composedByDay`.
+
+/** The condition that one of these holds. */
+const anyOf = (conditions: readonly SQL[]): SQL => sql`(${sql.join([...conditions], sql` or `)})`
+
+/** The condition that a text of SQL begins with one of these. */
+const beginsWith = (text: SQL, prefixes: readonly string[]): SQL =>
+  anyOf([...Map.groupBy(prefixes, ({ length }) => length)].map(([length, some]) => sql`substr(${text}, 1, ${length}) in ${some}`))
+
+/** The condition that a line of `own` has a product key that begins with one of these. */
+export const hasKey = (prefixes: readonly string[]): SQL =>
+  anyOf(prefixes.map((prefix) => sql`instr(',' || ${own.products}, ${`,${prefix}`}) > 0`))
+
+/** The product key of `own` with the largest amount, the first of equals. */
+const MAIN_KEY = sql`case when instr(${own.products}, '=') = 0 then ${own.products} else (
+  select substr(j.value, 1, instr(j.value, '=') - 1) from json_each('["' || replace(${own.products}, ',', '","') || '"]') j
+  order by cast(substr(j.value, instr(j.value, '=') + 1) as integer) desc, j.key limit 1) end`
+
+const inMicros = (column: SQLWrapper): SQL => sql`cast(round(coalesce(${column}, '0') * 1000000) as integer)`
+
+const MILLION = 1_000_000
+
+/**
+ * The condition that an invoice `own` withholds less or more than its class says (insights.md 8.2), in its own currency, by more than the
+ * tolerated part. Null when no rule of the day can expect anything.
+ */
+function withholdingMissing(rules: Rules): SQL | null {
+  const classes = withholdingClasses(rules)
+  const tolerance = Math.round(Number(rules.find('withholding.tolerance') ?? 0) * MILLION)
+  if (classes.length === 0) return null
+  const detected = classes.map(({ emisor, detection }) => {
+    const one = detection.map(({ emisor_regimenes, claves }) =>
+      all([
+        ...(emisor_regimenes === null ? [] : [sql`${own.emisor_regimen_fiscal} in ${emisor_regimenes}`]),
+        ...(claves === null ? [] : [beginsWith(sql`main`, claves)]),
+      ]),
+    )
+    return sql`${emisor === 'any' ? sql`` : sql`length(${own.emisor_rfc}) = 13 and `}${anyOf(one)}`
+  })
+  const differs = (of: SQL, stated: SQLWrapper, { numerator, denominator }: { numerator: number; denominator: number }): SQL => {
+    const expected = sql`((2 * ${of} * ${numerator} + ${denominator}) / ${2 * denominator})`
+    return sql`(${expected} > 0 and abs(coalesce(${stated}, 0) - ${expected}) > (${expected} * ${tolerance} + ${MILLION / 2}) / ${MILLION})`
+  }
+  const branches = classes.map(({ isr, iva }, n) => {
+    const isIva = iva?.claves ? sql`${beginsWith(sql`main`, iva.claves)} and ` : sql``
+    const faults = [
+      ...(isr === null ? [] : [differs(sql`net`, own.isr_retenido, isr)]),
+      ...(iva === null
+        ? []
+        : [sql`${isIva}${differs(iva.of === 'net' ? sql`net` : sql`coalesce(${own.iva_trasladado}, 0)`, own.iva_retenido, iva)}`]),
+    ]
+    return sql`when ${detected[n]} then ${faults.length === 0 ? sql`0` : anyOf(faults.map((one) => sql`(${one})`))}`
+  })
+  // Most invoices are of companies and of no freight; they are told apart before their keys are compared.
+  const any = classes.filter(({ emisor }) => emisor === 'any').flatMap(({ detection }) => detection.flatMap(({ claves }) => claves ?? []))
+  return sql`length(${own.receptor_rfc}) = 12 and ${own.products} is not null and (length(${own.emisor_rfc}) = 13${any.length > 0 ? sql` or ${hasKey(any)}` : sql``})
+    and (select case ${sql.join(branches, sql` `)} else 0 end from (select ${MAIN_KEY} as main, ${inMicros(own.subtotal)} - ${inMicros(own.descuento)} as net))`
+}
+
+type ByDayDays = { first: string; last: string }
+
+/** `byDay` of composed SQL. Its values are written into it, because what the rules of two days make is compared as text. */
+export const composedByDay = (rules: Rules, column: SQLWrapper, days: ByDayDays, make: (on: Rules) => SQL, unit?: Unit): SQL =>
+  sql.raw(byDay(rules, inlined(sql`${column}`), days, (on) => inlined(make(on)), unit))
+
+/** The same where a rule may say nothing: null when none of the days has one that does. */
+export function anyComposedByDay(
+  rules: Rules,
+  column: SQLWrapper,
+  days: ByDayDays,
+  make: (on: Rules) => SQL | null,
+  unit?: Unit,
+): SQL | null {
+  const text = byDay(rules, inlined(sql`${column}`), days, (on) => inlined(make(on) ?? sql`0`), unit)
+  return text === '0' ? null : sql.raw(text)
+}
 
 export type FlagCode = keyof RuleValues['risk.weights']
 
@@ -171,3 +324,29 @@ export const FLAGS: Record<FlagCode, (reading: FlagReading) => SQL | null> = {
 }
 export const FLAG_CODES = Object.keys(FLAGS) as FlagCode[]
 export const bitOf = (code: FlagCode): number => 2 ** FLAG_CODES.indexOf(code)
+
+/** The documents that a flag of a row rests on: JSON lists of UUIDs, null without the flag. */
+export interface Related {
+  cancelled_complements: string | null
+  substitutes: string | null
+}
+
+const r = alias(cfdiSubstitutions, 'r')
+const s = alias(cfdi, 's')
+
+const substitutes = (partition: Partition): SQL =>
+  sql`(select json_group_array(${s.uuid}) from ${cfdiSubstitutions} ${r} cross join ${cfdi} ${s}
+    where ${r.entity} = ${partition.number} and ${r.substituted} = ${own.uuid} and ${s.uuid} = ${r.source} and ${s.uuid} <> ${own.uuid} and ${s.cancelled} = 0
+      and ${s.emisor_rfc} = ${own.emisor_rfc} and ${s.receptor_rfc} = ${own.receptor_rfc} and ${isVisible(partition, 's')})`
+
+const complements = (partition: Partition): SQL =>
+  isPaidBy(partition, 1, isVisible(partition, 'source'), sql`json_group_array(distinct ${source.uuid})`)
+
+/** The columns of `Related` of the row `own` with the flags `page.mask`. They name only documents that the window shows. */
+export function relatedColumns(partitions: readonly Partition[]): SQL {
+  const ofFlag = (code: FlagCode, select: (partition: Partition) => SQL): SQL => {
+    const each = partitions.map((one) => sql`when ${one.number} then ${select(one)}`)
+    return sql`case when page.mask & ${sql.raw(String(bitOf(code)))} then case page.entity ${sql.join(each, sql` `)} end end`
+  }
+  return sql`${ofFlag('complement_cancelled', complements)} as cancelled_complements, ${ofFlag('substituted_not_cancelled', substitutes)} as substitutes`
+}

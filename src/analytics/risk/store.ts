@@ -7,9 +7,8 @@ import type { ReadRow } from '../../cfdi/read-row.ts'
 import { all } from '../../platform/db/statement.ts'
 import { boundsOf, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Insight } from '../common/insight.ts'
-import { IS_UNRATED } from '../common/unrated.ts'
-import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type FlagReading } from './flags.ts'
-import { type Related, relatedColumns } from './related.ts'
+import { IS_UNRATED } from '../common/insight.ts'
+import { bitOf, FLAG_CODES, FLAGS, type FlagCode, type FlagReading, type Related, relatedColumns } from './flags.ts'
 import type { Sets } from './sets.ts'
 
 /** The position of a row: score and total_mxn (24 digits, or nothing) descending, UUID ascending. */

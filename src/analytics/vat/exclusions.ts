@@ -1,10 +1,77 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { ANY_DAY, byDay } from '../../authority/rules/by-day.ts'
 import type { Rules } from '../../authority/rules/dated.ts'
+import { complements } from '../../cfdi/cash/events.ts'
 import type { EventSource } from '../../cfdi/cash/measure.ts'
 import type { Days } from '../../cfdi/population/population.ts'
+import { listedOf } from '../../lists/listed/counterparties.ts'
+import { listedAs } from '../../lists/listed/listed.ts'
+import { listedAmong } from '../../lists/listings/listing.ts'
+import { type KnownRegistration, lapsedStatements } from '../../lists/repse/registrations.ts'
+import { readAll } from '../../platform/db/statement.ts'
 import { type Micros, micros, times } from '../../platform/money.ts'
-import type { Odd } from './odd.ts'
+import { type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { Insight } from '../common/insight.ts'
+import { supplierStatements } from '../risk/store.ts'
+
+/** What is known of suppliers: those under article 69-B today, and those that had no REPSE registration at the end of the range. */
+export interface KnownSuppliers {
+  presumed: ReadonlySet<string>
+  definitive: ReadonlySet<string>
+  registrations: ReadonlyMap<string, KnownRegistration>
+}
+
+export const UNKNOWN_SUPPLIERS: KnownSuppliers = { presumed: new Set(), definitive: new Set(), registrations: new Map() }
+
+const SOURCE = 'sat_69b'
+
+/** Selects those who issued complements with a payment in the range. */
+const paidStatement = (partition: Partition, { span }: Insight) =>
+  complements(partition, 1, span).map((paid) => sql`select distinct counterparty_rfc as rfc from (${paid})`)
+
+/**
+ * Looks up suppliers that were paid in the range, and maybe others of its months: on the list of article 69-B and in the REPSE registry. One
+ * call to the ledger and one to the control database.
+ */
+export async function knownSuppliers(insight: Insight): Promise<KnownSuppliers> {
+  const { ctx, today, ledger, span } = insight
+  const statements = [
+    ...supplierStatements(ledger, span),
+    ...partitionsToRead(ledger).flatMap((partition) => paidStatement(partition, insight)),
+  ]
+  const rfcs = new Set((await readAll<{ rfc: string }>(ledger.d1, statements)).map(({ rfc }) => rfc))
+  const { listings, rest } = await listedAmong(
+    { db: ctx.db, organization_id: ledger.organization_id },
+    listedAs(await listedOf(ctx), [SOURCE]),
+    today,
+    [SOURCE],
+    lapsedStatements(ctx.db, [...rfcs], span.last),
+  )
+  const among = (situacion: string) =>
+    new Set([...listings].flatMap(([rfc, all]) => (all.some((one) => one.situacion === situacion) ? [rfc] : [])))
+  return {
+    ...{ presumed: among('presunto'), definitive: among('definitivo') },
+    registrations: new Map((rest.flat() as KnownRegistration[]).map((row) => [row.rfc, row])),
+  }
+}
+
+/** A movement that is to be measured. */
+export interface Odd {
+  uuid: string
+  applies_to: string | null
+  tipo: string
+  day: string
+  source: string
+  /** The day of the invoice, when its total in MXN is not known and it was paid in cash. */
+  cash_of: string | null
+  is_excluded: 0 | 1
+  is_presumed: 0 | 1
+  is_lapsed: 0 | 1
+  /** It is no cash event. */
+  is_unmatched: 0 | 1
+}
+
+export const parseOdd = (text: string): Odd => JSON.parse(text) as Odd
 
 /** Uso «Sin efectos fiscales» of c_UsoCFDI. */
 const NO_TAX_EFFECTS = 'S01'

@@ -1,13 +1,82 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
-import { LATEST } from '../../cfdi/open/open-invoices.ts'
-import { creditedSince, invoicesIn, openByMonth, paidSince, type Through } from '../../cfdi/open/open-through.ts'
+import { isLarge, type Named, paidByComplement, wholeEvents } from '../../cfdi/cash/events.ts'
+import { cfdiAs } from '../../cfdi/columns.ts'
+import { LATEST } from '../../cfdi/open/applications.ts'
+import { isOddRate, microsOfText } from '../../cfdi/open/in-pesos.ts'
+import {
+  balanceColumns,
+  creditedSince,
+  invoicesIn,
+  isOpenSince,
+  openByMonth,
+  paidSince,
+  type Through,
+} from '../../cfdi/open/open-through.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { Exclusions } from './exclusions.ts'
-import { type OpenRow, openColumns, pendingGroups } from './pending.ts'
-import { FLAGS, MORE, marked, SUMS, type Sum } from './store.ts'
-import type { KnownSuppliers } from './suppliers.ts'
+import { MISSING_RATE, taxOf } from '../../cfdi/population/population.ts'
+import { BREAKDOWN } from '../../cfdi/taxes/breakdown.ts'
+import { type ReturnRow, returnsOf } from '../../documents/returns.ts'
+import { inlined } from '../../platform/db/statement.ts'
+import { inPesos } from '../../platform/money.ts'
+import { addMonths, lastDayOf } from '../../platform/time/months.ts'
+import { type DirectionNumber, type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import type { Insight } from '../common/insight.ts'
+import type { KnownSuppliers } from './exclusions.ts'
+import { type Exclusions, exclusionsOf } from './exclusions.ts'
+import { FLAGS, MORE, marked, type NotesRow, notes, SUMS, type Sum } from './store.ts'
+
+/** IVA of what was open at the ends of months, from one on until another; or one balance that is to be measured. */
+interface OpenRow {
+  month: string
+  until: string | null
+  iva: number
+  /** For `partOf`, with an invoice. */
+  balance: string | null
+  invoice: string | null
+}
+
+const RATES = ['iva_16', 'iva_8', 'iva_otras'] as const
+
+/** The place of the amounts in the currency of the document, in its taxes (taxes/breakdown.ts). */
+const OWN = BREAKDOWN.length
+
+/** What the balances of invoices need: `open_iva` in MXN, the IVA of each rate in its own currency, and the exchange rate in micros. */
+const openColumns =
+  (partition: Partition): Named =>
+  (alias) => {
+    const { currency, taxes, tipo_cambio } = cfdiAs(alias)
+    const isPesos = inPesos(inlined(sql`${currency}`))
+    const own = (name: (typeof RATES)[number]) =>
+      `iif(${isPesos}, ${taxOf(alias, name)}, coalesce(${inlined(sql`${taxes}`)}->>'$[${OWN}][${BREAKDOWN.indexOf(name)}]', 0)) + 0`
+    return {
+      ...balanceColumns(partition, alias, `(${MISSING_RATE(alias)} or ${isLarge(alias)})`),
+      rate: `case when ${isPesos} then 1000000 when not ${isOddRate(alias)} then ${microsOfText(inlined(sql`${tipo_cambio}`))} end`,
+      open_iva: RATES.map((name) => `(${taxOf(alias, name)})`).join(' + '),
+      ...Object.fromEntries(RATES.map((name) => [`open_${name}`, own(name)])),
+    }
+  }
+
+const shareOf = (name: string): SQL => sql`(${sql.identifier(`open_${name}`)} * 1.0 * balance / total)`
+const rounded = (name: string): SQL => sql`cast(${shareOf(name)} + 0.5 as integer)`
+const inMxn = (micros: SQL): SQL => sql`${micros} / 1000000 * rate + (${micros} % 1000000 * rate + 500000) / 1000000`
+/** Floating point decides how a share is rounded, unless that is too close. */
+const IS_CLOSE = sql.join(
+  RATES.map((name) => sql`abs(${shareOf(name)} - cast(${shareOf(name)} as integer) - 0.5) < 0.01`),
+  sql` or `,
+)
+const IVA = sql.join(
+  RATES.map((name) => inMxn(rounded(name))),
+  sql` + `,
+)
+
+/** Adds up the IVA of `open` by the months in which it was, as `OpenRow`. */
+const pendingGroups = (partition: Partition, first: string): SQL => sql`
+  select month, until, sum(iif(is_single, 0, iva)) as iva, iif(is_single, cast(balance as text), null) as balance,
+    iif(is_single, (${invoicesIn(partition, sql`select owed.uuid`)}), null) as invoice
+  from (select uuid, month, until, balance, balance <> total and (rate is null or ${IS_CLOSE}) as is_single,
+      iif(balance = total, open_iva, ${IVA}) as iva
+    from open where ${isOpenSince(first)} limit -1) owed
+  group by month, until, iif(is_single, uuid, '')`
 
 /** Movements of one month that are alike. */
 export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
@@ -26,7 +95,7 @@ export type GroupRow = Record<(typeof FLAGS)[number], boolean> & {
 }
 
 /** What `positionOf` selects, by `kind`: `row` is JSON of a `group` or an `open` row; of an `odd` invoice, for `measureOpenOn`. */
-export interface PositionRow {
+interface PositionRow {
   kind: 'group' | 'open' | 'odd'
   row: string
 }
@@ -34,7 +103,7 @@ export interface PositionRow {
 // The month, whether it is of paid parts, and the flags as one number, by which SQLite sorts fast.
 const KEY = sql`(substr(day, 1, 4) || substr(day, 6, 2)) * 16 + (tipo = 'P') * 8 + iif(reason is null, is_excluded * 4 + is_presumed * 2 + is_lapsed, 0)`
 
-export function groupIn(row: string): GroupRow {
+function groupIn(row: string): GroupRow {
   const [key, reason, pairs, odds, ...amounts] = JSON.parse(row) as [number, string | null, number, string[], ...string[]]
   const month = String(Math.floor(key / 16))
   const [stated = 0n, ...sums] = amounts.map(BigInt)
@@ -45,7 +114,7 @@ export function groupIn(row: string): GroupRow {
   }
 }
 
-export function openIn(row: string): OpenRow {
+function openIn(row: string): OpenRow {
   const [month, until, iva, balance, invoice] = JSON.parse(row) as [string, string | null, number, string | null, string | null]
   return { month, until, iva, balance, invoice }
 }
@@ -56,7 +125,7 @@ const sumOf = (name: string): SQL => sql`cast(coalesce(sum(iif(is_odd, 0, ${sql.
  * Reads a direction in one pass: movements of the days by month, what the documents of these days accrue, and what was open at the ends of
  * months. Null when the window shows nothing of it.
  */
-export function positionOf(
+function positionOf(
   partition: Partition,
   direction: DirectionNumber,
   days: Days,
@@ -83,4 +152,71 @@ export function positionOf(
       group by key, reason
     union all select 'open', json_array(month, until, iva, balance, invoice) from (${pendingGroups(partition, through.first)})
     union all select 'odd', invoice from (${invoicesIn(partition, sql`select uuid from odd`)})`
+}
+
+type OfDirection<Row> = Row & { direction: DirectionNumber }
+
+/** What the figures of some months are computed of. */
+export interface VatReading {
+  groups: OfDirection<GroupRow>[]
+  open: OfDirection<OpenRow>[]
+  /** Invoices for `measureOpenOn`. */
+  odd: OfDirection<{ invoice: string }>[]
+  notes: NotesRow
+  returns: ReturnRow[]
+  exclusions: Exclusions
+}
+
+/** The months of a span that have begun, and the end of each: its last day, or today. */
+export const monthsOf = ({ span, today }: Pick<Insight, 'span' | 'today'>): { month: string; end: string }[] => {
+  const months = []
+  for (let month = span.first.slice(0, 7); month <= span.last.slice(0, 7) && month <= today.slice(0, 7); month = addMonths(month, 1))
+    months.push({ month, end: [lastDayOf(month), today].sort()[0]! })
+  return months
+}
+
+const DIRECTIONS = [0, 1] as const
+
+/** What reads the movements of the months and of the one before, what the months issued, and what was open at their ends. */
+export function statementsOf(
+  insight: Insight,
+  suppliers: KnownSuppliers,
+): { statements: SQL[]; parse: (found: readonly unknown[][]) => VatReading } {
+  const { ledger, span, rules } = insight
+  const exclusions = exclusionsOf(rules, span)
+  const ends = monthsOf(insight).map(({ end }) => end)
+  const through = { first: ends[0] ?? '', last: ends.at(-1) ?? '' }
+  const days = { first: `${addMonths(span.first.slice(0, 7), -1)}-01`, last: span.last }
+  const reads = (ends.length === 0 ? [] : partitionsToRead(ledger)).flatMap((partition) =>
+    DIRECTIONS.flatMap((direction) =>
+      [
+        { direction, isPosition: true, statement: positionOf(partition, direction, days, through, exclusions, suppliers) },
+        { direction, isPosition: false, statement: notes(partition, direction, span) },
+      ].flatMap((one) => (one.statement === null ? [] : [{ ...one, statement: one.statement }])),
+    ),
+  )
+  const statements = [...reads.map(({ statement }) => statement), returnsOf(ledger, span.first, span.last)]
+  const parse = (found: readonly unknown[][]): VatReading => {
+    const reading: VatReading = {
+      groups: [],
+      open: [],
+      odd: [],
+      notes: { of_others: 0, of_unpaid: 0 },
+      returns: found.at(-1) as ReturnRow[],
+      exclusions,
+    }
+    for (const [n, { direction, isPosition }] of reads.entries()) {
+      if (!isPosition) {
+        const [row] = found[n] as NotesRow[]
+        reading.notes = { of_others: reading.notes.of_others + row!.of_others, of_unpaid: reading.notes.of_unpaid + row!.of_unpaid }
+      } else
+        for (const { kind, row } of found[n] as PositionRow[]) {
+          if (kind === 'group') reading.groups.push({ direction, ...groupIn(row) })
+          else if (kind === 'open') reading.open.push({ direction, ...openIn(row) })
+          else reading.odd.push({ direction, invoice: row })
+        }
+    }
+    return reading
+  }
+  return { statements, parse }
 }

@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { VatEntriesQuery, VatPosition, VatQuery } from './contract.ts'
-import { listVatEntries } from './entries.ts'
-import { getVatPosition } from './vat.ts'
+import { getVatPosition, listVatEntries } from './vat.ts'
 
 const POSITION = `Returns the VAT position of each month on a cash basis: what was collected and paid by rate, what was withheld, what
 cannot be credited, what is pending, and what the return of the month declares. basis has the formulas. drilldown of a row leads to the

@@ -2,8 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import { cashEvents, creditsOfOthers, creditsOfUnpaid, LARGE, named } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { Exclusions } from './exclusions.ts'
-import type { KnownSuppliers } from './suppliers.ts'
+import type { Exclusions, KnownSuppliers } from './exclusions.ts'
 
 /** What cash events are added up of, in this order. */
 export const SUMS = [

@@ -1,26 +1,172 @@
-import { partOf } from '../../cfdi/open/measure-open-on.ts'
+import { type Name, type SQL, sql } from 'drizzle-orm'
+import { accruedEvents, creditsOfUnpaid } from '../../cfdi/cash/events.ts'
+import { measureOpenOn, partOf } from '../../cfdi/open/applications.ts'
+import { openThrough } from '../../cfdi/open/open-through.ts'
 import type { StatusOf } from '../../cfdi/summary/summary.ts'
 import type { ReturnRow } from '../../documents/returns.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { fixed } from '../../platform/decimal.ts'
-import { dividedBy, type Micros, micros, decimal as money } from '../../platform/money.ts'
+import { dividedBy, fixed, type Micros, micros, decimal as money } from '../../platform/money.ts'
 import { addMonths, centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { latestOf } from '../../taxpayers/visibility/window.ts'
-import { UNMATCHED } from '../common/contract.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
-import { linksOf, qualityLinks } from '../common/links.ts'
-import { measurer } from '../common/measured.ts'
-import { BASIS } from './basis.ts'
-import { CREDITS_OF_UNPAID, VAT_FIGURES, type VatFigure, type VatMonth, type VatPosition, type VatQuery } from './contract.ts'
-import { rateOfLimit } from './exclusions.ts'
-import { parseOdd } from './odd.ts'
-import { monthsOf, statementsOf, type VatReading } from './reading.ts'
-import { sumsOf, type VatSums } from './sums.ts'
-import { knownSuppliers } from './suppliers.ts'
+import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
+import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
+import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
+import { isUnmatched, ivaOf, measurer, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/names.ts'
+import {
+  CREDITS_OF_UNPAID,
+  VAT_FIGURES,
+  type VatEntriesQuery,
+  type VatFigure,
+  type VatMonth,
+  type VatPosition,
+  type VatQuery,
+} from './contract.ts'
+import {
+  type Exclusions,
+  exclusionsOf,
+  isOverLimit,
+  type KnownSuppliers,
+  knownSuppliers,
+  type Odd,
+  parseOdd,
+  rateOfLimit,
+  UNKNOWN_SUPPLIERS,
+} from './exclusions.ts'
+import { type GroupRow, monthsOf, statementsOf, type VatReading } from './position.ts'
+import { IVA, movements, SUMS, type Sum } from './store.ts'
 
-export const PATH = 'analytics/vat-position'
+type Measurer = Awaited<ReturnType<typeof measurer>>
 
-export const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from: period ?? from, to: period ?? to })
+/** Sums by figure and month. */
+class VatSums {
+  readonly #sums = new Map<string, Micros>()
+  /** Paid parts that match no invoice, and those among them that name one of other parties, by month. */
+  readonly unreconciled = new Map<string, number>()
+  readonly otherParties = new Map<string, number>()
+  readonly #seen = new Set<string>()
+  /** Documents of the range that are converted at the published rate. */
+  dof_rate = 0
+
+  add(figure: VatFigure, month: string, amount: Micros): void {
+    this.#sums.set(`${figure}|${month}`, this.of(figure, month) + amount)
+  }
+
+  see = (month: string, direction: DirectionNumber): void => void this.#seen.add(`${month}|${direction}`)
+  /** Whether anything is known of a month and direction: a document, or a payment. */
+  isSeen = (month: string, direction: DirectionNumber): boolean => this.#seen.has(`${month}|${direction}`)
+
+  of = (figure: VatFigure, month: string): Micros => this.#sums.get(`${figure}|${month}`) ?? 0n
+}
+
+const count = (counts: Map<string, number>, month: string, by: number): void => void counts.set(month, (counts.get(month) ?? 0) + by)
+
+/** What movements add, measured where SQL left that to us; or why they are no cash events. */
+interface Added {
+  reason: string | null
+  amounts: Record<Sum, Micros>
+  iva: Micros
+  pairs: number
+  isExcluded: boolean
+  /** Of a single document: whether the rate of a day was used. */
+  dof: boolean
+}
+
+const NO_AMOUNTS = Object.fromEntries(SUMS.map((name) => [name, 0n])) as Record<Sum, Micros>
+
+/** The group as a whole, and what was left out of it. */
+function addedBy(row: GroupRow, exclusions: Exclusions, { outcomeOf, rateOfDay }: Measurer): Added[] {
+  const { reason, is_part, is_excluded: isExcluded, sums, stated, pairs, odds } = row
+  const isUnmatched = reason !== null && is_part
+  const single = odds.map(parseOdd).flatMap((odd): Added[] => {
+    const outcome: Outcome = outcomeOf(odd)
+    if (outcome === 'not_counted' || (outcome === 'missing_rate' && !is_part)) return []
+    const one = { pairs: isUnmatched ? 0 : 1, dof: false, isExcluded: isExcluded || isOverLimit(odd, exclusions, rateOfDay) }
+    if (outcome === 'missing_rate') return [{ ...one, reason: reason ?? outcome, amounts: NO_AMOUNTS, iva: 0n }]
+    const statesTaxes = (JSON.parse(odd.source) as unknown[])[3] !== null
+    return [{ ...one, reason, amounts: outcome, iva: !isUnmatched || statesTaxes ? ivaOf(outcome) : 0n, dof: outcome.dof }]
+  })
+  return [{ reason, amounts: sums, iva: isUnmatched ? stated : ivaOf(sums), pairs, isExcluded, dof: false }, ...single]
+}
+
+/** Adds up everything that was read. */
+function sumsOf({ groups, open, odd, exclusions }: VatReading, months: ReturnType<typeof monthsOf>, measurer: Measurer): VatSums {
+  const sums = new VatSums()
+  const first = months[0]?.month ?? ''
+  for (const { month, direction } of groups) sums.see(month, direction)
+  const addGroup = ({ month, direction, is_part, is_presumed, is_lapsed }: (typeof groups)[number], added: Added): void => {
+    const { reason, amounts, iva, pairs, isExcluded, dof } = added
+    const isIssued = direction === 0
+    if (!is_part) {
+      sums.add(`devengado.${isIssued ? 'trasladado' : 'acreditable'}`, month, iva)
+      if (dof && month >= first) sums.dof_rate++
+      if (reason !== null) return
+    }
+    if (reason !== null) {
+      count(sums.unreconciled, month, pairs)
+      if (reason === 'other_parties') count(sums.otherParties, month, pairs)
+      sums.add('pagos_sin_conciliar', month, iva)
+      sums.add(`pagos_sin_conciliar.${isIssued ? 'iva_cobrado' : 'iva_pagado'}`, month, iva)
+      return
+    }
+    for (const name of SUMS) if (name !== 'iva_retenido') sums.add(`${isIssued ? 'cobrado' : 'pagado'}.${name}`, month, amounts[name])
+    sums.add(isIssued ? 'cobrado.retenido_por_clientes' : 'pagado.retenido_a_terceros', month, amounts.iva_retenido)
+    if (isIssued) return
+    if (isExcluded) sums.add('no_deducible_excluded', month, iva)
+    else {
+      if (is_presumed) sums.add('at_risk_69b', month, iva)
+      if (is_lapsed) sums.add('at_risk_repse', month, iva)
+    }
+  }
+  for (const row of groups) for (const added of addedBy(row, exclusions, measurer)) addGroup(row, added)
+  const figureOf = (direction: 0 | 1) => (direction === 0 ? 'pendiente_por_cobrar_iva' : 'pendiente_por_acreditar_iva')
+  const ivaOfPart = (invoice: string, balance: Micros): Micros => {
+    const outcome = balance === 0n ? 'missing_rate' : measurer.outcomeOf(partOf(invoice, balance))
+    return typeof outcome === 'string' ? 0n : ivaOf(outcome)
+  }
+  for (const row of open) {
+    const iva = row.invoice === null ? BigInt(row.iva) : ivaOfPart(row.invoice, BigInt(row.balance!))
+    for (const { month } of months)
+      if (row.month <= month && (row.until === null || month < row.until)) sums.add(figureOf(row.direction), month, iva)
+  }
+  for (const { direction, invoice } of odd)
+    for (const { month, end } of months) sums.add(figureOf(direction), month, ivaOfPart(invoice, measureOpenOn(invoice, end)))
+  return sums
+}
+
+const BASIS: Omit<Basis, 'rules'> = {
+  formulas: {
+    cobrado:
+      'Σ bases and IVA by rate of the cash events of issued documents: PUE on the day of Fecha, PPD by complements on FechaPago; E are negative.',
+    pagado: 'The same of received documents.',
+    devengado: 'Σ IVA of type I − E by Fecha.',
+    prorrateo:
+      '(base_16 + base_8 + base_0 + base_otras) ÷ (the same + base_exento) of cobrado, never below 0 or above 1; 1 without exempt sales',
+    acreditable: '(IVA of pagado − no_deducible_excluded) × prorrateo − retenido_a_terceros + retenido_a_terceros of the month before',
+    saldo: 'IVA of cobrado − acreditable − retenido_por_clientes',
+    pendiente:
+      'Σ IVA × balance ÷ total of PPD invoices, as of the end of the month: less what was paid and credited until then. Documents count as they do now',
+    diferencia: 'saldo − (iva_a_cargo − iva_a_favor)',
+    no_deducible_excluded:
+      'IVA paid in cash above the limit, for fuel without an electronic payment, of uso S01, or to definitive 69-B issuers',
+    at_risk:
+      'IVA to presumed 69-B issuers, and to suppliers without valid REPSE registration on the day of payment: of what no_deducible_excluded does not hold already, and not excluded itself',
+  },
+  notes: [
+    'LIVA 1-B and 5: IVA counts when it is paid. A credit note (E, PUE) counts on its own Fecha, also where the invoice that it credits is not paid: credit_notes_of_unpaid of data_quality counts these. Taxes of a complement are its own, else in proportion to its invoice.',
+    'MXN at the TipoCambio of the document or payment, else the rate published the day before (CFF 20).',
+    'What was withheld from third parties the month before is taken as paid to the authority, as far as it is known. data_quality speaks of the months of the range: let from begin one month earlier to see whether that month is known.',
+    'acreditable, saldo, resultado and diferencia are null for a month of which nothing issued, or nothing received, is known: data_status says why. Of a direction that is missing, zeros are unknown.',
+    'A paid part counts as its complement states it, also above the total of its invoice, and on its FechaPago, also when that is still to come.',
+    REPSE_NOTE,
+    'prorrateo is rounded to six places and multiplied as such. Each amount is rounded once, from six places: a figure can differ by a cent from what the rounded amounts beside it give.',
+    'CFDIs de retenciones are not counted here; GET /v1/cfdi/withholdings counts them.',
+  ],
+}
+
+const PATH = 'analytics/vat-position'
+
+const rangeOf = ({ period, from, to, ...query }: VatQuery) => ({ ...query, from: period ?? from, to: period ?? to })
 
 /**
  * Returns the VAT position of each month on a cash basis (LIVA 1-B, 5): what was collected, paid, withheld and excluded, what is pending, and
@@ -152,4 +298,125 @@ function shownOf({ ledger: { windows }, ctx }: Insight, month: string): Pick<Vat
   })
   const through = shown.map((one) => one.through).sort()[0]!
   return { is_partial: shown.some(({ isPartial }) => isPartial), through_date: through === '' ? null : through }
+}
+
+interface Figure {
+  name: string
+  /** The supplier whose part of it is meant. */
+  rfc: string | undefined
+  insight: Insight
+  exclusions: Exclusions
+  /** Known of the figures that depend on them. */
+  suppliers: KnownSuppliers
+}
+
+const RISKS = ['no_deducible_excluded', 'at_risk_69b', 'at_risk_repse']
+
+/** The condition of a figure that depends on suppliers. What is over the limit in cash is only known when it is measured. */
+const riskOf = (name: string): SQL =>
+  name === 'no_deducible_excluded'
+    ? sql`(is_excluded = 1 or as_json->>'cash_of' is not null)`
+    : sql`not is_excluded and ${name === 'at_risk_69b' ? sql`is_presumed` : sql`is_lapsed`}`
+
+const rowsOf = (from: SQL, amount: SQL | Name, where: SQL): SQL =>
+  sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, as_json from (${from}) where ${where}`
+
+const WITHHELD = ['cobrado.retenido_por_clientes', 'pagado.retenido_a_terceros']
+
+/** The column of a cash event that a figure of no risk adds up. */
+const columnOf = (name: string): Sum => (WITHHELD.includes(name) ? 'iva_retenido' : (name.slice(name.indexOf('.') + 1) as Sum))
+
+/** The rows of a figure in a partition and direction; null when it has none there. */
+function streamOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL | null {
+  const { name, rfc, insight, exclusions } = figure
+  const { span } = insight
+  const side =
+    name.startsWith('cobrado') || name.endsWith('trasladado') || name.endsWith('cobrar_iva') || name.endsWith('iva_cobrado') ? 0 : 1
+  if (name !== 'pagos_sin_conciliar' && side !== direction) return null
+  if (name.startsWith('pendiente')) {
+    const end = monthsOf(insight).at(-1)?.end
+    const open = end === undefined ? null : openThrough(partition, direction, { first: end, last: end })
+    return open && sql`select uuid, null as applies_to, issued_at, '0' as amount, 1 as is_odd, invoice as as_json from (${open})`
+  }
+  if (name.startsWith('devengado')) {
+    const events = accruedEvents(partition, direction, span)
+    const json = sql`json_object('uuid', uuid, 'tipo', tipo, 'day', day, 'source', source)`
+    return events && rowsOf(sql`select *, ${json} as as_json from (${events})`, IVA, sql`reason is null`)
+  }
+  const from = movements(partition, direction, span, exclusions, figure.suppliers)
+  if (from === null) return null
+  if (name.startsWith('pagos_sin_conciliar')) return rowsOf(from, sql`stated`, sql`reason is not null or (is_odd = 1 and tipo = 'P')`)
+  return rowsOf(
+    from,
+    RISKS.includes(name) ? IVA : sql.identifier(columnOf(name)),
+    sql`reason is null ${RISKS.includes(name) ? sql`and ${riskOf(name)}` : sql``}
+    ${rfc === undefined ? sql`` : sql`and counterparty = ${rfc}`}`,
+  )
+}
+
+function streamsOf(figure: Figure, partition: Partition, direction: DirectionNumber): SQL[] {
+  const { name, insight } = figure
+  if (name === CREDITS_OF_UNPAID) {
+    const notes = creditsOfUnpaid(partition, direction, insight.span)
+    return notes ? [sql`select *, 0 as is_odd, null as as_json from (${notes})`] : []
+  }
+  return isUnmatched(name) ? unmatchedRows(name, partition, direction, insight.span) : [streamOf(figure, partition, direction) ?? []].flat()
+}
+
+/** An invoice, for `measureOpenOn`. */
+type Item = Odd | unknown[]
+
+/** What an item that SQL leaves to us adds to a figure. */
+async function measureAll({ name, insight, exclusions }: Figure, items: readonly Item[]): Promise<(item: Item) => Micros | null> {
+  if (name.startsWith('pendiente')) {
+    const end = monthsOf(insight).at(-1)?.end ?? insight.span.last
+    const { outcomeOf } = await measurer(
+      insight.ctx,
+      items.map((item) => partOf(JSON.stringify(item), 1n)),
+    )
+    return (item) => {
+      const invoice = JSON.stringify(item)
+      const balance = measureOpenOn(invoice, end)
+      const outcome = balance === 0n ? 'missing_rate' : outcomeOf(partOf(invoice, balance))
+      return typeof outcome === 'string' ? null : ivaOf(outcome)
+    }
+  }
+  const events = items as readonly Odd[]
+  const isRisk = RISKS.includes(name)
+  const { outcomeOf, rateOfDay } = await measurer(insight.ctx, events, isRisk ? events.flatMap(rateOfLimit) : [])
+  return (item) => {
+    const event = item as Odd
+    const outcome = outcomeOf(event)
+    if (isUnmatched(name)) return unmatchedAmount(event, outcome)
+    if (name.startsWith('pagos_sin_conciliar') && outcome === 'missing_rate') return 0n
+    if (typeof outcome === 'string') return null
+    const taxes = (JSON.parse(event.source) as unknown[])[3]
+    if (name.startsWith('pagos_sin_conciliar')) return event.is_unmatched === 0 ? null : taxes === null ? 0n : ivaOf(outcome)
+    if (name.startsWith('devengado')) return ivaOf(outcome)
+    if (!isRisk) return outcome[columnOf(name)]
+    const isExcluded = isOverLimit(event, exclusions, rateOfDay) || event.is_excluded === 1
+    return isExcluded === (name === 'no_deducible_excluded') ? ivaOf(outcome) : null
+  }
+}
+
+/**
+ * Returns a page of the documents behind a figure of the VAT position: their amounts add up to it exactly. Throws Failure 404 without a
+ * readable connection, 400 cursor.invalid and 422 range.invalid.
+ */
+export async function listVatEntries(ctx: Ctx, query: VatEntriesQuery): Promise<EntriesPage> {
+  const insight = await openInsight(ctx, rangeOf(query))
+  const exclusions = exclusionsOf(insight.rules, insight.span)
+  const { figure: name, rfc, limit, cursor } = query
+  const page = { figure: name, rfc, from: insight.span.from, to: insight.span.to, limit, cursor }
+  if (isLeftOut(name)) return pageOfLeftOut(insight, PATH, { ...page, figure: name })
+  const suppliers = RISKS.includes(name) ? await knownSuppliers(insight) : UNKNOWN_SUPPLIERS
+  const figure: Figure = { name, rfc, insight, exclusions, suppliers }
+  return pageOfPairs(
+    insight,
+    PATH,
+    page,
+    (partition) => ([0, 1] as const).flatMap((direction) => streamsOf(figure, partition, direction)),
+    (items: readonly Item[]) => measureAll(figure, items),
+    name === 'pagos_sin_conciliar' || name === CREDITS_OF_UNPAID || isUnmatched(name),
+  )
 }

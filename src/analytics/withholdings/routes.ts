@@ -4,8 +4,7 @@ import { operation, query, refuses, returnsTable } from '../../platform/http/ope
 import { NOT_READABLE } from '../../taxpayers/contract.ts'
 import { EntriesPage } from '../common/contract.ts'
 import { WithholdingEntriesQuery, Withholdings, WithholdingsQuery } from './contract.ts'
-import { listWithholdingEntries } from './entries.ts'
-import { listWithholdings } from './withholdings.ts'
+import { listWithholdingEntries, listWithholdings } from './withholdings.ts'
 
 const LIST = `Returns what is withheld of the RFC and by it, and what should be, by the day of cash: a row for each event and tax, the
 latest first. totals adds up each month of the range, whatever the filters are.`

@@ -1,12 +1,11 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Rules } from '../../authority/rules/dated.ts'
-import { cashEvents, named } from '../../cfdi/cash/events.ts'
-import { withheldDocuments } from '../../cfdi/cash/withheld.ts'
+import { cashEvents, named, withheldDocuments } from '../../cfdi/cash/events.ts'
 import type { Days } from '../../cfdi/population/population.ts'
-import { sumOf } from '../../cfdi/population/sums.ts'
+import { sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { composedByDay } from '../risk/by-day.ts'
+import { composedByDay } from '../risk/flags.ts'
 import { expectationSql } from './expectation.ts'
 
 /** The product key with the largest amount of a document, as its `products` tell it; the first of equals. */

@@ -1,22 +1,254 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { Rules } from '../../authority/rules/dated.ts'
 import type { Measurable } from '../../cfdi/cash/measure.ts'
+import { parseSum } from '../../cfdi/population/population.ts'
+import { withholdingsDueOn } from '../../documents/obligations/obligations-of.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { decimal as money } from '../../platform/money.ts'
+import { all } from '../../platform/db/statement.ts'
+import { dividedBy, fixed, type Micros, decimal as money } from '../../platform/money.ts'
 import { openCursor, sealCursor } from '../../platform/paging/cursor.ts'
 import { lastDayOf } from '../../platform/time/months.ts'
-import { partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { UNMATCHED } from '../common/contract.ts'
-import { aggregateOf, type Insight, openInsight } from '../common/insight.ts'
-import { linksOf, qualityLinks } from '../common/links.ts'
-import { measurer } from '../common/measured.ts'
-import { omissions } from '../common/omitted.ts'
-import { BASIS } from './basis.ts'
-import { FIGURES, type Withholdings, type WithholdingsQuery } from './contract.ts'
-import { PATH } from './entries.ts'
-import { conditionOf, isMatch } from './filters.ts'
-import { type Line, type LinePosition, linesOf, positionOf, viewOf } from './lines.ts'
-import { readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'
-import { WithholdingSums } from './totals.ts'
+import { type Partition, partitionsToRead } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
+import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
+import { aggregateOf, assertInRange, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
+import { isUnmatched, ivaOf, measurer, type Outcome, omissions, unmatchedAmount, unmatchedRows } from '../common/names.ts'
+import { FIGURES, type Withholding, type WithholdingEntriesQuery, type Withholdings, type WithholdingsQuery } from './contract.ts'
+import { classOf, expectedOf, isMissing } from './expectation.ts'
+import { IS_OURS, JSON_ROW, MISSING, MISSING_AMOUNT, readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'
+
+/** A row of the answer before it is written. */
+interface Line {
+  row: WithheldRow
+  source: Withholding['source']
+  role: Withholding['role']
+  impuesto: Withholding['impuesto']
+  concept_class: Withholding['concept_class']
+  base: Micros
+  amount: Micros
+  expected: Micros | null
+  missing: boolean
+}
+
+type LinePosition = [day: string, uuid: string, applies_to: string, n: number, impuesto: string]
+const positionOf = ({ row, impuesto }: Line): LinePosition => [row.day, row.uuid, row.applies_to ?? '', row.n, impuesto]
+
+const ENTRIES_TAXES = ['ISR', 'IVA', 'IEPS'] as const
+
+/** Whether the RFC itself withholds. */
+const roleOf = ({ direction, tipo }: WithheldRow): Withholding['role'] =>
+  (direction === 1) !== (tipo === 'N' || tipo === 'R') ? 'withheld_by_us' : 'withheld_from_us'
+
+/** What payroll and retenciones withhold, which are in MXN. */
+function statedLines(row: WithheldRow): Line[] {
+  const taxes = JSON.parse(row.source!) as (number | string)[]
+  const common = { row, role: roleOf(row), expected: null, missing: false }
+  const kind =
+    row.tipo === 'N'
+      ? ({ source: 'cfdi', concept_class: 'sueldos' } as const)
+      : ({ source: 'retencion_cfdi', concept_class: null } as const)
+  return ENTRIES_TAXES.map((impuesto, n) => ({
+    ...{ ...common, ...kind, impuesto },
+    ...{ base: BigInt(taxes[2 * n] ?? 0), amount: BigInt(taxes[2 * n + 1] ?? 0) },
+  })).filter(({ amount }) => amount !== 0n)
+}
+
+/**
+ * The lines of an event: one for each tax with an amount or an expectation. Null when it is no cash event, because its exchange rate is not
+ * known.
+ */
+function linesOf(row: WithheldRow, all: Rules, outcomeOf: (row: Measurable) => Outcome): Line[] | null {
+  if (row.tipo === 'N' || row.tipo === 'R') return statedLines(row)
+  const rules = all.on(row.day)
+  const measured = row.is_odd === 1 ? outcomeOf(row as Measurable) : null
+  if (typeof measured === 'string') return measured === 'missing_rate' && row.tipo === 'P' ? null : []
+  const amount = (name: 'isr_retenido' | 'iva_retenido' | 'ieps_retenido') => measured?.[name] ?? BigInt(row[name])
+  const amounts = { ISR: amount('isr_retenido'), IVA: amount('iva_retenido'), IEPS: amount('ieps_retenido') }
+  const net = measured?.net ?? (row.net === null ? outcomeNet(outcomeOf(row as Measurable)) : BigInt(row.net))
+  const found = classOf(rules, row)
+  const due = row.tipo === 'E' ? { ISR: null, IVA: null } : expectedOf(found, net, measured ? ivaOf(measured) : BigInt(row.iva))
+  const common = { row, source: row.tipo === 'P' ? ('pago' as const) : ('cfdi' as const), role: roleOf(row) }
+  return ENTRIES_TAXES.flatMap((impuesto) => {
+    const expected = impuesto === 'IEPS' ? null : due[impuesto]
+    if (amounts[impuesto] === 0n && expected === null) return []
+    const missing = isMissing(amounts[impuesto], expected, rules.get('withholding.tolerance'))
+    return [{ ...common, impuesto, concept_class: found?.class ?? 'otros', base: net, amount: amounts[impuesto], expected, missing }]
+  })
+}
+
+/** The net of a part of an invoice, of which nothing is expected. */
+const outcomeNet = (outcome: Outcome): Micros => (typeof outcome === 'string' ? 0n : outcome.net)
+
+const ratio = (amount: Micros, base: Micros): string | null =>
+  base === 0n
+    ? null
+    : fixed(base < 0n ? dividedBy(-amount * 1_000_000n, (-base).toString()) : dividedBy(amount * 1_000_000n, base.toString()), 6)
+
+function viewOf({ row, base, amount, expected, missing, ...line }: Line, rules: Rules): Withholding {
+  const period = row.day.slice(0, 7)
+  return {
+    uuid: row.uuid,
+    applies_to: row.applies_to,
+    source: line.source,
+    role: line.role,
+    impuesto: line.impuesto,
+    concept_class: line.concept_class,
+    date: row.day,
+    period,
+    due_date: line.role === 'withheld_by_us' ? withholdingsDueOn(rules, period) : null,
+    base: money(base),
+    rate: ratio(amount, base),
+    amount: money(amount),
+    expected_rate: expected === null ? null : ratio(expected, base),
+    expected_amount: expected === null ? null : money(expected),
+    difference: expected === null ? null : money(amount - expected),
+    missing,
+    counterparty_rfc: row.counterparty,
+  }
+}
+
+const NOTHING = { isr_a_favor: 0n, iva_a_favor: 0n, isr_por_enterar: 0n, iva_por_enterar: 0n, missing_count: 0, missing_amount: 0n }
+type Sums = typeof NOTHING
+
+/** What is missing of a line: nothing when more is withheld than is expected. */
+const missingOf = ({ missing, expected, amount }: Line): Micros => (missing && expected! > amount ? expected! - amount : 0n)
+
+/** WithholdingSums by month, and the paid parts that are no cash events. */
+class WithholdingSums {
+  readonly #months = new Map<string, Sums>()
+  unreconciled = 0
+  otherParties = 0
+
+  #at(month: string): Sums {
+    const sums = this.#months.get(month) ?? { ...NOTHING }
+    this.#months.set(month, sums)
+    return sums
+  }
+
+  addGroup({ month, is_ours, reason, pairs, isr, iva, missing, missing_amount }: WithheldGroup): void {
+    if (reason !== null) {
+      this.unreconciled += pairs
+      if (reason === 'other_parties') this.otherParties += pairs
+      return
+    }
+    const sums = this.#at(month)
+    sums[is_ours ? 'isr_por_enterar' : 'isr_a_favor'] += parseSum(isr)
+    sums[is_ours ? 'iva_por_enterar' : 'iva_a_favor'] += parseSum(iva)
+    sums.missing_count += missing
+    sums.missing_amount += parseSum(missing_amount)
+  }
+
+  /** `lines` are null when the exchange rate is not known. */
+  addOdd({ day }: WithheldRow, lines: readonly Line[] | null): void {
+    if (lines === null) this.unreconciled++
+    for (const line of lines ?? []) {
+      const sums = this.#at(day.slice(0, 7))
+      const side = line.role === 'withheld_by_us' ? 'por_enterar' : 'a_favor'
+      if (line.impuesto !== 'IEPS') sums[`${line.impuesto === 'ISR' ? 'isr' : 'iva'}_${side}`] += line.amount
+      if (line.missing) sums.missing_count++
+      sums.missing_amount += missingOf(line)
+    }
+  }
+
+  months = (): ({ period: string } & Sums)[] =>
+    [...this.#months].sort(([a], [b]) => (a < b ? -1 : 1)).map(([period, sums]) => ({ period, ...sums }))
+}
+
+const PATH = 'cfdi/withholdings'
+
+type Figure = (typeof FIGURES)[number]
+
+const rowsOf = (rows: SQL, figure: Figure): SQL => {
+  const isMissing = figure === 'missing_amount'
+  const side = isMissing ? sql`1` : figure.endsWith('por_enterar') ? IS_OURS : sql`not (${IS_OURS})`
+  const amount = isMissing ? MISSING_AMOUNT : sql.identifier(`${figure.slice(0, 3)}_retenido`)
+  return sql`select uuid, applies_to, issued_at, cast(${amount} as text) as amount, is_odd, iif(is_odd, ${JSON_ROW}, null) as as_json
+    from (${rows}) where reason is null and ${side}`
+}
+
+/**
+ * Returns a page of the documents behind a figure of the totals. Throws Failure 404 without a readable connection, 400 cursor.invalid and
+ * 422 range.invalid.
+ */
+export async function listWithholdingEntries(ctx: Ctx, query: WithholdingEntriesQuery): Promise<EntriesPage> {
+  const insight = await openInsight(ctx, query)
+  const { span, rules } = insight
+  const { figure, period, limit, cursor } = query
+  assertInRange(insight, 'period', period)
+  const page = { figure, period, from: span.from, to: span.to, limit, cursor }
+  if (isLeftOut(figure)) return pageOfLeftOut(insight, PATH, { ...page, figure })
+  const days = {
+    first: [span.first, `${period ?? '0000'}-01`].sort().at(-1)!,
+    last: [span.last, period === undefined ? '9999' : lastDayOf(period)].sort()[0]!,
+  }
+  const rowsIn = (partition: Partition) =>
+    ([0, 1] as const).flatMap((direction) => {
+      if (days.first > days.last) return []
+      if (isUnmatched(figure)) return unmatchedRows(figure, partition, direction, days)
+      const rows = withheld(partition, direction, days, rules)
+      return rows === null ? [] : [rowsOf(rows, figure as Figure)]
+    })
+  const measureAll = async (odds: readonly WithheldRow[]) => {
+    const { outcomeOf } = await measurer(ctx, odds.filter(({ tipo }) => tipo !== 'N' && tipo !== 'R') as never)
+    return (odd: WithheldRow) => {
+      if (isUnmatched(figure)) return unmatchedAmount(odd as never, outcomeOf(odd as never))
+      const lines = linesOf(odd, rules, outcomeOf) ?? []
+      return figure === 'missing_amount'
+        ? lines.reduce((sum, line) => sum + missingOf(line), 0n)
+        : lines.reduce((sum, { impuesto, amount }) => (impuesto.toLowerCase() === figure.slice(0, 3) ? sum + amount : sum), 0n)
+    }
+  }
+  return pageOfPairs(insight, PATH, page, rowsIn, measureAll, isUnmatched(figure))
+}
+
+type Filters = Pick<WithholdingsQuery, 'role' | 'impuesto' | 'concept_class' | 'source' | 'missing'>
+
+const SOURCES = { cfdi: sql`tipo in ('I', 'E', 'N')`, pago: sql`tipo = 'P'`, retencion_cfdi: sql`tipo = 'R'` }
+const TAXES = {
+  ISR: sql`(isr_retenido <> 0 or due_isr is not null)`,
+  IVA: sql`(iva_retenido <> 0 or due_iva is not null)`,
+  IEPS: sql`ieps_retenido <> 0`,
+}
+
+/** The condition that an event has a line that may match. */
+function conditionOf({ role, impuesto, source, missing, concept_class }: Filters): SQL {
+  const missed = (impuesto === undefined ? (['ISR', 'IVA'] as const) : impuesto === 'IEPS' ? [] : [impuesto]).map(
+    (one) => sql`${MISSING[one]} = 1`,
+  )
+  return all([
+    sql`1`,
+    ...(role ? [role === 'withheld_by_us' ? sql`(${IS_OURS})` : sql`not (${IS_OURS})`] : []),
+    ...(impuesto ? [TAXES[impuesto]] : []),
+    ...(source ? [SOURCES[source]] : []),
+    ...(missing ? [sql`(${missed.length === 0 ? sql`0` : sql.join(missed, sql` or `)})`] : []),
+    ...(concept_class === undefined ? [] : [classCondition(concept_class)]),
+  ])
+}
+
+const classCondition = (concept_class: string): SQL =>
+  sql`(case tipo when 'N' then 'sueldos' when 'R' then '' else coalesce(class, 'otros') end) = ${concept_class}`
+
+const isMatch = (line: Line, { role, impuesto, concept_class, source, missing }: Filters): boolean =>
+  (role === undefined || line.role === role) &&
+  (impuesto === undefined || line.impuesto === impuesto) &&
+  (concept_class === undefined || line.concept_class === concept_class) &&
+  (source === undefined || line.source === source) &&
+  (missing === undefined || line.missing)
+
+const BASIS: Omit<Basis, 'rules'> = {
+  formulas: {
+    amount: 'The tax that a cash event withholds: PUE on the day of Fecha, PPD by complements on FechaPago; payroll on its FechaPago',
+    base: 'subtotal − descuento of what is paid; of payroll what is taxed, of retenciones what they state',
+    expected_amount: 'The rule of the class × base or IVA; only of what is billed to companies',
+    missing_amount: 'Σ expected_amount − amount where the difference exceeds the tolerance and less is withheld',
+    isr_por_enterar: 'Σ ISR of role withheld_by_us; iva_por_enterar alike',
+    isr_a_favor: 'Σ ISR of role withheld_from_us; iva_a_favor alike',
+  },
+  notes: [
+    'The class follows from the issuer’s regime and the product key with the largest amount. It is proposed by this service.',
+    'due_date is the day of the next month by law, or the next business day after a weekend or holiday, as that of an obligation; without the extension by the sixth digit of the RFC.',
+  ],
+}
 
 const after = (a: LinePosition, b: LinePosition): boolean => {
   for (const [n, one] of a.entries()) if (one !== b[n]) return n < 2 ? one < b[n]! : one > b[n]!

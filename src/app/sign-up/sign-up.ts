@@ -2,7 +2,7 @@ import { trialSubscription } from '../../accounts/billing/subscription/status.ts
 import { insertCredential, mintCredential } from '../../accounts/credentials/credentials.ts'
 import { insertOrganization, type OrganizationRow, viewOrganization } from '../../accounts/organization/organization.ts'
 import type { Signup } from '../../accounts/team/contract.ts'
-import { refuseDisposable } from '../../accounts/team/disposable.ts'
+import { refuseDisposable } from '../../accounts/team/invitations.ts'
 import { insertMember, type MemberRow, viewMember } from '../../accounts/team/members.ts'
 import { loginsOf } from '../../authority/logins.ts'
 import { defaultExtractors, insertExtractors } from '../../connections/extractors/extractors.ts'

@@ -1,7 +1,185 @@
-import { readCertificate, type TaxCertificate } from './certificate.ts'
-import { readFile } from './file.ts'
-import { openPrivateKey } from './private-key.ts'
-import { type EfirmaReason, EfirmaRefused } from './refused.ts'
+import {
+  bytesOfBits,
+  DerReader,
+  type EfirmaReason,
+  EfirmaRefused,
+  integerOf,
+  NotDer,
+  oidOf,
+  openPrivateKey,
+  TAG,
+  takeTime,
+  textOf,
+} from './der.ts'
+
+/** An attribute of a distinguished name, in the order of the certificate. */
+interface NameAttribute {
+  /** Its short name, or its dotted object identifier when it has none here. */
+  name: string
+  value: string
+}
+
+/** Short names as OpenSSL has them, which the authority's own examples use. */
+const SHORT_NAMES: Readonly<Record<string, string>> = {
+  '2.5.4.3': 'CN',
+  '2.5.4.4': 'SN',
+  '2.5.4.5': 'serialNumber',
+  '2.5.4.6': 'C',
+  '2.5.4.7': 'L',
+  '2.5.4.8': 'ST',
+  '2.5.4.9': 'street',
+  '2.5.4.10': 'O',
+  '2.5.4.11': 'OU',
+  '2.5.4.12': 'title',
+  '2.5.4.13': 'description',
+  '2.5.4.17': 'postalCode',
+  '2.5.4.41': 'name',
+  '2.5.4.42': 'GN',
+  '2.5.4.43': 'initials',
+  '2.5.4.45': 'x500UniqueIdentifier',
+  '0.9.2342.19200300.100.1.25': 'DC',
+  '1.2.840.113549.1.9.1': 'emailAddress',
+  '1.2.840.113549.1.9.2': 'unstructuredName',
+}
+
+/** Takes a distinguished name. Throws NotDer. */
+function takeName(reader: DerReader): NameAttribute[] {
+  const attributes: NameAttribute[] = []
+  const names = reader.enter(TAG.sequence)
+  while (names.tag !== null) {
+    const set = names.enter(TAG.set)
+    while (set.tag !== null) {
+      const attribute = set.enter(TAG.sequence)
+      const oid = oidOf(attribute.take(TAG.oid))
+      const tag = attribute.tag ?? 0
+      attributes.push({ name: SHORT_NAMES[oid] ?? oid, value: textOf(tag, attribute.take(tag)) })
+      attribute.end()
+    }
+  }
+  return attributes
+}
+
+/** The value of the first attribute with this short name, without white space around it; null when there is none or it is blank. */
+const valueIn = (name: readonly NameAttribute[], short: string): string | null =>
+  name.find((attribute) => attribute.name === short)?.value.trim() || null
+
+/** Characters that RFC 4514 (2.4) escapes: anywhere, or a sign and a space at the beginning and a space at the end. */
+const SPECIAL = /[\\"+,;<=>\0]|^[ #]| $/g
+
+/** A distinguished name as text (RFC 4514), but in the order of the certificate, as the authority's web services have it. */
+const textOfName = (name: readonly NameAttribute[]): string =>
+  name.map(({ name, value }) => `${name}=${value.replace(SPECIAL, (one) => `\\${hexadecimal(one)}`)}`).join(',')
+
+const hexadecimal = (character: string): string => character.charCodeAt(0).toString(16).padStart(2, '0')
+
+/** What a certificate of the authority says. Its own signature is not verified: the authority does that when the certificate is used. */
+export interface TaxCertificate {
+  /** All of it, in DER. */
+  der: Uint8Array
+  /** The number as the authority prints it, 20 digits; in hexadecimal for a certificate that was not issued by the authority. */
+  number: string
+  /** The same number as XML signatures write it: the serial number in decimals. */
+  serial: string
+  /** The issuer's distinguished name as XML signatures write it. */
+  issuer: string
+  /** The taxpayer's RFC; null when the certificate names none. */
+  rfc: string | null
+  name: string | null
+  /** Whether it is that of a digital seal (CSD), which stamps CFDIs and logs in nowhere. */
+  isCsd: boolean
+  valid_from: Date
+  /** The last instant of its validity. */
+  valid_to: Date
+  /** The public key, as SubjectPublicKeyInfo in DER. */
+  publicKey: Uint8Array
+}
+
+const VERSION = 0xa0
+
+/** Reads a certificate in DER. Throws EfirmaRefused efirma.certificate_unreadable. */
+export function readCertificate(bytes: Uint8Array): TaxCertificate {
+  try {
+    return certificateOf(bytes)
+  } catch (error) {
+    throw error instanceof NotDer ? new EfirmaRefused('efirma.certificate_unreadable') : error
+  }
+}
+
+/**
+ * RFC 5280, 4.1. The extensions are not read: of the authority's certificates, those of seals name a branch and the others do not. A certificate
+ * without a branch whose key usage is that of a seal is none of the authority's making, and the authority refuses it.
+ */
+function certificateOf(der: Uint8Array): TaxCertificate {
+  const outer = new DerReader(der)
+  const certificate = outer.enter(TAG.sequence)
+  outer.end()
+  const signed = certificate.enter(TAG.sequence)
+  certificate.take(TAG.sequence)
+  bytesOfBits(certificate.take(TAG.bitString))
+  certificate.end()
+
+  if (signed.tag === VERSION) signed.take(VERSION)
+  const serial = signed.take(TAG.integer)
+  signed.take(TAG.sequence)
+  const issuer = takeName(signed)
+  const validity = signed.enter(TAG.sequence)
+  const valid_from = takeTime(validity)
+  const valid_to = takeTime(validity)
+  validity.end()
+  const subject = takeName(signed)
+  const publicKey = signed.takeWhole(TAG.sequence)
+  return {
+    ...{ der, number: numberOf(serial), serial: integerOf(serial).toString(), issuer: textOfName(issuer) },
+    ...{ rfc: rfcOf(subject), name: valueIn(subject, 'name') ?? valueIn(subject, 'CN'), isCsd: valueIn(subject, 'OU') !== null },
+    ...{ valid_from, valid_to, publicKey },
+  }
+}
+
+/** The authority's serial numbers are the characters of the numbers that it prints. */
+const numberOf = (serial: Uint8Array): string => {
+  const text = String.fromCharCode(...serial)
+  return /^\d{20}$/.test(text) ? text : serial.toHex()
+}
+
+/** Of a company it is followed by a slash and the RFC or CURP of who represents it. */
+const rfcOf = (subject: readonly NameAttribute[]): string | null => {
+  const [rfc] = (valueIn(subject, 'x500UniqueIdentifier') ?? '').split(/[\s/]/, 1)
+  return rfc ? rfc.toUpperCase().normalize('NFC') : null
+}
+
+/** In characters of base64. The files of the authority have a quarter of this. */
+const MAX_CHARACTERS = 12_000
+const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g
+
+/**
+ * Reads the bytes of a file that a request has as text: PEM, or the base64 of a file in DER or PEM. Of PEM they are those of the first part
+ * whose label ends with `label`; other parts and text around them do not count. Null when it is neither.
+ */
+export function readFile(text: string, label: 'CERTIFICATE' | 'PRIVATE KEY'): Uint8Array | null {
+  if (text.length > MAX_CHARACTERS) return null
+  if (text.includes('-----')) return readPem(text, label)
+  const bytes = fromBase64(text)
+  if (bytes === null) return null
+  const inside = String.fromCharCode(...bytes)
+  return inside.includes('-----BEGIN ') ? readPem(inside, label) : bytes
+}
+
+function readPem(text: string, wanted: string): Uint8Array | null {
+  for (const { 0: line, 1: label, index } of text.matchAll(BEGIN)) {
+    if (!label!.endsWith(wanted)) continue
+    const end = text.indexOf(`-----END ${label}-----`, index)
+    return end < 0 ? null : fromBase64(text.slice(index + line.length, end))
+  }
+  return null
+}
+
+const fromBase64 = (text: string): Uint8Array | null => {
+  try {
+    return Uint8Array.fromBase64(text)
+  } catch {
+    return null
+  }
+}
 
 /** An e.firma as a request has it: each file as base64 or PEM. */
 export interface EfirmaInput {

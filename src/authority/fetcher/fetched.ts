@@ -8,10 +8,9 @@ import {
   type DownloadRequest,
   type Package,
   type Step,
-} from '../port/authority.ts'
+} from '../port/catalog.ts'
 import { deleteFetch, dropFetch, type FetchKey, offer, readFetch } from './fetches.ts'
-import { type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
-import { deleteUploads } from './uploads.ts'
+import { deleteUploads, type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
 
 /** How long a job waits for a fetcher. */
 const PATIENCE_MS = 7 * 86_400_000

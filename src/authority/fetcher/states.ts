@@ -1,4 +1,5 @@
-import type { DocumentFile } from '../port/authority.ts'
+import type { System } from '../../platform/context.ts'
+import type { DocumentFile } from '../port/catalog.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
 
 export const FETCH_STATES = ['offered', 'leased', 'complete', 'failed'] as const
@@ -59,3 +60,9 @@ export const filesOfKind = (row: Pick<FetchRow, 'files'>, kind: string): Fetched
     .filter(({ name }) => name[0] === kind)
     .sort((one, other) => Number(one.name[1]) - Number(other.name[1]))
     .map(({ file }) => file)
+
+/** Deletes uploads of the fetcher. */
+export async function deleteUploads({ env }: System, row: { files: string }): Promise<void> {
+  const keys = Object.values(filesOf(row)).map(({ key }) => key)
+  for (let at = 0; at < keys.length; at += 1_000) await env.FILES.delete(keys.slice(at, at + 1_000))
+}

@@ -1,6 +1,6 @@
 import type { Day } from '../../platform/time/calendar.ts'
 import { addBusinessDays } from '../port/business-days.ts'
-import { exchangeRate } from './world/draft.ts'
+import { exchangeRate } from './world/comprobante.ts'
 
 /** Returns the rate that the sandbox's Diario Oficial published last before a day; null of a currency that the sandbox does not know. */
 export function sandboxRate(currency: string, day: Day): { date: Day; rate: string } | null {

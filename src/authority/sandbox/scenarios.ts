@@ -1,5 +1,9 @@
 import { Unavailable } from '../../platform/failures.ts'
-import type { TaxCertificate } from '../efirma/certificate.ts'
+import type { TaxCertificate } from '../efirma/efirma.ts'
+import type { AuthorityLogins } from '../port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
+import { LOGIN_KINDS, type Login } from '../port/login.ts'
+import type { SandboxOverrides } from './overrides.ts'
 
 /** How the sandbox treats a CIEC that begins with `prefix`. It accepts any other CIEC and delivers everything. */
 export interface Scenario {
@@ -45,9 +49,30 @@ export const failureOf = ({ error_class }: NonNullable<Scenario['fails']>): Unav
 const REFUSED_NUMBERS = ['0304', '0305']
 
 /** Whether the sandbox accepts an e.firma with this certificate for an RFC. */
-export const accepts = (rfc: string, certificate: TaxCertificate, now: Date): boolean =>
+const accepts = (rfc: string, certificate: TaxCertificate, now: Date): boolean =>
   certificate.rfc === rfc &&
   !certificate.isCsd &&
   certificate.valid_from <= now &&
   now <= certificate.valid_to &&
   !REFUSED_NUMBERS.some((end) => certificate.number.endsWith(end))
+
+/**
+ * The logins of the sandbox: it accepts every CIEC but those of some scenarios, every e.firma of the RFC that is valid now, but those with
+ * some numbers, and none that a test helper made it refuse.
+ */
+export const sandboxLogins = (overrides: Pick<SandboxOverrides, 'isRefused'>): AuthorityLogins => ({
+  sources: DATA_SOURCE_KEYS,
+  kinds: LOGIN_KINDS,
+  documentKind: null,
+  answersMailbox: true,
+  async verify(login) {
+    return isGood(login) && !(await overrides.isRefused(login))
+  },
+})
+
+function isGood(login: Login): boolean {
+  if ('efirma' in login) return accepts(login.rfc, login.efirma.certificate, new Date())
+  const { accepted, locked } = scenarioOf(login.ciec)
+  if (locked) throw new Unavailable('login_failed', 'The CIEC makes the sandbox authority lock the account.', true)
+  return accepted
+}

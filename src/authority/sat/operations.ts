@@ -1,3 +1,5 @@
+import { envelopeOf, Unanswered } from './unanswered.ts'
+
 /** What is downloaded: CFDIs, or retenciones, which have hosts and tokens of their own. */
 export type Family = 'cfdi' | 'retenciones'
 
@@ -41,3 +43,175 @@ export const soapRequest = (url: string, action: string, body: string, headers: 
   headers: { 'Content-Type': 'text/xml;charset="utf-8"', Accept: 'text/xml', SOAPAction: action, ...headers },
   body,
 })
+
+/** What sends a request: `fetch`, or what stands in for it. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>
+
+/**
+ * How slow an answer may be: what is waited for altogether, in milliseconds, and how many bytes of it are worth a second more. Without it, an
+ * answer that drips, or stops, would keep its worker busy for all of the time that a large package may take.
+ */
+export interface Patience {
+  waited: number
+  bytesPerSecond: number
+}
+/** At the most 1.5 GB, and 600 seconds, everything that comes faster than 64 KB a second is waited for. */
+const PATIENCE: Patience = { waited: 60_000, bytesPerSecond: 65_536 }
+/** Of the answer with a package, the authority may prepare all before its first byte. */
+export const PACKAGE_PATIENCE: Patience = { ...PATIENCE, waited: 120_000 }
+
+/**
+ * Sends a request and gives the body of the answer to `read`, all within so many milliseconds, and waits no longer for its parts than their
+ * size is worth. Redirects are not followed, because requests contain tokens. Of an answer with an error of HTTP only a fault or a page is
+ * read: whatever else it says is no answer. Throws Unanswered, and whatever else `read` throws.
+ */
+export async function exchange<T>(
+  send: Send,
+  { url, headers, body }: SatRequest,
+  milliseconds: number,
+  read: (body: AsyncIterable<Uint8Array>) => Promise<T>,
+  patience = PATIENCE,
+): Promise<T> {
+  const waiting = new Waiting(patience)
+  const signal = AbortSignal.any([AbortSignal.timeout(milliseconds), waiting.signal])
+  let status: number | null = null
+  try {
+    const sent = send(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    const response = await waiting.until(sent).catch((error: unknown) => {
+      throw interrupted(error, 'unreachable', 'The tax authority cannot be reached.')
+    })
+    status = response.status
+    const chunks = chunksOf(response.body, waiting)
+    return await (response.ok ? read(chunks) : refuse(chunks, status))
+  } catch (error) {
+    if (error instanceof Unanswered) error.status = status
+    throw error
+  } finally {
+    waiting.end()
+  }
+}
+
+/** Throws Unanswered for an answer with an error of HTTP. */
+async function refuse(body: AsyncIterable<Uint8Array>, status: number): Promise<never> {
+  try {
+    envelopeOf(await textOf(body))
+  } catch (error) {
+    if (!(error instanceof Unanswered) || ['fault', 'html', 'timed_out'].includes(error.kind)) throw error
+  }
+  throw new Unanswered('http_error', `The tax authority answered with the HTTP status ${status}.`)
+}
+
+/** Counts how long is waited for an answer, and aborts it when that is longer than its size is worth. What is done with its parts does not count. */
+class Waiting {
+  readonly #abort = new AbortController()
+  readonly #patience: Patience
+  #waited = 0
+  #since: number | null = null
+  #size = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(patience: Patience) {
+    this.#patience = patience
+    this.#look()
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  async until<T>(promise: Promise<T>): Promise<T> {
+    this.#since = performance.now()
+    try {
+      return await promise
+    } finally {
+      this.#waited += performance.now() - this.#since
+      this.#since = null
+    }
+  }
+
+  add(bytes: number): void {
+    this.#size += bytes
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Looks again when the patience that is left can be over. */
+  #look(): void {
+    const { waited, bytesPerSecond } = this.#patience
+    const now = this.#since === null ? 0 : performance.now() - this.#since
+    const left = waited + (this.#size / bytesPerSecond) * 1_000 - this.#waited - now
+    if (left <= 0) this.#abort.abort(new DOMException('The answer comes too slowly.', 'TimeoutError'))
+    else this.#timer = setTimeout(() => this.#look(), Math.ceil(left))
+  }
+}
+
+/** In bytes: what of an answer is in memory, and how much of it a read waits for, unless the answer ends: each read leaves some garbage. */
+const CHUNK = 65_536
+const LEAST = 32_768
+
+interface Reader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
+  cancel(): Promise<void>
+}
+
+/** Reads a body into one buffer again and again: a chunk is good until the next one is read. What is no stream of bytes comes as it is. */
+function readerOf(body: ReadableStream<Uint8Array>): Reader {
+  let reader: ReadableStreamBYOBReader
+  try {
+    reader = body.getReader({ mode: 'byob' })
+  } catch {
+    return body.getReader()
+  }
+  let buffer = new ArrayBuffer(CHUNK)
+  return {
+    async read() {
+      const part = new Uint8Array(buffer)
+      // Only the runtime of Workers has the first.
+      const { done, value } = await (reader.readAtLeast ? reader.readAtLeast(LEAST, part) : reader.read(part))
+      if (value) buffer = value.buffer as ArrayBuffer
+      return { done, value }
+    },
+    cancel: () => reader.cancel(),
+  }
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array> | null, waiting: Waiting): AsyncGenerator<Uint8Array> {
+  if (body === null) return
+  const reader = readerOf(body)
+  try {
+    for (;;) {
+      const { done, value } = await waiting.until(reader.read()).catch((error: unknown) => {
+        throw interrupted(error, 'truncated', 'The answer of the tax authority ends too early.')
+      })
+      if (done || value === undefined) return
+      waiting.add(value.length)
+      yield value
+    }
+  } finally {
+    // The rest is not wanted. After the end this does nothing.
+    await reader.cancel().catch(() => {})
+  }
+}
+
+const interrupted = (error: unknown, otherwise: 'unreachable' | 'truncated', message: string): Unanswered =>
+  error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')
+    ? new Unanswered('timed_out', 'The tax authority did not answer in time.')
+    : new Unanswered(otherwise, message)
+
+/** In bytes. All answers without a package are far smaller. */
+const MAX_TEXT = 1_000_000
+
+/** Reads an answer as text. Throws Unanswered for one that is too long. */
+export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > MAX_TEXT) throw new Unanswered('malformed', 'The answer of the tax authority is too long.')
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}

@@ -1,7 +1,10 @@
 import type { System } from '../../platform/context.ts'
 import { Unavailable } from '../../platform/failures.ts'
-import type { Send } from './exchange.ts'
-import type { Pace } from './session.ts'
+import type { AuthorityLogins } from '../port/catalog.ts'
+import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/catalog.ts'
+import type { Send } from './operations.ts'
+import { CertificateRefused, type Pace, satSession } from './session.ts'
+import { Unanswered } from './unanswered.ts'
 
 /**
  * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the
@@ -38,5 +41,35 @@ export const paceOf = ({ env }: Pick<System, 'env'>, rfc: string): Pace => ({
     const now = Date.now()
     for (const [other, at] of answers) if (at + AFTER_ANSWER_MS < now) answers.delete(other)
     answers.set(rfc, now)
+  },
+})
+
+const CFDI: readonly DataSourceKey[] = ['sat_cfdi_issued', 'sat_cfdi_received']
+
+const sourcesOf = ({ settings: { fetcherKeys, fetcherSources } }: System): readonly DataSourceKey[] =>
+  fetcherKeys === null
+    ? CFDI
+    : DATA_SOURCE_KEYS.filter((key) => fetcherSources === null || CFDI.includes(key) || fetcherSources.includes(key))
+
+/**
+ * The logins of the real authority, by its web services. They take e.firmas only, and deliver CFDIs only. A fetcher brings the other sources from
+ * the authority's portal, with a CIEC.
+ */
+export const satLogins = (system: System): AuthorityLogins => ({
+  sources: sourcesOf(system),
+  kinds: ['efirma'],
+  documentKind: 'ciec',
+  answersMailbox: false,
+  async verify(login) {
+    if (!('efirma' in login))
+      throw new Unavailable('sat_unavailable', 'The web services of the tax authority take no CIEC, only an e.firma.')
+    try {
+      await satSession(sendOf(system), login.efirma, paceOf(system, login.rfc)).login('cfdi')
+      return true
+    } catch (error) {
+      if (error instanceof CertificateRefused) return false
+      if (error instanceof Unanswered) throw new Unavailable('sat_unavailable', error.message)
+      throw error
+    }
   },
 })

@@ -1,19 +1,280 @@
-import type { Efirma } from '../efirma/efirma.ts'
-import { type Requested, readRequested, readToken, readVerified, type SatAnswer, type Verified } from './answers.ts'
-import { exchange, PACKAGE_PATIENCE, type Patience, type Send, textOf } from './exchange.ts'
+import { type Efirma, sign, signingKey } from '../efirma/efirma.ts'
 import {
-  issuedRequest,
-  type LoggedIn,
-  loginRequest,
-  packageRequest,
-  receivedRequest,
-  type Solicitud,
-  verificationRequest,
-} from './messages.ts'
-import type { Family, SatRequest } from './operations.ts'
-import { readPackage } from './package-answer.ts'
-import { type Signer, signerOf } from './signature.ts'
-import { Unanswered } from './unanswered.ts'
+  DOWNLOAD_NAMESPACE,
+  exchange,
+  type Family,
+  LOGIN_NAMESPACE,
+  PACKAGE_PATIENCE,
+  type Patience,
+  requestOf,
+  type SatRequest,
+  type Send,
+  textOf,
+} from './operations.ts'
+import {
+  Base64Decoder,
+  envelopeOf,
+  find,
+  meaningForPackage,
+  type Requested,
+  readRequested,
+  readToken,
+  readVerified,
+  type SatAnswer,
+  statusOf,
+  Unanswered,
+  unexpected,
+  type Verified,
+} from './unanswered.ts'
+
+/** XML as Canonical XML writes it (https://www.w3.org/TR/xml-c14n), so that what is signed and what is sent are the same text. */
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#x9;',
+  '\n': '&#xA;',
+  '\r': '&#xD;',
+}
+
+export const escapedText = (text: string): string => text.replace(/[&<>\r]/g, (one) => ESCAPES[one]!)
+const escapedValue = (text: string): string => text.replace(/[&<"\t\n\r]/g, (one) => ESCAPES[one]!)
+
+/** Attributes in the order of their names, each after a space. Those without a value are left out. */
+const attributes = (all: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(all)
+    .filter(([, value]) => value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, value]) => ` ${name}="${escapedValue(value!)}"`)
+    .join('')
+
+/** An e.firma that is ready to sign requests. */
+export interface Signer {
+  rfc: string
+  /** The certificate, in base64 of DER. */
+  certificate: string
+  issuer: string
+  serial: string
+  /** RSASSA-PKCS1-v1_5 with SHA-1, in base64. */
+  sign(text: string): Promise<string>
+}
+
+const utf8 = new TextEncoder()
+
+export async function signerOf({ rfc, certificate, pkcs8 }: Efirma): Promise<Signer> {
+  const key = await signingKey(pkcs8)
+  return {
+    rfc,
+    certificate: certificate.der.toBase64(),
+    issuer: certificate.issuer,
+    serial: certificate.serial,
+    sign: async (text) => (await sign(key, utf8.encode(text))).toBase64(),
+  }
+}
+
+const XMLDSIG = 'http://www.w3.org/2000/09/xmldsig#'
+const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+
+/**
+ * How empty elements of SignedInfo are sent. It does not matter for the signature, but the examples of the operations differ, and some
+ * answers 301 were blamed on it (sat.md 1.3).
+ */
+type EmptyElements = 'closed' | 'short'
+
+/**
+ * Signs the canonical text of an element and returns the element Signature, by XML Signature (https://www.w3.org/TR/xmldsig-core1) with
+ * exclusive canonicalization. `uri` refers to the element; `keyInfo` is the content of KeyInfo.
+ */
+async function signatureOf(signer: Signer, canonical: string, uri: string, keyInfo: string, empty: EmptyElements): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-1', utf8.encode(canonical))).toBase64()
+  const content = signedInfo(uri, digest)
+  const value = await signer.sign(`<SignedInfo xmlns="${XMLDSIG}">${content}</SignedInfo>`)
+  const sent =
+    empty === 'closed' ? content : content.replace(/><\/(?:CanonicalizationMethod|SignatureMethod|Transform|DigestMethod)>/g, '/>')
+  return (
+    `<Signature xmlns="${XMLDSIG}"><SignedInfo>${sent}</SignedInfo><SignatureValue>${value}</SignatureValue>` +
+    `<KeyInfo>${keyInfo}</KeyInfo></Signature>`
+  )
+}
+
+const signedInfo = (uri: string, digest: string): string =>
+  `<CanonicalizationMethod Algorithm="${EXCLUSIVE}"></CanonicalizationMethod>` +
+  `<SignatureMethod Algorithm="${XMLDSIG}rsa-sha1"></SignatureMethod>` +
+  `<Reference URI="${uri}"><Transforms><Transform Algorithm="${EXCLUSIVE}"></Transform></Transforms>` +
+  `<DigestMethod Algorithm="${XMLDSIG}sha1"></DigestMethod><DigestValue>${digest}</DigestValue></Reference>`
+
+/** The content of KeyInfo that names and contains the certificate. */
+const certificateInfo = ({ issuer, serial, certificate }: Signer): string =>
+  `<X509Data><X509IssuerSerial><X509IssuerName>${escapedText(issuer)}</X509IssuerName><X509SerialNumber>${serial}</X509SerialNumber>` +
+  `</X509IssuerSerial><X509Certificate>${certificate}</X509Certificate></X509Data>`
+
+/** The requests of the bulk download (Descarga Masiva 1.5). Source: sat.md 1.2 to 1.6. */
+
+const SOAP = 'http://schemas.xmlsoap.org/soap/envelope/'
+const OASIS = 'http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss'
+const UTILITY = `${OASIS}-wssecurity-utility-1.0.xsd`
+const SECURITY = `${OASIS}-wssecurity-secext-1.0.xsd`
+const X509 = `${OASIS}-x509-token-profile-1.0#X509v3`
+const BASE64 = `${OASIS}-soap-message-security-1.0#Base64Binary`
+const DECLARATION = '<?xml version="1.0"?>'
+
+const LOGIN_SECONDS = 300
+
+/** Asks for a token, from an instant on. `uuid` is a random one. */
+export async function loginRequest(signer: Signer, family: Family, now: Date, uuid: string): Promise<SatRequest> {
+  const seconds = Math.floor(now.getTime() / 1000)
+  const [created, expires] = [seconds, seconds + LOGIN_SECONDS].map((at) => new Date(at * 1000).toISOString())
+  const times = `<u:Created>${created}</u:Created><u:Expires>${expires}</u:Expires></u:Timestamp>`
+  const token = `uuid-${uuid}-1`
+  const reference = `<o:SecurityTokenReference><o:Reference URI="#${token}" ValueType="${X509}"/></o:SecurityTokenReference>`
+  const signature = await signatureOf(signer, `<u:Timestamp xmlns:u="${UTILITY}" u:Id="_0">${times}`, '#_0', reference, 'short')
+  const body =
+    `${DECLARATION}<s:Envelope xmlns:s="${SOAP}" xmlns:u="${UTILITY}"><s:Header><o:Security xmlns:o="${SECURITY}" s:mustUnderstand="1">` +
+    `<u:Timestamp u:Id="_0">${times}<o:BinarySecurityToken u:Id="${token}" ValueType="${X509}" EncodingType="${BASE64}">` +
+    `${signer.certificate}</o:BinarySecurityToken>${signature}</o:Security></s:Header>` +
+    `<s:Body><Autentica xmlns="${LOGIN_NAMESPACE}"/></s:Body></s:Envelope>`
+  return requestOf(family, 'Autentica', body)
+}
+
+/** Who asks, of what family, with the token of a login. */
+export interface LoggedIn {
+  signer: Signer
+  family: Family
+  token: string
+}
+
+/** Which documents a request is for. Names and values are those of the authority. */
+export interface Solicitud {
+  TipoSolicitud: 'CFDI' | 'Metadata'
+  /** From one literal `Fecha` to another later one, `YYYY-MM-DDTHH:mm:ss`. */
+  FechaInicial: string
+  FechaFinal: string
+  /** The authority refuses XML of received documents unless it is `Vigente`. */
+  EstadoComprobante: 'Todos' | 'Vigente' | 'Cancelado'
+  TipoComprobante?: string
+  Complemento?: string
+  RfcACuentaTerceros?: string
+}
+
+/** Asks for the documents that the RFC issued. */
+export const issuedRequest = (caller: LoggedIn, query: Solicitud): Promise<SatRequest> =>
+  signedRequest(caller, 'SolicitaDescargaEmitidos', 'solicitud', { ...query, RfcEmisor: caller.signer.rfc }, 'closed')
+
+/** Asks for the documents that the RFC received, of one issuer or of all. */
+export const receivedRequest = (caller: LoggedIn, query: Solicitud & { RfcEmisor?: string }): Promise<SatRequest> =>
+  signedRequest(caller, 'SolicitaDescargaRecibidos', 'solicitud', { ...query, RfcReceptor: caller.signer.rfc }, 'closed')
+
+/** Asks for one document. */
+export const folioRequest = (caller: LoggedIn, uuid: string): Promise<SatRequest> =>
+  signedRequest(caller, 'SolicitaDescargaFolio', 'solicitud', { Folio: uuid }, 'closed')
+
+/** Asks what has become of a request, by its IdSolicitud. */
+export const verificationRequest = (caller: LoggedIn, request: string): Promise<SatRequest> =>
+  signedRequest(caller, 'VerificaSolicitudDescarga', 'solicitud', { IdSolicitud: request }, 'short')
+
+/** Asks for a package, by its IdPaquete. */
+export const packageRequest = (caller: LoggedIn, id: string): Promise<SatRequest> =>
+  signedRequest(caller, 'Descargar', 'peticionDescarga', { IdPaquete: id }, 'short')
+
+async function signedRequest(
+  { signer, family, token }: LoggedIn,
+  operation: Exclude<Parameters<typeof requestOf>[1], 'Autentica'>,
+  element: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+  empty: EmptyElements,
+): Promise<SatRequest> {
+  const outer = operation === 'Descargar' ? 'PeticionDescargaMasivaTercerosEntrada' : operation
+  const asked = `<des:${element}${attributes({ ...parameters, RfcSolicitante: signer.rfc })}>`
+  const canonical = `<des:${outer} xmlns:des="${DOWNLOAD_NAMESPACE}">${asked}</des:${element}></des:${outer}>`
+  const signature = await signatureOf(signer, canonical, '', certificateInfo(signer), empty)
+  const body =
+    `${DECLARATION}<s:Envelope xmlns:s="${SOAP}" xmlns:des="${DOWNLOAD_NAMESPACE}" xmlns:xd="http://www.w3.org/2000/09/xmldsig#">` +
+    `<s:Header/><s:Body><des:${outer}>${asked}${signature}</des:${element}></des:${outer}></s:Body></s:Envelope>`
+  return requestOf(family, operation, body, token)
+}
+
+/** A comment, which may not have ended, or the opening tag of the element that contains the package; without a package it is empty. */
+const OPENING = /<!--(?:[\s\S]*?-->|[\s\S]*$)|(<(?:[\w.-]+:)?Paquete(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*)?>)/g
+/** What a package may be wrapped in. */
+const CDATA = '<![CDATA['
+/** What ends the package: the next tag, or the end of that. */
+const [LESS_THAN, BRACKET] = [0x3c, 0x5d] as const
+/** In characters: the most that stands around a package. */
+const MAX_AROUND = 65_536
+/** In bytes: the largest answer, which has a package of about 1.1 GB. Nothing else would end one that goes on and on. */
+const MAX_ANSWER = 1_500_000_000
+
+/**
+ * Reads the answer to a request for a package as it comes. It gives the bytes of the package to `write`, part after part, and waits for each:
+ * it never holds more than one part, and a part is good until the next one. Throws Unanswered, also after bytes were written: only when it returns, they are the whole package.
+ * `most` is the limit of the answer in bytes.
+ */
+export async function readPackage(
+  body: AsyncIterable<Uint8Array>,
+  write: (bytes: Uint8Array) => Promise<void>,
+  most = MAX_ANSWER,
+): Promise<SatAnswer> {
+  const utf8 = new TextDecoder()
+  const base64 = new Base64Decoder()
+  let place: 'before' | 'inside' | 'after' = 'before'
+  let around = ''
+  let isEmpty = true
+  let isOpened = false
+  let isWrapped = false
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > most) throw new Unanswered('too_large', 'The tax authority sent more than a package may have.')
+    let rest = chunk
+    if (place === 'before') {
+      const text = utf8.decode(rest, { stream: true })
+      const opening = isOpened || text.includes('>') ? openingIn(around + text) : null
+      around += text
+      if (opening) {
+        isOpened = true
+        const begin = opening.index + opening[0].length
+        const next = around.slice(begin).trimStart()
+        isWrapped = next.startsWith(CDATA)
+        // It begins like one, and more has to come before that is known.
+        if (next.length < CDATA.length && CDATA.startsWith(next)) continue
+        const end = isWrapped ? around.indexOf(CDATA, begin) + CDATA.length : begin
+        rest = new TextEncoder().encode(around.slice(end) + utf8.decode())
+        around = around.slice(0, end)
+        place = opening[0].endsWith('/>') ? 'after' : 'inside'
+      }
+    }
+    if (place === 'inside') {
+      const end = rest.indexOf(isWrapped ? BRACKET : LESS_THAN)
+      for (const bytes of base64.decode(end < 0 ? rest : rest.subarray(0, end))) {
+        isEmpty = false
+        await write(bytes)
+      }
+      if (end < 0) continue
+      base64.end()
+      rest = rest.subarray(end)
+      place = 'after'
+    }
+    if (place === 'after') around += utf8.decode(rest, { stream: true })
+    if (around.length > MAX_AROUND) break
+  }
+  return answerOf(around, isEmpty)
+}
+
+const openingIn = (text: string): RegExpExecArray | undefined => text.matchAll(OPENING).find(([, tag]) => tag !== undefined)
+
+/** Everything around the package has to be right, too: an answer that breaks off is no envelope. */
+function answerOf(around: string, isEmpty: boolean): SatAnswer {
+  const envelope = envelopeOf(around)
+  const status = find(envelope, 'Header', 'respuesta')
+  const [element, another] = find(envelope, 'Body', 'RespuestaDescargaMasivaTercerosSalida')?.children ?? []
+  if (!status || element?.name !== 'Paquete' || element.text !== '' || element.children.length > 0 || another) throw unexpected()
+  const { code, message } = statusOf(status)
+  const meaning = meaningForPackage(code, message)
+  if (isEmpty === (meaning === 'accepted')) throw unexpected()
+  return { meaning, code, message }
+}
 
 /** What keeps the requests of an RFC apart. */
 export interface Pace {

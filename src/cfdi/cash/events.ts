@@ -4,11 +4,10 @@ import { all, inlined } from '../../platform/db/statement.ts'
 import { inPesos } from '../../platform/money.ts'
 import { boundsOf, type DirectionNumber, isCounted, isVisible, type Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf } from '../../taxpayers/visibility/window.ts'
-import { countedOn } from '../applied/as-of.ts'
+import { countedOn } from '../applied/applied.ts'
 import { type CfdiRow, cfdiAs, listOf } from '../columns.ts'
 import { afterDay } from '../literal-day.ts'
-import { type Days, isSubstituted, type Population, populationOf } from '../population/population.ts'
-import { MISSING_RATE, NOT_COUNTED, taxOf } from '../population/sums.ts'
+import { type Days, isSubstituted, MISSING_RATE, NOT_COUNTED, type Population, populationOf, taxOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
 import { BREAKDOWN } from '../taxes/breakdown.ts'
 
@@ -18,12 +17,12 @@ const p = alias(cfdiPayments, 'p')
 const source = cfdiAs('source')
 
 /** How many days a payment complement is issued before or after its payments, unless the index `cfdi_late` has it. */
-export const USUAL_DAYS = 45
+const USUAL_DAYS = 45
 const DAYS = sql.raw(String(USUAL_DAYS))
 /** As the index has it. */
-export const IS_LATE = sql`(${own.first_paid_on} < date(substr(${own.fecha}, 1, 10), '-${DAYS} days') or ${own.last_paid_on} > date(substr(${own.fecha}, 1, 10), '+${DAYS} days'))`
+const IS_LATE = sql`(${own.first_paid_on} < date(substr(${own.fecha}, 1, 10), '-${DAYS} days') or ${own.last_paid_on} > date(substr(${own.fecha}, 1, 10), '+${DAYS} days'))`
 
-export const dayFrom = (day: string, days: number): string =>
+const dayFrom = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** The digits up to which SQL adds amounts up itself. */
@@ -278,4 +277,32 @@ export function creditsOfUnpaid(partition: Partition, direction: DirectionNumber
         and ${i.version} is not null and ${i.tipo_comprobante} = 'I' and ${i.metodo_pago} = 'PPD' and ${i.cancelled} = 0
         and not ${isSubstituted(partition, 'i')} and not ${hasComplement(partition, i)}`
   )
+}
+
+const withheldOwn = cfdiAs('own')
+
+/**
+ * Selects the payroll receipts (N) and CFDI de retenciones (`tipo` R) of a direction that withhold something on some days: of payment, and
+ * the last day of the period. Columns: `uuid`, `issued_at`, `day`, `tipo`, `counterparty` and `taxes` (`WITHHELD`). Null when the window shows
+ * nothing of the direction.
+ */
+export function withheldDocuments(partition: Partition, direction: DirectionNumber, { first, last }: Days): SQL | null {
+  const bounds = boundsOf(partition, direction)
+  if (!bounds) return null
+  const common = all([
+    sql`${withheldOwn.entity} = ${partition.number} and ${withheldOwn.direction} = ${sql.raw(String(direction))} and ${withheldOwn.cancelled} = 0`,
+    sql`${withheldOwn.last_paid_on} >= ${first} and ${withheldOwn.last_paid_on} <= ${last} and ${withheldOwn.taxes} is not null and ${withheldOwn.emisor_rfc} <> ${withheldOwn.receptor_rfc}`,
+    sql`not ${isSubstituted(partition, 'own')}`,
+    ...(bounds.until === null ? [] : [sql`${withheldOwn.issued_at} <= ${bounds.until}`]),
+    ...partition.conditions('own'),
+  ])
+  const usual = sql`${withheldOwn.issued_at} >= ${Date.parse(dayFrom(first, -USUAL_DAYS - 1)) / 1_000}
+    and ${withheldOwn.issued_at} <= ${Date.parse(dayFrom(last, USUAL_DAYS + 2)) / 1_000} and ${withheldOwn.fecha} < ${afterDay(dayFrom(last, USUAL_DAYS))}
+    and not ${IS_LATE}`
+  const select = (index: string, where: SQL) =>
+    sql`select ${withheldOwn.uuid}, ${withheldOwn.issued_at}, ${withheldOwn.last_paid_on} as day, coalesce(${withheldOwn.tipo_comprobante}, 'R') as tipo, ${withheldOwn.counterparty_rfc} as counterparty, ${withheldOwn.taxes}
+      from ${cfdi} ${withheldOwn} indexed by ${sql.raw(index)} where ${where} and ${common}`
+  return sql`${select('cfdi_tipoc', sql`${withheldOwn.tipo_comprobante} = 'N' and ${usual}`)}
+    union all ${select('cfdi_tipoc', sql`${withheldOwn.tipo_comprobante} is null and ${withheldOwn.kind} = 'retenciones' and ${usual}`)}
+    union all ${select('cfdi_late', sql`(${withheldOwn.tipo_comprobante} = 'N' or ${withheldOwn.kind} = 'retenciones') and ${IS_LATE}`)}`
 }

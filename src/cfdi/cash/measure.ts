@@ -1,6 +1,5 @@
 import { dividedBy, fits, type Micros, micros } from '../../platform/money.ts'
-import { BREAKDOWN, type Breakdown } from '../taxes/breakdown.ts'
-import { converted } from '../taxes/conversion.ts'
+import { BREAKDOWN, type Breakdown, converted } from '../taxes/breakdown.ts'
 import { inMxn, rateOf } from '../totals.ts'
 
 /** The `source` of a cash event, parsed. Micros and other amounts are text. */

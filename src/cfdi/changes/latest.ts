@@ -4,6 +4,7 @@ import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { earliestOf, latestOf, shows, type Window } from '../../taxpayers/visibility/window.ts'
 import { readTouched } from '../commits/touched.ts'
+import { asAnnounced } from './changes.ts'
 import {
   commitsBefore,
   findRows,
@@ -13,8 +14,7 @@ import {
   type ShownRange,
   type StoredCommit,
   type WidenedRange,
-} from './latest-store.ts'
-import { asAnnounced } from './moved.ts'
+} from './store.ts'
 
 /**
  * How many commits of each RFC the rounds read, and how many documents they look at. Most RFCs are done after the first one, because their last

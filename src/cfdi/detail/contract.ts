@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { NOT_COUNTED_REASONS } from '../balances.ts'
 import { Cfdi, Estatus, PaymentStatus } from '../contract.ts'
+import { NOT_COUNTED_REASONS } from '../totals.ts'
 import { REPAIRS } from '../xml/document.ts'
 
 const text = z.string().nullable()

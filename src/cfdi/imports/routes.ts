@@ -5,8 +5,7 @@ import { idempotent, operation, params, query, refuses, returns, roles, storedUp
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath } from '../../taxpayers/contract.ts'
 import { Import, ImportPath, ImportQuery, ImportSummary } from './contract.ts'
-import { deleteImport, getImport, importFiles, listImports } from './imports.ts'
-import { UPLOADS } from './uploads.ts'
+import { deleteImport, getImport, importFiles, listImports, UPLOADS } from './imports.ts'
 
 const CONTENT_TYPES = ['application/xml', 'text/xml', 'application/zip', 'application/octet-stream']
 

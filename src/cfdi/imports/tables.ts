@@ -70,7 +70,7 @@ export const importResults = sqliteTable(
 )
 
 /**
- * What imports say of the documents that they brought (cfdi/ingest/holdings.ts), those of a commit together: deleting one import leaves
+ * What imports say of the documents that they brought (cfdi/ingest/row.ts), those of a commit together: deleting one import leaves
  * what the others say. The `held` column of a document names the parts in which it is.
  */
 export const importHoldings = sqliteTable(

@@ -1,8 +1,32 @@
 import { fits, type Micros, micros } from '../../platform/money.ts'
+import { lineText } from '../chunks/content.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
-import { converted } from '../taxes/conversion.ts'
-import { paidTaxesOf } from '../taxes/taxes.ts'
-import type { CfdiDocument, DoctoRelacionado, Pago } from '../xml/document.ts'
+import { LineProducts } from '../products.ts'
+import { converted } from '../taxes/breakdown.ts'
+import { LineTaxes, paidTaxesOf } from '../taxes/taxes.ts'
+import type { CfdiDocument, Concepto, DoctoRelacionado, LineReader, Pago } from '../xml/document.ts'
+
+/**
+ * The lines of a document while it is read: each becomes JSON at once, which takes a third of the memory that a line takes as objects, and
+ * is added to the sums over lines.
+ */
+export class Lines implements LineReader {
+  taxes = new LineTaxes()
+  products = new LineProducts()
+  texts: string[] = []
+
+  begin(): void {
+    this.taxes = new LineTaxes()
+    this.products = new LineProducts()
+    this.texts = []
+  }
+
+  take(concepto: Concepto): void {
+    this.taxes.add(concepto)
+    this.products.add(concepto)
+    this.texts.push(lineText(concepto))
+  }
+}
 
 const NO_INSTALMENT = { num_parcialidad: null, imp_saldo_ant: null, imp_pagado: null, imp_saldo_insoluto: null }
 /** Credit note and return of goods. The application of an advance (07) is not here, because the advance has been paid itself. */

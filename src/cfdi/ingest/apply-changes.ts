@@ -1,10 +1,25 @@
-import { type Applied, type Balance, balanceOf, isDeferred } from '../balances.ts'
 import type { ApplicationRow, CfdiRow } from '../columns.ts'
 import { type PaymentThresholds, thresholdsOf } from '../payment-thresholds.ts'
 import { addProducts, type Products, parseProducts, writeProducts } from '../products.ts'
-import { NOT_SUBSTITUTED, type SubstitutionState, substitutionsAmong } from '../substitution.ts'
 import { addSupplier, type PartKey, parseSuppliers, type Suppliers, shareOf, writeSuppliers } from '../supplier-totals.ts'
-import { addTo, type Cells, cellOf, contribution, type MonthKey, monthKey, parseCells, sumDays, writeCells } from '../totals.ts'
+import {
+  type Applied,
+  addTo,
+  type Balance,
+  balanceOf,
+  type Cells,
+  cellOf,
+  contribution,
+  isDeferred,
+  type MonthKey,
+  monthKey,
+  NOT_SUBSTITUTED,
+  parseCells,
+  type SubstitutionState,
+  substitutionsAmong,
+  sumDays,
+  writeCells,
+} from '../totals.ts'
 import type { AffectedRows, StoredApplication, StoredRow } from './reads.ts'
 import { type ReportedCancellation, type StatusColumns, statusOf, tellsOf, withBalance } from './row.ts'
 import type { SliceWrites } from './writes.ts'

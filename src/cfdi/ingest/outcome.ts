@@ -1,9 +1,16 @@
+import { commit } from '../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import type { DocumentChange } from '../../taxpayers/visibility/slice-counts.ts'
+import { addDoubts, nextDaily } from '../checks/doubts.ts'
 import type { CfdiRow } from '../columns.ts'
 import type { Rejection } from '../package/rejections.ts'
-import type { CancelledCfdi, SliceChanges } from './apply-changes.ts'
-import type { HoldingPart } from './holdings.ts'
-import type { KnownCfdi } from './reads.ts'
+import { type PartKey, partKeyOf } from '../supplier-totals.ts'
+import { isDeferred, type MonthKey, monthKey } from '../totals.ts'
+import { packXml, type XmlPlace } from '../xml/xml-store.ts'
+import { applyChanges, type CancelledCfdi, type Incoming, invoicesOf, recountedIn, relatedTo, type SliceChanges } from './apply-changes.ts'
+import { type AffectedKeys, type AffectedRows, type KnownCfdi, readAffected, readKnown } from './reads.ts'
+import { type Holding, type HoldingPart, holdingParts, partsIn, type ReportedCancellation } from './row.ts'
+import { type SliceWrites, writeStatements } from './writes.ts'
 
 export type EntryStatus = 'created' | 'updated' | 'unchanged' | 'rejected'
 
@@ -59,7 +66,7 @@ const storedAt = ({ certified_at, updated_at }: KnownCfdi, { fecha, issued_at }:
 }
 
 /** The outcome of a slice. When several entries have one UUID, the first one has the document's status, and the others are unchanged. */
-export function outcomeOf(
+function outcomeOf(
   { created, completed }: Pick<SliceChanges, 'created' | 'completed'>,
   read: readonly ReadEntry[],
   cancellations: CancelledCfdi[],
@@ -97,4 +104,317 @@ export function outcomeOf(
     changes,
     parts,
   }
+}
+
+const monthsOf = (rows: readonly { fecha: string; direction: number }[]): MonthKey[] => [...new Set(rows.map(monthKey))]
+const partsOf = (rows: readonly Parameters<typeof partKeyOf>[0][]): PartKey[] => [...new Set(rows.flatMap((row) => partKeyOf(row) ?? []))]
+
+/** What changes of its own accord: documents that get their XML, and those that are withdrawn, which may have paid something. */
+const withdrawnIn = ({ cancelled, removed }: SliceChanges): string[] => [...cancelled.map(({ uuid }) => uuid), ...removed]
+const changedIn = (changes: SliceChanges): string[] => [...changes.completed.map(({ row }) => row.uuid), ...withdrawnIn(changes)]
+
+/** Reads the stored rows that the changes affect: one call, and more when the rows themselves lead to others. */
+export async function readAffectedBy(ledger: D1Database, entity: number, changes: SliceChanges): Promise<AffectedRows> {
+  const asked: AffectedKeys = { rows: [], applied: [], linked: [], months: [], suppliers: [] }
+  const read: AffectedRows = { rows: [], applications: [], substitutions: [], months: [], suppliers: [] }
+  for (let keys = keysOf(changes); Object.values(keys).some(({ length }) => length > 0); keys = keysOfStored(changes, read, asked)) {
+    append(asked, keys)
+    append(read, await readAffected(ledger, entity, keys))
+  }
+  return read
+}
+
+function append<Lists extends object>(to: Lists, more: Lists): void {
+  for (const name of Object.keys(to) as (keyof Lists)[])
+    to[name] = [...(to[name] as unknown[]), ...(more[name] as unknown[])] as Lists[typeof name]
+}
+
+function keysOf(changes: SliceChanges): AffectedKeys {
+  const rows = [...changes.created, ...changes.completed].map(({ row }) => row)
+  const invoices = invoicesOf(changes)
+  const changed = changedIn(changes)
+  return {
+    rows: [...new Set([...changed, ...invoices])],
+    applied: [...new Set([...invoices, ...rows.filter(isDeferred).map(({ uuid }) => uuid), ...changes.cancelled.map(({ uuid }) => uuid)])],
+    linked: [...new Set([...rows.map(({ uuid }) => uuid), ...changed, ...invoices])],
+    months: monthsOf(rows),
+    suppliers: partsOf(rows),
+  }
+}
+
+/**
+ * The keys to which stored rows lead: the documents that a changed one substitutes or that substitute it, the months and suppliers of those
+ * that count now or no more, and the invoices that these and the withdrawn ones paid.
+ */
+function keysOfStored(changes: SliceChanges, read: AffectedRows, asked: AffectedKeys): AffectedKeys {
+  const changed = new Set(changedIn(changes))
+  const withdrawn = new Set(withdrawnIn(changes))
+  const recounted = recountedIn(changes, read)
+  const created = changes.created.map(({ row }) => row.uuid)
+  const before = [...read.rows.filter(({ uuid }) => changed.has(uuid)), ...recounted]
+  const related = relatedTo([...read.rows.filter(({ uuid }) => withdrawn.has(uuid)), ...recounted])
+  const linked = read.substitutions.flatMap(({ substituted, source }) => [substituted, source])
+  const rows = [...new Set([...related, ...except(linked, created)])]
+  return {
+    rows: except(rows, asked.rows),
+    applied: except(rows, asked.applied),
+    linked: [],
+    months: except(monthsOf(before), asked.months),
+    suppliers: except(partsOf(before), asked.suppliers),
+  }
+}
+
+/** The elements of a list that are not in another. */
+const except = <T>(list: readonly T[], others: readonly T[]): T[] => {
+  const excluded = new Set(others)
+  return list.filter((one) => !excluded.has(one))
+}
+
+/** The partition that documents are ingested into, and where they come from. */
+export interface IngestTarget {
+  ledger: D1Database
+  files: R2Bucket
+  /** The number of the partition: an RFC's, or the negative number of an organization's imports. */
+  entity: number
+  rfc: string
+  now: Date
+  provenance: 'authority' | 'import'
+  /** Statements to commit in the batch of each slice, or alone when it changes nothing. Called again when a slice is retried. */
+  sideStatements?: (outcome: SliceOutcome) => D1PreparedStatement[] | Promise<D1PreparedStatement[]>
+  /** Called before each slice. What it throws ends the ingestion; slices before it stay. */
+  beforeSlice?: () => void | Promise<void>
+  /** Whether what is stored is left out before slices are formed: for a source whose first part has been ingested. */
+  passesOverStored?: boolean
+  /**
+   * The import to which the documents belong. It keeps a copy of each XML in objects of its own, so that they can be deleted with it, and
+   * outcomes list its holdings.
+   */
+  import_id?: string
+  /** The parts of what the import holds. Commits add theirs. */
+  parts?: Set<number>
+  /** Takes room for further documents. Returns for how many there is room, and what the others are told. */
+  takeRoom?: (documents: number) => Promise<{ granted: number; detail: string }>
+  /** Which of these documents the organization already sees in the authority's partition. They are not stored again. */
+  alreadyVisible?: (uuids: readonly string[]) => Promise<ReadonlyMap<string, XmlContent>>
+}
+
+/** What the bytes of a document's XML are known by; null where only metadata is known. Other bytes are another content. */
+export type XmlContent = Pick<KnownCfdi, 'xml_crc' | 'xml_size'>
+
+/** What a slice contains. Where several XML files have one UUID, the first one is in `documents`. */
+export interface SliceContent {
+  documents: Map<string, Incoming>
+  cancelled: ReportedCancellation[]
+  entries: ReadEntry[]
+  /** What the import holds; empty for a download. The places of XML are not set yet. */
+  holdings: Map<string, SliceHolding>
+}
+
+/** A holding with the compressed bytes of its XML. */
+export interface SliceHolding extends Holding {
+  packed: Uint8Array | null
+}
+
+/** Entries of a package that are committed together. */
+export interface Slice {
+  /** The UUIDs that are known without opening the entries. */
+  uuids: readonly string[]
+  /**
+   * Opens the entries that are not known. `visible` holds what the organization sees in the authority's partition. Called again when more
+   * is known, and after a conflict.
+   */
+  read(known: ReadonlyMap<string, KnownCfdi>, visible: ReadonlyMap<string, XmlContent>): SliceContent
+  /** Forgets what has been opened, once the statements hold it. It is opened again after a conflict. */
+  forget?(): void
+}
+
+const MAX_ATTEMPTS = 8
+/** The code of a file or row for whose document the plan leaves no room. */
+export const QUOTA_EXCEEDED = 'import.quota_exceeded'
+
+/** What the keys of an import's XML objects begin with. */
+export const importPrefix = (import_id: string): string => `xml/${import_id}/`
+
+/**
+ * Stores a slice: its XML in one object, then rows, lines, applications, balances, totals and side statements in one batch. When somebody
+ * else changed the partition meanwhile, the fence refuses the batch and the slice is read again and retried; throws after 8 attempts.
+ */
+export async function commitSlice(target: IngestTarget, slice: Slice): Promise<SliceOutcome> {
+  await target.beforeSlice?.()
+  const storedObjects = new Set<string>()
+  return retryFenced(() => tryCommit(target, slice, storedObjects))
+}
+
+/** Repeats an attempt to read, compute and commit while somebody else changes the partition; throws after 8 attempts. */
+export async function retryFenced<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      // A guard among the side statements is not retried here: the caller that added it decides.
+      if (!isUniqueViolation(error, 'cfdi_commits.') || attempt === MAX_ATTEMPTS) throw error
+      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10 * 2 ** attempt))
+    }
+  }
+}
+
+async function tryCommit(target: IngestTarget, slice: Slice, storedObjects: Set<string>): Promise<SliceOutcome> {
+  const { ledger, entity, rfc } = target
+  const { sequence, known: rows } = await readKnown(ledger, entity, slice.uuids)
+  const known = new Map(rows.map((row) => [row.uuid, row]))
+  const content = await readSlice(target, slice, known)
+  const { documents, cancelled, holdings } = content
+  const entries = await refuseWithoutRoom(target, content, known)
+  const changes = changesOf(documents, cancelled, known)
+  const parts = holdingParts(newHoldings(target, holdings, known), sequence)
+  const isUnchanged = changes.created.length + changes.completed.length + changes.cancelled.length + parts.length === 0
+  if (isUnchanged) return commitOutcome(target, outcomeOf(changes, entries, [], [], known), [])
+  const [affected] = await Promise.all([
+    readAffectedBy(ledger, entity, changes),
+    target.import_id === undefined ? putXml(target.files, changes, storedObjects) : putHeldXml(target, content, storedObjects),
+  ])
+  const { writes, cancellations } = applyChanges(changes, affected)
+  const held = hold(changes, parts)
+  const statements = writeStatements(ledger, { entity, rfc, sequence }, { ...writes, held }, target.now.getTime())
+  statements.push(...doubtStatements(target, changes))
+  slice.forget?.()
+  const outcome = await commitOutcome(target, outcomeOf(changes, entries, cancellations, parts, known), statements)
+  for (const { part } of parts) target.parts?.add(part)
+  return outcome
+}
+
+/** More documents of a slice without XML are no doubts: something of the download is missing. */
+const MOST_UNPROVEN = 20
+
+/**
+ * Received documents that metadata lists as valid, and that the package of valid ones did not hold: they may have been cancelled in between.
+ * The authority is asked about them.
+ */
+function doubtStatements({ ledger, entity, provenance, now }: IngestTarget, { created }: SliceChanges): D1PreparedStatement[] {
+  if (provenance === 'import') return []
+  const unproven = created.filter(({ row, packed }) => packed === null && row.direction === 1 && row.cancelled === 0 && row.kind === 'cfdi')
+  if (unproven.length === 0 || unproven.length > MOST_UNPROVEN) return []
+  const due_at = nextDaily(now.getTime())
+  return addDoubts(
+    ledger,
+    unproven.map(({ row }) => ({ entity, uuid: row.uuid, due_at, doubt: 'unproven' })),
+  )
+}
+
+/** Reads a slice, again when its documents revealed only then what is known of them. */
+async function readSlice(target: IngestTarget, slice: Slice, known: Map<string, KnownCfdi>): Promise<SliceContent> {
+  const content = slice.read(known, new Map())
+  const isMore = await addKnown(target, slice, content.documents, known)
+  const visible = await target.alreadyVisible?.([...new Set(content.entries.flatMap(({ uuid }) => uuid ?? []))])
+  return isMore || visible?.size ? slice.read(known, visible ?? new Map()) : content
+}
+
+/**
+ * What the import says of documents and has not said before: metadata that lists a valid document adds nothing to what it holds of it. The
+ * import's own parts are known from those of the documents.
+ */
+const newHoldings = ({ parts }: IngestTarget, holdings: SliceContent['holdings'], known: ReadonlyMap<string, KnownCfdi>) =>
+  [...holdings.values()].filter(
+    ({ uuid, xml, metadata }) =>
+      xml !== null || metadata!.cancelled || !partsIn(known.get(uuid)?.held ?? null).some((part) => parts?.has(part)),
+  )
+
+/** Sets the parts of new documents, and returns those to add to stored ones. */
+function hold({ created }: SliceChanges, parts: readonly HoldingPart[]): SliceWrites['held'] {
+  const held = new Map(parts.flatMap(({ part, holdings }) => holdings.map(({ uuid }) => [uuid, String(part)])))
+  for (const { row } of created) {
+    row.held = held.get(row.uuid) ?? null
+    held.delete(row.uuid)
+  }
+  return [...held].map(([uuid, part]) => ({ uuid, held: part }))
+}
+
+/** Takes out the new documents for which there is no room, the last ones first, and says so in their entries. */
+async function refuseWithoutRoom(
+  { takeRoom }: IngestTarget,
+  { documents, holdings, entries }: SliceContent,
+  known: ReadonlyMap<string, KnownCfdi>,
+): Promise<ReadEntry[]> {
+  const fresh = [...documents.keys()].filter((uuid) => !known.has(uuid))
+  if (fresh.length === 0 || takeRoom === undefined) return entries
+  const { granted, detail } = await takeRoom(fresh.length)
+  const refused = new Set(fresh.slice(granted))
+  for (const uuid of refused) {
+    documents.delete(uuid)
+    holdings.delete(uuid)
+  }
+  return entries.map((entry) => (entry.code === undefined && refused.has(entry.uuid) ? { ...entry, code: QUOTA_EXCEEDED, detail } : entry))
+}
+
+async function commitOutcome(
+  { ledger, sideStatements }: IngestTarget,
+  outcome: SliceOutcome,
+  writes: readonly D1PreparedStatement[],
+): Promise<SliceOutcome> {
+  const statements = [...writes, ...((await sideStatements?.(outcome)) ?? [])]
+  if (statements.length > 0) await commit(ledger, statements)
+  return outcome
+}
+
+/** Adds what is stored of the documents that revealed their UUIDs only when they were opened. Returns whether there is any. */
+async function addKnown(
+  { ledger, entity }: IngestTarget,
+  slice: Slice,
+  documents: ReadonlyMap<string, Incoming>,
+  known: Map<string, KnownCfdi>,
+): Promise<boolean> {
+  const more = except([...documents.keys()], slice.uuids)
+  if (more.length === 0) return false
+  // These rows may be newer than the commit that was read last. That is harmless, because the fence then refuses the batch.
+  const found = (await readKnown(ledger, entity, more)).known
+  for (const row of found) known.set(row.uuid, row)
+  return found.length > 0
+}
+
+function changesOf(
+  documents: ReadonlyMap<string, Incoming>,
+  cancelled: ReportedCancellation[],
+  known: ReadonlyMap<string, KnownCfdi>,
+): SliceChanges {
+  const changes: SliceChanges = { created: [], completed: [], cancelled, removed: [] }
+  for (const [uuid, document] of documents) {
+    const row = known.get(uuid)
+    if (row === undefined) changes.created.push(document)
+    else if (row.xml_crc === null && document.packed !== null) changes.completed.push(document)
+  }
+  return changes
+}
+
+/** Stores the new documents' compressed bytes as one object and sets its key and their offsets in their rows. */
+async function putXml(files: R2Bucket, { created, completed }: SliceChanges, storedObjects: Set<string>): Promise<void> {
+  const documents = [...created, ...completed].flatMap(({ row, packed }) => (packed === null ? [] : [{ place: row, packed }]))
+  await putObject(files, 'xml/', documents, storedObjects)
+}
+
+/** Stores the compressed bytes of what the import holds as one object of its own, and sets the places in holdings and rows. */
+async function putHeldXml({ files, import_id }: IngestTarget, { documents, holdings }: SliceContent, storedObjects: Set<string>) {
+  const held = [...holdings.values()].flatMap(({ xml, packed }) => (xml === null || packed === null ? [] : [{ place: xml, packed }]))
+  await putObject(files, importPrefix(import_id!), held, storedObjects)
+  for (const { row } of documents.values()) {
+    const { xml } = holdings.get(row.uuid)!
+    if (xml !== null) Object.assign(row, { xml_object: xml.xml_object, xml_offset: xml.xml_offset })
+  }
+}
+
+async function putObject(
+  files: R2Bucket,
+  prefix: string,
+  documents: readonly { place: Partial<XmlPlace> | CfdiRow; packed: Uint8Array }[],
+  storedObjects: Set<string>,
+): Promise<void> {
+  if (documents.length === 0) return
+  const { hash, bytes, offsets } = await packXml(documents.map(({ packed }) => packed))
+  const key = prefix + hash
+  documents.forEach(({ place }, i) => {
+    Object.assign(place, { xml_object: key, xml_offset: offsets[i] })
+  })
+  if (!storedObjects.has(key)) await files.put(key, bytes)
+  storedObjects.add(key)
+  // Frees the memory at once. The engine would let several of these objects pile up before it collects them.
+  bytes.buffer.transfer(0)
 }

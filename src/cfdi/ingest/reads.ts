@@ -2,13 +2,21 @@ import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import type { Applied } from '../balances.ts'
 import type { Chunk } from '../chunks/chunks.ts'
 import { type CfdiRow, cfdiAs, listOf, type MicrosColumn } from '../columns.ts'
-import type { Substitution } from '../substitution.ts'
 import type { PartKey } from '../supplier-totals.ts'
 import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
-import type { MonthKey } from '../totals.ts'
+import type { Applied, MonthKey, Substitution } from '../totals.ts'
+
+/** A document that cannot be stored in this partition. The message contains no RFC. */
+export class RowRejected extends Error {
+  readonly code: 'cfdi.unstamped' | 'cfdi.foreign_rfc' | 'cfdi.invalid_uuid' | 'cfdi.invalid_date' | 'cfdi.too_large'
+
+  constructor(code: RowRejected['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 const c = cfdiAs('c')
 const p = alias(cfdiPayments, 'p')

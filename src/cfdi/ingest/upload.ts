@@ -1,16 +1,21 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
 import { type Directory, readDirectory } from '../package/directory.ts'
 import { entriesOf, type IsWanted, type ZipEntry } from '../package/entries.ts'
-import { MAX_METADATA_BYTES, type MetadataFile, openMetadata, openMetadataEntry } from '../package/metadata-files.ts'
-import { rowsOf } from '../package/month-metadata.ts'
-import { isXml, kindOf, shownName, startOf } from '../package/package.ts'
-import { MOST_LISTED, type Rejection, Rejections } from '../package/rejections.ts'
-import { ReportedStatuses } from '../package/reported.ts'
+import {
+  isXml,
+  kindOf,
+  MAX_METADATA_BYTES,
+  type MetadataFile,
+  openMetadata,
+  openMetadataEntry,
+  shownName,
+  startOf,
+} from '../package/package.ts'
+import { MOST_LISTED, type Rejection, Rejections, ReportedStatuses, rowsOf } from '../package/rejections.ts'
 import { EntryRejected, PackageRejected } from '../package/zip-rejected.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
-import { type IngestTarget, QUOTA_EXCEEDED } from './commit-slice.ts'
 import { filesOf, ingestFiles, ingestMetadata, type Outcomes, sliceLimitOf } from './ingest.ts'
-import { type EntryResult, rejectedOf, type SliceOutcome } from './outcome.ts'
+import { type EntryResult, type IngestTarget, QUOTA_EXCEEDED, rejectedOf, type SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 
 /** The limit of an upload in inflated bytes: five times those of the largest one. */

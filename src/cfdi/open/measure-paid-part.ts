@@ -1,6 +1,6 @@
 import type { Micros } from '../../platform/money.ts'
 import type { RateOfDay } from '../cash/measure.ts'
-import { converted } from '../taxes/conversion.ts'
+import { converted } from '../taxes/breakdown.ts'
 import { inMxn, rateOf } from '../totals.ts'
 
 /** The `odd` of a paid part, parsed. */

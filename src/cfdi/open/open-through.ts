@@ -6,9 +6,8 @@ import type { Named } from '../cash/events.ts'
 import { cfdiAs } from '../columns.ts'
 import { populationOf } from '../population/population.ts'
 import { cfdi, cfdiPayments } from '../tables.ts'
-import { LEAST_OPEN, listOfApplications } from './applications.ts'
+import { candidates, isOwed, LATEST, LEAST_OPEN, listOfApplications, storedOf } from './applications.ts'
 import { DIGITS, isOddAmount } from './in-pesos.ts'
-import { candidates, isOwed, LATEST, storedOf } from './open-invoices.ts'
 
 const own = cfdiAs('own')
 const p = alias(cfdiPayments, 'p')

@@ -1,7 +1,6 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
-import { type CentralEntry, viewOf } from './central-record.ts'
 import type { Directory } from './directory.ts'
-import { EntryRejected } from './zip-rejected.ts'
+import { type CentralEntry, EntryRejected, viewOf } from './zip-rejected.ts'
 
 const LOCAL = 0x04034b50
 

@@ -5,8 +5,7 @@ import { operation, params, query, refuses, returns } from '../../platform/http/
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
 import { CfdiUuid } from '../contract.ts'
 import { CfdiHistory, CfdiRelations, RelationsQuery } from './contract.ts'
-import { getHistory } from './history.ts'
-import { listRelations } from './relations.ts'
+import { getHistory, listRelations } from './history.ts'
 
 const ByUuid = z.strictObject({ uuid: CfdiUuid })
 const OfEntity = z.strictObject(ofFiscalEntity).superRefine(requireFiscalEntity)

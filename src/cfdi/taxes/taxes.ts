@@ -2,7 +2,7 @@ import { fits, type Micros, micros } from '../../platform/money.ts'
 import type { CfdiRow } from '../columns.ts'
 import { inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument, Concepto, DoctoRelacionado, Retencion, Tax } from '../xml/document.ts'
-import { taxCode } from '../xml/fields.ts'
+import { taxCode } from '../xml/document.ts'
 import {
   addTax,
   BREAKDOWN,

@@ -1,7 +1,9 @@
 import { EMPTY_HEADER, type Header, isIn } from '../columns.ts'
 import { namesOf, nulls, picker } from '../pick.ts'
+import { CfdiRejected } from './rejected.ts'
+import type { Attributes, Element } from './xml.ts'
 
-const text = null as string | null
+const documentText = null as string | null
 
 // In the objects below, the spread stands first and the literal follows: the runtime builds such objects fastest.
 
@@ -11,20 +13,20 @@ export const newDocument = (kind: Header['kind'], version: string) => ({
   kind,
   version,
   /** UUID of the first TimbreFiscalDigital directly under a top-level Complemento; null when the document is not stamped. */
-  uuid: text,
+  uuid: documentText,
   fecha: '',
   /** The offset from UTC in minutes that Fecha states itself, as 3.2 and retenciones 1.0 may. */
   utc_offset: null as number | null,
   emisor_rfc: '',
   receptor_rfc: '',
   // The members from here on have no columns in `cfdi`: they are the detail of the document.
-  receptor_residencia_fiscal: text,
-  receptor_num_reg_id_trib: text,
-  no_certificado: text,
+  receptor_residencia_fiscal: documentText,
+  receptor_num_reg_id_trib: documentText,
+  no_certificado: documentText,
   /** The last eight characters of Sello, which the status service asks for. */
-  sello_ultimos_8: text,
+  sello_ultimos_8: documentText,
   informacion_global: null as { periodicidad: string | null; meses: string | null; anio: string | null } | null,
-  impuestos: { total_trasladados: text, total_retenidos: text, traslados: [] as Tax[], retenciones: [] as Tax[] },
+  impuestos: { total_trasladados: documentText, total_retenidos: documentText, traslados: [] as Tax[], retenciones: [] as Tax[] },
   /** Of the complement implocal. */
   impuestos_locales: null as { traslados: LocalTax[]; retenciones: LocalTax[] } | null,
   relacionados: [] as { tipo_relacion: string; uuid: string }[],
@@ -67,7 +69,7 @@ export const newConcepto = () => ({
   ...EMPTY_LINE,
   impuestos: { traslados: [] as Tax[], retenciones: [] as Tax[] },
   /** RFC of the third party on whose behalf the line is invoiced (4.0). */
-  a_cuenta_terceros_rfc: text,
+  a_cuenta_terceros_rfc: documentText,
   cuenta_predial: [] as string[],
   pedimentos: [] as string[],
   /** Of the complement iedu: whose tuition the line is. */
@@ -176,3 +178,212 @@ export interface Retencion {
   monto_total_retenido: string | null
   impuestos: { base: string | null; impuesto: string | null; monto: string | null; tipo_pago: string | null }[]
 }
+
+const SPACES = /[\t\n\r]| {2}/
+/** The schemas of 3.3 and later allow 18 digits before the point, and that of 3.2 any number of them. */
+const AMOUNT = /^[+-]?(?:\d{1,40}(?:\.\d{0,30})?|\.\d{1,30})$/
+const DATE_TIME =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,9})?(Z|[+-](?:0\d|1[0-4]):[0-5]\d)?$/
+const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])/
+const RFC = /^[A-ZÑ&]{3,4}\d{6}[A-Z\d]{3}$/
+const UUID = /^[\dA-F]{8}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{4}-[\dA-F]{12}$/
+
+/** The text of an attribute that is not a line's, with its white space collapsed, as the schemas ask; null when it is absent or blank. */
+export const text = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  return SPACES.test(value) ? value.replace(/[ \t\n\r]+/g, ' ') : value
+}
+
+/** The text of a line's attribute. It is only trimmed, because spaces and line breaks inside it may be intended. */
+export const freeText = (attributes: Attributes, name: string): string | null => attributes[name]?.trim() || null
+
+/** Decimal text, exactly as the document has it. Throws CfdiRejected cfdi.invalid_amount for any other text. */
+export const amount = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  if (!AMOUNT.test(value)) throw new CfdiRejected('cfdi.invalid_amount', `${name} is not a decimal amount.`)
+  return value
+}
+
+/** A literal local time, `YYYY-MM-DDTHH:mm:ss`, without fractions and offset. Throws CfdiRejected cfdi.invalid_date. */
+export const dateTime = (attributes: Attributes, name: string): string | null => {
+  const value = attributes[name]?.trim()
+  if (!value) return null
+  const literal = DATE_TIME.exec(value)?.[1]
+  if (literal === undefined || !isRealDay(literal)) throw new CfdiRejected('cfdi.invalid_date', `${name} is not a date and time.`)
+  return literal
+}
+
+/** A date that says no more than when something was paid. Null when it is not a day of the years in which there are CFDIs. */
+export const dayIfReal = (attributes: Attributes, name: string): string | null => {
+  const value = text(attributes, name)
+  return value !== null && DAY.test(value) && isRealDay(value) && isIssueDate(value) ? value : null
+}
+
+/** The offset from UTC in minutes that a valid date and time states; null when it states none. */
+const offsetOf = (value: string | undefined): number | null => {
+  const offset = DATE_TIME.exec(value?.trim() ?? '')?.[2]
+  if (offset === undefined) return null
+  const minutes = offset === 'Z' ? 0 : Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))
+  return offset.startsWith('-') ? -minutes : minutes
+}
+
+/** Whether a CFDI can be of this date. The first ones are of 2004. */
+export const isIssueDate = (fecha: string): boolean => fecha >= '2004' && fecha < '2101'
+
+export const outOfRange = (name: string): string => `${name} is not in the years 2004 to 2100.`
+
+/** The code of a tax: 001 ISR, 002 IVA, 003 IEPS. 3.2 has their names, and retenciones 1.0 two digits. Any other text stays as it is. */
+export const taxCode = (stated: string): string => TAXES.get(stated.toUpperCase()) ?? stated
+
+const TAXES: ReadonlyMap<string, string> = new Map(
+  ['ISR', 'IVA', 'IEPS'].flatMap((name, i) => [name, `0${i + 1}`].map((stated) => [stated, `00${i + 1}`] as const)),
+)
+
+export const versionOf = (a: Attributes): string => (a['Version'] ?? a['version'] ?? '').trim()
+
+/** Whether the day exists in its month. The text begins with `YYYY-MM-DD` and has a month from 1 to 12. */
+export const isRealDay = (date: string): boolean => {
+  const day = Number(date.slice(8, 10))
+  return day <= 28 || day <= new Date(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)), 0)).getUTCDate()
+}
+
+/** An RFC in upper case, empty when there is none. Its check digit is not verified. Throws CfdiRejected cfdi.invalid_rfc. */
+export const rfc = (attributes: Attributes, name: string, owner: 'Emisor' | 'Receptor'): string => {
+  const value = asRfc(attributes[name] ?? '')
+  if (value !== '' && !isRfc(value)) throw new CfdiRejected('cfdi.invalid_rfc', `${owner}@${name} is not an RFC.`)
+  return value
+}
+
+export const asRfc = (value: string): string => value.trim().toUpperCase().normalize('NFC')
+
+export const isRfc = (value: string): boolean => RFC.test(value)
+
+/** A document's own UUID, in upper case; null when it is absent. Throws CfdiRejected cfdi.invalid_uuid. */
+export const uuid = (attributes: Attributes, name: string): string | null => {
+  const value = upper(attributes, name)
+  if (value !== null && !UUID.test(value)) throw new CfdiRejected('cfdi.invalid_uuid', `${name} is not a UUID.`)
+  return value
+}
+
+/** Whether a document can have this UUID: any but the nil UUID, which demonstrations have instead of a stamp. */
+export const isUuid = (value: string): boolean => UUID.test(value) && /[1-9A-F]/.test(value)
+
+export const isAmount = (value: string): boolean => AMOUNT.test(value)
+
+export const upper = (attributes: Attributes, name: string): string | null => attributes[name]?.trim().toUpperCase() || null
+
+/** The last eight characters of a Sello. */
+export const lastEight = (sello: string | undefined): string | null => sello?.slice(-64).replace(/\s+/g, '').slice(-8) || null
+
+/** Throws CfdiRejected cfdi.incomplete. */
+export const missing = (name: string): never => {
+  throw new CfdiRejected('cfdi.incomplete', `${name} is missing.`)
+}
+
+/** A document that is being read, with the parts of it that are open. */
+export interface ParseState {
+  readonly document: CfdiDocument
+  readonly complementos: Set<string>
+  /** What is odd about the document, besides the repairs of its text. */
+  readonly oddities: Set<Repair>
+  /** The elements that came and may not come again. */
+  readonly opened: Set<string>
+  timbres: number
+  tipo_relacion: string
+  concepto: Concepto | null
+  /** How many lines have begun. */
+  lines: number
+  /** Takes a line that has been read. */
+  readonly take: LineReader['take']
+  pago: Pago | null
+  docto: DoctoRelacionado | null
+  /** Those of all payments. */
+  doctos: DoctoRelacionado[]
+  nomina: Nomina | null
+}
+
+export type Node = Element<ParseState>
+
+/** The children of an element, by name. */
+export const children = (named: Record<string, Node>): ReadonlyMap<string, Node> => new Map(Object.entries(named))
+
+/** An element that is read only for its children. */
+export const path = (named: Record<string, Node>): Node => ({ children: children(named) })
+
+/** Children that a document has once, each or of all of them. Refuses another one, because nobody could say which of them counts. */
+export const single = (named: Record<string, Node>, of?: string): Record<string, Node> =>
+  Object.fromEntries(Object.entries(named).map(([name, node]) => [name, once(of ?? name, node)]))
+
+const once = (name: string, node: Node): Node => ({
+  ...node,
+  open: (state, a, local) => {
+    if (state.opened.has(name)) throw new CfdiRejected('cfdi.repeated_element', `The document has more than one ${name}.`)
+    state.opened.add(name)
+    node.open?.(state, a, local)
+  },
+})
+
+/** Reads when the document was issued. Throws CfdiRejected cfdi.invalid_date, also for a year in which there are no CFDIs. */
+export const readFecha = ({ document }: ParseState, a: Attributes, name: string): void => {
+  const fecha = dateTime(a, name)
+  if (fecha === null) return
+  if (!isIssueDate(fecha)) throw new CfdiRejected('cfdi.invalid_date', outOfRange(name))
+  document.fecha = fecha
+  document.utc_offset = offsetOf(a[name])
+}
+
+/** The limit of a document's lines, and of the documents that it pays or refers to: all of them are in memory at once. */
+const MAX_PARTS = 30_000
+
+const limit = (count: number, what: string): void => {
+  if (count > MAX_PARTS) throw new CfdiRejected('cfdi.too_complex', `The document has more than 30,000 ${what}.`)
+}
+
+/** Adds one of a document's parts to a list. Throws CfdiRejected beyond the limit. */
+export const add = <Part>(list: Part[], part: Part, what: string): void => limit(list.push(part), what)
+
+/** Begins a line. Throws CfdiRejected beyond the limit. */
+export const beginLine = (state: ParseState, concepto: Concepto): void => {
+  limit(++state.lines, 'lines')
+  state.concepto = concepto
+}
+
+export const endLine = (state: ParseState): void => {
+  if (state.concepto !== null) state.take(state.concepto)
+  state.concepto = null
+}
+
+/** Adds a text to a list of an open part, if both are there. */
+export const append = (list: string[] | undefined, value: string | null): void => {
+  if (value !== null) list?.push(value)
+}
+
+/** What becomes of the lines of a document, one at a time, so that no document has all of them in memory as objects. */
+export interface LineReader {
+  /** The document is read, or read again after a repair. */
+  begin(): void
+  take(concepto: Concepto): void
+}
+
+export function newParseState(kind: CfdiDocument['kind'], version: string, lines: LineReader | null): ParseState {
+  const document = newDocument(kind, version)
+  lines?.begin()
+  return { ...EMPTY_STATE(document), take: lines ? (concepto) => lines.take(concepto) : (concepto) => document.conceptos.push(concepto) }
+}
+
+const EMPTY_STATE = (document: CfdiDocument): Omit<ParseState, 'take'> => ({
+  document,
+  complementos: new Set(),
+  oddities: new Set(),
+  opened: new Set(),
+  timbres: 0,
+  tipo_relacion: '',
+  concepto: null,
+  lines: 0,
+  pago: null,
+  docto: null,
+  doctos: [],
+  nomina: null,
+})

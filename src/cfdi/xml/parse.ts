@@ -1,13 +1,361 @@
-import { COMPLEMENT_NAMESPACES } from './complemento.ts'
-import { comprobante } from './comprobante.ts'
-import { comprobante32 } from './comprobante32.ts'
-import { decode } from './decode.ts'
-import type { CfdiDocument, Repair } from './document.ts'
-import { missing, versionOf } from './fields.ts'
-import { type LineReader, type Node, newParseState, type ParseState } from './parse-state.ts'
+import { COMPLEMENT_NAMESPACES, complemento, complementoConcepto, comprobante32 } from './complemento.ts'
+import {
+  add,
+  amount,
+  append,
+  asRfc,
+  beginLine,
+  type CfdiDocument,
+  children,
+  endLine,
+  freeText,
+  type LineReader,
+  lastEight,
+  missing,
+  type Node,
+  newConcepto,
+  newParseState,
+  type ParseState,
+  path,
+  type Repair,
+  type Retencion,
+  readFecha,
+  rfc,
+  single,
+  type Tax,
+  text,
+  upper,
+  versionOf,
+  withRelation,
+} from './document.ts'
 import { CfdiRejected } from './rejected.ts'
-import { retenciones10, retenciones20 } from './retenciones.ts'
 import { type Attributes, type Grammar, Malformed, Walker } from './xml.ts'
+
+const FOREIGN_RFC = 'XEXX010101000'
+
+/** The attribute names in which the two versions differ. */
+interface Names {
+  certificado: string
+  emisor: string
+  receptor: string
+  nacionalidad: string
+  numRegIdTrib: string
+  ejercicio: string
+  totales: 'mont' | 'Mont'
+  impuesto: string
+  monto: string
+}
+
+const V1: Names = {
+  certificado: 'NumCert',
+  emisor: 'RFCEmisor',
+  receptor: 'RFCRecep',
+  nacionalidad: 'Nacionalidad',
+  numRegIdTrib: 'NumRegIdTrib',
+  ejercicio: 'Ejerc',
+  totales: 'mont',
+  impuesto: 'Impuesto',
+  monto: 'montoRet',
+}
+
+const V2: Names = {
+  certificado: 'NoCertificado',
+  emisor: 'RfcE',
+  receptor: 'RfcR',
+  nacionalidad: 'NacionalidadR',
+  numRegIdTrib: 'NumRegIdTribR',
+  ejercicio: 'Ejercicio',
+  totales: 'Mont',
+  impuesto: 'ImpuestoRet',
+  monto: 'MontoRet',
+}
+
+const open = (state: ParseState, a: Attributes, names: Names): void => {
+  const { document } = state
+  readFecha(state, a, 'FechaExp')
+  document.folio = text(a, 'FolioInt')
+  document.lugar_expedicion = text(a, 'LugarExpRetenc')
+  document.no_certificado = text(a, names.certificado)
+  document.sello_ultimos_8 = lastEight(a['Sello'])
+  document.retencion = {
+    clave: text(a, 'CveRetenc') ?? '',
+    descripcion: text(a, 'DescRetenc'),
+    mes_inicial: null,
+    mes_final: null,
+    ejercicio: null,
+    nacionalidad_receptor: null,
+    monto_total_operacion: null,
+    monto_total_gravado: null,
+    monto_total_exento: null,
+    monto_total_retenido: null,
+    impuestos: [],
+  }
+}
+
+const retencion = (state: ParseState): Retencion => state.document.retencion as Retencion
+
+const retencionesReceptor = (names: Names): Node => ({
+  open: (state, a) => {
+    retencion(state).nacionalidad_receptor = text(a, names.nacionalidad)
+  },
+  ...path(
+    single(
+      {
+        Nacional: {
+          open: ({ document }, a) => {
+            document.receptor_rfc = rfc(a, names.receptor, 'Receptor')
+            document.receptor_nombre = text(a, 'NomDenRazSocR')
+            document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalR')
+          },
+        },
+        Extranjero: {
+          open: ({ document }, a) => {
+            document.receptor_rfc = FOREIGN_RFC
+            document.receptor_nombre = text(a, 'NomDenRazSocR')
+            document.receptor_num_reg_id_trib = text(a, names.numRegIdTrib)
+          },
+        },
+      },
+      'Receptor’s Nacional or Extranjero',
+    ),
+  ),
+})
+
+const totales = (names: Names): Node => ({
+  open: (state, a) => {
+    const read = retencion(state)
+    read.monto_total_operacion = amount(a, `${names.totales}oTotOperacion`)
+    read.monto_total_gravado = amount(a, `${names.totales}oTotGrav`)
+    read.monto_total_exento = amount(a, `${names.totales}oTotExent`)
+    read.monto_total_retenido = amount(a, `${names.totales}oTotRet`)
+  },
+  ...path({
+    ImpRetenidos: {
+      open: (state, a) => {
+        retencion(state).impuestos.push({
+          base: amount(a, 'BaseRet'),
+          impuesto: text(a, names.impuesto),
+          monto: amount(a, names.monto),
+          tipo_pago: text(a, 'TipoPagoRet'),
+        })
+      },
+    },
+  }),
+})
+
+const retenciones = (names: Names): Node => ({
+  open: (state, a) => open(state, a, names),
+  ...path({
+    ...single({
+      CfdiRetenRelacionados: {
+        open: ({ document }, a) => {
+          const uuid = upper(a, 'UUID')
+          const tipo_relacion = text(a, 'TipoRelacion') ?? ''
+          document.tipo_relacion = withRelation(document.tipo_relacion, tipo_relacion)
+          if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
+        },
+      },
+      Emisor: {
+        open: ({ document }, a) => {
+          document.emisor_rfc = rfc(a, names.emisor, 'Emisor')
+          document.emisor_nombre = text(a, 'NomDenRazSocE')
+          document.emisor_regimen_fiscal = text(a, 'RegimenFiscalE')
+        },
+      },
+      Receptor: retencionesReceptor(names),
+      Periodo: {
+        open: (state, a) => {
+          const read = retencion(state)
+          read.mes_inicial = text(a, 'MesIni')
+          read.mes_final = text(a, 'MesFin')
+          read.ejercicio = text(a, names.ejercicio)
+        },
+      },
+      Totales: totales(names),
+    }),
+    Complemento: complemento,
+  }),
+})
+
+/** CFDI de retenciones e información de pagos 1.0. */
+const retenciones10 = retenciones(V1)
+
+/** CFDI de retenciones e información de pagos 2.0. */
+const retenciones20 = retenciones(V2)
+
+const tax = (a: Attributes): Tax => ({
+  impuesto: text(a, 'Impuesto') ?? '',
+  tipo_factor: text(a, 'TipoFactor'),
+  tasa_o_cuota: amount(a, 'TasaOCuota'),
+  base: amount(a, 'Base'),
+  importe: amount(a, 'Importe'),
+})
+
+const relacionados: Node = {
+  open: (state, a) => {
+    state.tipo_relacion = text(a, 'TipoRelacion') ?? ''
+    state.document.tipo_relacion = withRelation(state.document.tipo_relacion, state.tipo_relacion)
+  },
+  ...path({
+    CfdiRelacionado: {
+      open: ({ document, tipo_relacion }, a) => {
+        const uuid = upper(a, 'UUID')
+        if (uuid !== null) add(document.relacionados, { tipo_relacion, uuid }, 'related documents')
+      },
+    },
+  }),
+}
+
+const emisor: Node = {
+  open: ({ document }, a) => {
+    document.emisor_rfc = rfc(a, 'Rfc', 'Emisor')
+    document.emisor_nombre = text(a, 'Nombre')
+    document.emisor_regimen_fiscal = text(a, 'RegimenFiscal')
+  },
+}
+
+const receptor: Node = {
+  open: ({ document }, a) => {
+    document.receptor_rfc = rfc(a, 'Rfc', 'Receptor')
+    document.receptor_nombre = text(a, 'Nombre')
+    document.receptor_regimen_fiscal = text(a, 'RegimenFiscalReceptor')
+    document.receptor_domicilio_fiscal = text(a, 'DomicilioFiscalReceptor')
+    document.receptor_residencia_fiscal = text(a, 'ResidenciaFiscal')
+    document.receptor_num_reg_id_trib = text(a, 'NumRegIdTrib')
+    document.uso_cfdi = text(a, 'UsoCFDI')
+  },
+}
+
+const concepto: Node = {
+  open: (state, a) => {
+    const read = newConcepto()
+    read.clave_prod_serv = freeText(a, 'ClaveProdServ')
+    read.no_identificacion = freeText(a, 'NoIdentificacion')
+    read.cantidad = amount(a, 'Cantidad')
+    read.clave_unidad = freeText(a, 'ClaveUnidad')
+    read.unidad = freeText(a, 'Unidad')
+    read.descripcion = freeText(a, 'Descripcion')
+    read.valor_unitario = amount(a, 'ValorUnitario')
+    read.importe = amount(a, 'Importe')
+    read.descuento = amount(a, 'Descuento')
+    read.objeto_imp = freeText(a, 'ObjetoImp')
+    beginLine(state, read)
+  },
+  close: endLine,
+  ...path({
+    Impuestos: path({
+      Traslados: path({ Traslado: { open: (state, a) => state.concepto?.impuestos.traslados.push(tax(a)) } }),
+      Retenciones: path({ Retencion: { open: (state, a) => state.concepto?.impuestos.retenciones.push(tax(a)) } }),
+    }),
+    ACuentaTerceros: {
+      open: (state, a) => {
+        if (state.concepto) state.concepto.a_cuenta_terceros_rfc = asRfc(a['RfcACuentaTerceros'] ?? '') || null
+      },
+    },
+    InformacionAduanera: { open: (state, a) => append(state.concepto?.pedimentos, freeText(a, 'NumeroPedimento')) },
+    CuentaPredial: { open: (state, a) => append(state.concepto?.cuenta_predial, freeText(a, 'Numero')) },
+    ComplementoConcepto: complementoConcepto,
+  }),
+}
+
+const impuestos: Node = {
+  open: ({ document }, a) => {
+    document.impuestos.total_trasladados = amount(a, 'TotalImpuestosTrasladados')
+    document.impuestos.total_retenidos = amount(a, 'TotalImpuestosRetenidos')
+  },
+  ...path({
+    Traslados: path({ Traslado: { open: ({ document }, a) => document.impuestos.traslados.push(tax(a)) } }),
+    Retenciones: path({ Retencion: { open: ({ document }, a) => document.impuestos.retenciones.push(tax(a)) } }),
+  }),
+}
+
+const informacionGlobal: Node = {
+  open: ({ document }, a) => {
+    document.informacion_global = { periodicidad: text(a, 'Periodicidad'), meses: text(a, 'Meses'), anio: text(a, 'Año') }
+  },
+}
+
+/** Comprobante 3.3 and 4.0: their attributes have the same names. Source: sat.md 3.2, Annex A. */
+const comprobante: Node = {
+  open: (state, a) => {
+    const { document } = state
+    readFecha(state, a, 'Fecha')
+    document.serie = text(a, 'Serie')
+    document.folio = text(a, 'Folio')
+    document.tipo_comprobante = text(a, 'TipoDeComprobante')
+    document.metodo_pago = text(a, 'MetodoPago')
+    document.forma_pago = text(a, 'FormaPago')
+    document.condiciones_pago = text(a, 'CondicionesDePago')
+    document.currency = upper(a, 'Moneda')
+    document.tipo_cambio = amount(a, 'TipoCambio')
+    document.subtotal = amount(a, 'SubTotal')
+    document.descuento = amount(a, 'Descuento')
+    document.total = amount(a, 'Total')
+    document.exportacion = text(a, 'Exportacion')
+    document.lugar_expedicion = text(a, 'LugarExpedicion')
+    document.no_certificado = text(a, 'NoCertificado')
+    document.sello_ultimos_8 = lastEight(a['Sello'])
+  },
+  children: children({
+    ...single({
+      InformacionGlobal: informacionGlobal,
+      Emisor: emisor,
+      Receptor: receptor,
+      Conceptos: path({ Concepto: concepto }),
+      Impuestos: impuestos,
+    }),
+    CfdiRelacionados: relacionados,
+    Complemento: complemento,
+  }),
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const DECLARED = /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.:-]{0,39})["']/
+
+/**
+ * Decodes a document's bytes by their byte order mark, else by the encoding of the XML declaration, else as UTF-8; bytes that are not in
+ * that encoding are read as windows-1252. No byte order mark is left. Repairs: `bom` when there was more than one, `encoding_fallback`
+ * when the bytes were not in the encoding that they claim. Never throws. Source: sat.md 3.3.
+ */
+const decode = (bytes: Uint8Array): { text: string; repairs: Repair[] } => {
+  const repairs: Repair[] = []
+  let text = withEncoding(bytes, encodingOf(bytes))
+  if (text === undefined) {
+    text = new TextDecoder('windows-1252').decode(bytes)
+    repairs.push('encoding_fallback')
+    text = text.replace(/^(?:ï»¿)+/, '')
+  }
+  let marks = 0
+  while (text.charCodeAt(marks) === 0xfeff) marks++
+  if (marks > 1) repairs.unshift('bom')
+  return { text: marks > 0 ? text.slice(marks) : text, repairs }
+}
+
+const encodingOf = (bytes: Uint8Array): string => {
+  const a = bytes[0]
+  const b = bytes[1]
+  const c = bytes[2]
+  const d = bytes[3]
+  if (a === 0xff && b === 0xfe) return 'utf-16le'
+  if (a === 0xfe && b === 0xff) return 'utf-16be'
+  if (a === 0x3c && b === 0 && c !== 0 && d === 0) return 'utf-16le'
+  if (a === 0 && b === 0x3c && c === 0 && d !== 0) return 'utf-16be'
+  if (a === 0xef && b === 0xbb && c === 0xbf) return 'utf-8'
+  const declared = DECLARED.exec(ascii(bytes.subarray(0, 256)))?.[1]?.toLowerCase() ?? 'utf-8'
+  // The declaration could be read as ASCII, so the document cannot be in UTF-16 or UCS-2 even if it says so.
+  return /^(?:utf-?16|utf-?32|ucs)/.test(declared) ? 'utf-8' : declared
+}
+
+const withEncoding = (bytes: Uint8Array, encoding: string): string | undefined => {
+  try {
+    return (encoding === 'utf-8' ? utf8 : new TextDecoder(encoding, { fatal: true, ignoreBOM: true })).decode(bytes)
+  } catch {
+    if (encoding === 'utf-8') return undefined
+    return encoding.startsWith('utf-16') ? new TextDecoder(encoding).decode(bytes) : withEncoding(bytes, 'utf-8')
+  }
+}
+
+const ascii = (bytes: Uint8Array): string => String.fromCharCode.apply(null, bytes as unknown as number[])
 
 /** The size limit of a document, in bytes as they were delivered. */
 export const MAX_XML_BYTES = 4 * 1024 * 1024

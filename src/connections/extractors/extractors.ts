@@ -11,10 +11,8 @@ import { newId } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
-import { arm, owedDay } from './anchor.ts'
-import { nextRunAt } from './cadence.ts'
 import type { Extractor, ExtractorChanges, ExtractorDraft } from './contract.ts'
-import { faultsOf, mergeChanges } from './rules.ts'
+import { arm, faultsOf, mergeChanges, nextRunAt, owedDay } from './rules.ts'
 import {
   assertExtractorExists,
   assertExtractorUnchanged,

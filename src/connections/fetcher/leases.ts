@@ -1,5 +1,7 @@
+import { actingFor } from '../../accounts/organization/organization.ts'
 import {
   completeFetch,
+  completeWith,
   deleteFetch,
   dropFetch,
   dueFetches,
@@ -9,20 +11,251 @@ import {
   readHeld,
   takeFetch,
 } from '../../authority/fetcher/fetches.ts'
-import { type FetchedFile, type FetchRow, filesOf } from '../../authority/fetcher/states.ts'
-import { deleteUploads } from '../../authority/fetcher/uploads.ts'
-import { awaitingJob, stoppedWith, wakeJob } from '../../downloads/awaited/awaited.ts'
-import { bytesOfObject } from '../../platform/bytes/bytes.ts'
+import { deleteUploads, type FetchedFile, type FetchedList, type FetchRow, filesOf } from '../../authority/fetcher/states.ts'
+import type { DocumentKind } from '../../authority/port/catalog.ts'
+import { CertificateList, ComplianceOpinion, ObligationList, TaxStatus } from '../../authority/port/fields-contract.ts'
+import { readFields } from '../../documents/documents.ts'
+import { awaitingJob, FETCHED, stoppedWith, wakeJob } from '../../downloads/awaited/awaited.ts'
+import { resumeDownloads } from '../../downloads/downloads.ts'
+import { type Bytes, bytesOfObject } from '../../platform/bytes/bytes.ts'
 import type { System } from '../../platform/context.ts'
-import { Failure, invalid } from '../../platform/failures.ts'
+import { Failure, type Fault, invalid } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
-import { postponeLogin } from '../../taxpayers/fetched/fetched-logins.ts'
-import { type DownloadLogin, Logins } from '../../taxpayers/login.ts'
-import { rejectLogin } from '../../taxpayers/login-answers.ts'
+import {
+  assertLeased,
+  type LeasedLogin,
+  leasedLogin,
+  leaseLogin,
+  postponeLogin,
+  refuseLogin,
+} from '../../taxpayers/fetched/fetched-logins.ts'
+import { type DownloadLogin, Logins, type VersionedLogin } from '../../taxpayers/login.ts'
+import { keepVerified, rejectLogin } from '../../taxpayers/login-answers.ts'
+import { isDraft, isInvalid, type WithReaches } from '../../taxpayers/taxpayers.ts'
+import { acceptStored } from '../labels.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
-import { completeDocuments } from './documents.ts'
-import { acceptVerified, leaseLost, leaseVerification, loginOfLease, refuseVerified, untilOfLogin } from './logins.ts'
-import { isWholeZip } from './whole-zip.ts'
+
+const leaseLost = () =>
+  new Failure('conflict', 'fetcher.lease_lost', 'The lease has run out and somebody else has it, or the job is needed no longer. Drop it.')
+
+/** The verification that a lease is of; null when it is of a month. */
+function loginOfLease(lease_id: string): LeasedLogin | null {
+  const [, connection, version, until] = /^login-(\d+)-(\d+)-(\d+)$/.exec(lease_id) ?? []
+  return connection === undefined ? null : { connection: Number(connection), version: Number(version), until: Number(until) }
+}
+
+/** The end of the lease of a login, which is never extended. Throws Failure 409 fetcher.lease_lost when it has run out or there is none. */
+async function untilOfLogin(system: System, leased: LeasedLogin): Promise<Date> {
+  if (leased.until <= Date.now() || (await leasedLogin(system, leased)) === null) throw leaseLost()
+  return new Date(leased.until)
+}
+
+/** Leases the verification of a CIEC until an instant; null when none is to be verified. */
+async function leaseVerification(system: System, until: number): Promise<Lease | null> {
+  const leased = await leaseLogin(system, until)
+  if (leased === null) return null
+  const { connection, version, rfc, ciec } = leased
+  const lease_id = `login-${connection}-${version}-${until}`
+  return { lease_id, until: new Date(until).toISOString(), task: 'login', rfc, ciec, source: null, month: null }
+}
+
+/**
+ * Records that the portal accepts a leased CIEC, as if its organization had sent it now and the authority had accepted it. Without a seat for
+ * it the connection stays as it is, and the CIEC is verified again later. Throws Failure 409 fetcher.lease_lost.
+ */
+async function acceptVerified(system: System, leased: LeasedLogin): Promise<void> {
+  const found = await leasedLogin(system, leased)
+  if (found === null) throw leaseLost()
+  const { row, login } = found
+  const accepted = { login, version: leased.version }
+  // It was accepted before, and is verified again.
+  if (row.ciec_accepted_at !== null && !isDraft(row) && !isInvalid(row)) return keepAccepted(system, row, accepted)
+  const ctx = await actingFor(system, row.organization_id, 'fetcher')
+  try {
+    await acceptStored(ctx, row.fiscal_entity_id, accepted, ({ ciec_verify_at }) => {
+      if (ciec_verify_at?.getTime() !== leased.until) throw leaseLost()
+      return [assertLeased(system, leased)]
+    })
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'payment_required') throw error
+    log.error(system, 'A CIEC was accepted, and there is no seat for its connection.', { connection: leased.connection })
+    await postponeLogin(system, leased)
+  }
+}
+
+async function keepAccepted(system: System, { entity, shard }: WithReaches, accepted: VersionedLogin): Promise<void> {
+  await keepVerified(system, entity, accepted)
+  await resumeDownloads(system, [{ entity, shard }])
+}
+
+/** Records that the portal refuses a leased CIEC. Throws Failure 409 fetcher.lease_lost. */
+async function refuseVerified(system: System, leased: LeasedLogin): Promise<void> {
+  const found = await leasedLogin(system, leased)
+  if (found === null) throw leaseLost()
+  await refuseLogin(await actingFor(system, found.row.organization_id, 'fetcher'), leased, found)
+}
+
+type ListedDocument = Completion['documents'][number]
+
+const RETURNS: readonly DocumentKind[] = ['declaracion', 'acuse']
+
+/** The kinds of documents that a source has. */
+const KINDS: Readonly<Record<string, readonly DocumentKind[]>> = {
+  sat_csf: ['csf'],
+  sat_opinion_32d: ['opinion_32d'],
+  sat_obligations: ['obligations'],
+  sat_declaracion_anual: RETURNS,
+  sat_declaracion_mensual: RETURNS,
+  sat_miinformacion: ['registration'],
+  sat_certificates: ['certificates'],
+  sat_rug: ['rug'],
+}
+
+/** The fields of the kinds that have any. */
+const FIELDS = { csf: TaxStatus, opinion_32d: ComplianceOpinion, obligations: ObligationList, certificates: CertificateList }
+
+/** What the declared taxes of a return are taken from. */
+const OF_RETURNS = ['ejercicio', 'periodo', 'impuesto']
+
+const FOREIGN = 'The document is of another RFC than the lease.'
+
+/** The uploads that a list names, with the path to each in the body. */
+const namedIn = ({ documents, notifications }: Completion) => [
+  ...documents.map((document, n) => ({ ...document, path: `documents[${n}]` })),
+  ...notifications.flatMap(({ document }, n) => (document ? [{ ...document, path: `notifications[${n}].document` }] : [])),
+]
+
+/**
+ * Completes the lease of a document source with a list of what was uploaded, and has its job run with that. A repetition changes nothing.
+ * Throws Failure 409 fetcher.lease_lost, and fetcher.incomplete when the list names other uploads than there are; 422 fetcher.documents when
+ * what it says cannot be, or a document is of another RFC.
+ */
+async function completeDocuments(system: System, shard: number, row: FetchRow, list: Completion): Promise<void> {
+  const ledger = system.settings.ledgers[shard]!
+  const job = { ...row, shard }
+  if (row.state === 'complete') return void (await wakeJob(system, job))
+  const found = await awaitingJob(system, job)
+  if (found === null) throw leaseLost()
+  const [first, ...others] = faultsOf(row.source, found.rfc, list)
+  if (first) throw invalid('fetcher.documents', [first, ...others])
+  const files = filesOf(row)
+  requireUploaded(files, list)
+  const documents: ListedDocument[] = []
+  for (const [n, one] of list.documents.entries()) documents.push(await withFields(system, files, one, found.rfc, `documents[${n}]`))
+  const kept: FetchedList = { documents, notifications: list.notifications }
+  const bytes = new TextEncoder().encode(JSON.stringify(kept))
+  const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+  const file: FetchedFile = { key: FETCHED + crypto.randomUUID(), size: bytes.length, sha256 }
+  await system.env.FILES.put(file.key, bytes)
+  const [completed] = await wakeJob(system, job, [completeWith(ledger, row, JSON.stringify({ ...files, 'list-0': file }))])
+  if (completed!.meta.changes > 0) return
+  await system.env.FILES.delete(file.key)
+  const now = await readHeld(ledger, row.fetch, row.token!)
+  if (now === null || now.state === 'failed') throw leaseLost()
+  if (now.state === 'leased') throw incomplete('Other documents were uploaded meanwhile.')
+}
+
+const incomplete = (what: string) => new Failure('conflict', 'fetcher.incomplete', `${what} Upload what the list names, and nothing else.`)
+
+/** Refuses a list that does not name each upload once. Throws Failure 409 fetcher.incomplete. */
+function requireUploaded(files: Readonly<Record<string, FetchedFile>>, list: Completion): void {
+  const left = new Map(Object.entries(files))
+  for (const { n, sha256, path } of namedIn(list)) {
+    const name = `document-${n}`
+    if (left.get(name)?.sha256 !== sha256)
+      throw incomplete(`${path}: the upload ${n} does not exist, has another content, or is named twice.`)
+    left.delete(name)
+  }
+  const [name] = left.keys()
+  if (name !== undefined) throw incomplete(`The list does not name the upload ${name}.`)
+}
+
+/** What is wrong with a list, whatever was uploaded. */
+function faultsOf(source: string, rfc: string, list: Completion): Fault[] {
+  const faults: Fault[] = []
+  const expect = (isRight: boolean, path: string, message: string) => {
+    if (!isRight) faults.push({ path, message })
+  }
+  for (const one of namedIn(list)) expect(one.rfc === rfc, `${one.path}.rfc`, FOREIGN)
+  const known = new Set<string>()
+  for (const [n, { kind, name, sha256, attributes, fields }] of list.documents.entries()) {
+    const path = `documents[${n}]`
+    expect(KINDS[source]?.includes(kind) ?? false, `${path}.kind`, 'The source of the lease has no documents of this kind.')
+    expect(!known.has(`${name} ${sha256}`), path, 'The same document is listed before.')
+    known.add(`${name} ${sha256}`)
+    expect(
+      kind !== 'declaracion' || OF_RETURNS.every((one) => attributes[one] !== undefined),
+      `${path}.attributes`,
+      `A return has ${OF_RETURNS.join(', ')}.`,
+    )
+    const shape = FIELDS[kind as keyof typeof FIELDS]
+    expect(fields === null || shape?.safeParse(fields).success === true, `${path}.fields`, 'These are not the fields of this kind.')
+    expect(fields === null || !('rfc' in fields) || fields.rfc === rfc, `${path}.fields.rfc`, FOREIGN)
+  }
+  const { notifications } = list
+  expect(notifications.length === 0 || source === 'sat_miinformacion', 'notifications', 'Notifications belong to sat_miinformacion.')
+  expect(
+    new Set(notifications.map(({ notification }) => notification)).size === notifications.length,
+    'notifications',
+    'A notification is listed twice.',
+  )
+  return faults
+}
+
+/**
+ * A document with the fields that its PDF says, where it has some, so that one of another RFC never passes for one of this RFC. Throws
+ * Failure 422 fetcher.documents, and 409 fetcher.unread while PDFs cannot be read.
+ */
+async function withFields(
+  { env, ...system }: System,
+  files: Readonly<Record<string, FetchedFile>>,
+  one: ListedDocument,
+  rfc: string,
+  path: string,
+): Promise<ListedDocument> {
+  if (one.fields !== null) return one
+  const { key, size } = files[`document-${one.n}`]!
+  const read = async () => {
+    const found = await env.FILES.get(key)
+    if (found === null) throw incomplete(`The upload ${one.n} is gone.`)
+    return found.bytes()
+  }
+  const { fields_status, fields } = await readFields({ ...system, env }, { ...one, size, read })
+  if (fields_status === 'pending')
+    throw new Failure('contention', 'fetcher.unread', 'The service cannot read PDFs now. Send the same request again in some seconds.')
+  if (fields === null) return one
+  const read_fields = JSON.parse(fields) as NonNullable<ListedDocument['fields']>
+  if ('rfc' in read_fields && read_fields.rfc !== rfc) throw invalid('fetcher.documents', [{ path, message: FOREIGN }])
+  return { ...one, fields: read_fields }
+}
+
+const LOCAL = 0x04034b50
+const END = 0x06054b50
+const U32 = 0xffffffff
+/** The end record, and the longest comment behind it. */
+const END_BYTES = 22
+const TAIL_BYTES = END_BYTES + 0xffff
+
+/**
+ * Whether a file begins like a ZIP and has its end, with a directory that lies before it. A page of a portal is none, nor half of one. What
+ * else may be wrong with it is found when its job reads it, which is background work.
+ */
+async function isWholeZip(file: Bytes): Promise<boolean> {
+  if (file.size < END_BYTES) return false
+  const start = viewOf(await file.read(0, 4)).getUint32(0, true)
+  if (start !== LOCAL && start !== END) return false
+  const from = Math.max(0, file.size - TAIL_BYTES)
+  const tail = viewOf(await file.read(from, file.size - from))
+  for (let at = tail.byteLength - END_BYTES; at >= 0; at--) {
+    if (tail.getUint32(at, true) !== END || at + END_BYTES + tail.getUint16(at + 20, true) > tail.byteLength) continue
+    const [size, offset] = [tail.getUint32(at + 12, true), tail.getUint32(at + 16, true)]
+    // A large ZIP has its sizes elsewhere.
+    return size === U32 || offset === U32 || offset + size <= from + at
+  }
+  return false
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView => new DataView(buffer, byteOffset, byteLength)
 
 /** How long a lease lasts. */
 const LEASE_MS = 10 * 60_000

@@ -8,8 +8,7 @@ import { body, params, publicOperation, refusesAny, returns, storedUpload } from
 import { unknownPath } from '../../platform/http/problem.ts'
 import { Completion, DocumentPath, Empty, FailureReport, LeaseAnswer, LeasePath, LeaseRequest, PackagePath, Renewed } from './contract.ts'
 import { completeLease, failLease, keepPackage, keepUpload, leaseJob, renewLease } from './leases.ts'
-import { admitOnce } from './once.ts'
-import { isSigned } from './signature.ts'
+import { admitOnce, isSigned } from './signature.ts'
 
 const TAG = 'Jobs'
 const MAX_DOCUMENT = 25 * 1024 * 1024

@@ -1,4 +1,7 @@
+import type { System } from '../../platform/context.ts'
 import { base64ToBytes, type Keyring } from '../../platform/crypto/keyring.ts'
+import { Failure } from '../../platform/failures.ts'
+import { keepSignature } from './store.ts'
 
 /** What is signed of a request. */
 export interface SignedRequest {
@@ -15,10 +18,10 @@ export interface SignedRequest {
 const WINDOW_SECONDS = 300
 
 /** When no timestamp like this one is good any more, in milliseconds. */
-export const endOf = (timestamp: string): number => (Number(timestamp) + WINDOW_SECONDS) * 1_000
+const endOf = (timestamp: string): number => (Number(timestamp) + WINDOW_SECONDS) * 1_000
 
 /** The MAC of a signature, which is the same however its base64 is written. */
-export const macOf = (signature: string): string => base64ToBytes(signature.split(':')[1] ?? '').toHex()
+const macOf = (signature: string): string => base64ToBytes(signature.split(':')[1] ?? '').toHex()
 
 export const contentOf = ({ method, path, timestamp, digest }: SignedRequest): string => [timestamp, method, path, digest].join('.')
 
@@ -35,4 +38,10 @@ export async function isSigned(keys: Keyring, request: SignedRequest, signature:
   } catch {
     return false
   }
+}
+
+/** Admits a signature that is right once, as long as its timestamp is good. Throws Failure 409 fetcher.repeated. */
+export async function admitOnce({ db, now }: System, signature: string, timestamp: string): Promise<void> {
+  if (!(await keepSignature(db, macOf(signature), endOf(timestamp), now.getTime())))
+    throw new Failure('conflict', 'fetcher.repeated', 'A lease was asked for with this signature before. Sign another request.')
 }

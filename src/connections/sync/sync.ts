@@ -20,8 +20,7 @@ import type { Extractor } from '../extractors/contract.ts'
 import { listExtractors } from '../extractors/extractors.ts'
 import { rangeOf } from '../extractors/runs/scope.ts'
 import type { SyncQuery, SyncStatus } from './contract.ts'
-import { judge } from './state.ts'
-import { inWords } from './words.ts'
+import { inWords, judge } from './state.ts'
 
 /** Connections that are judged together, and how often a request does that at most to fill its page. */
 const ROUND = 100

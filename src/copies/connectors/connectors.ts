@@ -1,30 +1,30 @@
 import { takePlace } from '../../accounts/plans/place.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
-import { type Ctx, eventsOf } from '../../platform/context.ts'
+import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
 import { idOfUuid, newId } from '../../platform/db/id.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure, type Fault, invalid } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { targetFault } from '../../platform/target.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
-import { configOf, requireConnector, scopeOf } from '../connector.ts'
-import type {
-  Backfill,
-  ConnectorChanges,
-  ConnectorDraft,
-  ConnectorQuery,
-  ConnectorScope,
-  LastError,
-  RefusedDocument,
-  StorageConnector,
-} from '../contract.ts'
-import { sealCredentials } from '../credentials.ts'
+import { configOf, openDestination, requireConnector, scopeOf, sealCredentials } from '../connector.ts'
+import { DestinationError } from '../drivers/port.ts'
 import { wakeConnector } from '../due.ts'
-import { listRest, stopCopying } from '../mirror/leave.ts'
-import { dropParts, lastManifestOf, moveManifests, placeOf } from '../mirror/manifest.ts'
-import { changeToken } from '../mirror/store.ts'
-import { type ConnectorConfig, type ConnectorCredentials, readMember } from '../provider-contract.ts'
-import { sasFault } from '../sas.ts'
+import { dropParts, isUnlisted, lastManifestOf, moveManifests, placeOf, writeManifests } from '../mirror/manifest.ts'
+import { changeToken, takeConnector, type WorkRow } from '../mirror/store.ts'
+import {
+  type Backfill,
+  type ConnectorChanges,
+  type ConnectorConfig,
+  type ConnectorCredentials,
+  type ConnectorDraft,
+  type ConnectorQuery,
+  type ConnectorScope,
+  type LastError,
+  type RefusedDocument,
+  readMember,
+  type StorageConnector,
+} from '../provider-contract.ts'
 import {
   assertBackfillUnchanged,
   assertConnectorUnchanged,
@@ -41,6 +41,52 @@ import {
   updateConnector,
 } from '../store.ts'
 import { previewOf } from '../template.ts'
+
+/** How long a change waits for who copies: that notices it within two seconds, and then ends what is under way. */
+const WAIT_MS = 6_000
+const LOOK_EVERY_MS = 50
+/** How long the manifests of the place may take. */
+const WRITE_MS = 8_000
+const LEASE_MS = 60_000
+
+/**
+ * Ends the copying to a connector whose documents are to lie elsewhere. Nobody copies until the change is committed, which releases it, or
+ * the lease is over. Returns the connector as it is then; undefined for one that is deleted.
+ */
+async function stopCopying(d1: D1Database, connector: number, token: string): Promise<WorkRow | undefined> {
+  const until = performance.now() + WAIT_MS
+  const take = (isForced: boolean) => takeConnector(d1, connector, token, Date.now(), Date.now() + LEASE_MS, isForced)
+  let row = await take(false)
+  while (!row && performance.now() < until) {
+    await scheduler.wait(LOOK_EVERY_MS)
+    row = await take(false)
+  }
+  return row ?? (await take(true))
+}
+
+/** Writes the manifest of what is in none yet to the place that a stopped connector leaves, if it can be reached. */
+async function listRest(system: System, d1: D1Database, row: WorkRow): Promise<void> {
+  if (!isUnlisted(row)) return
+  try {
+    const destination = await openDestination(system, d1, row)
+    const writing = writeManifests(system, d1, row, destination, new Date().toISOString().slice(0, 10))
+    writing.catch(() => null)
+    await Promise.race([writing, scheduler.wait(WRITE_MS)])
+  } catch (error) {
+    if (!(error instanceof DestinationError)) throw error
+  }
+}
+
+/**
+ * Returns why a shared access signature of Azure cannot be copied with, as the message of a 422; null if nothing that it says speaks against
+ * it. One that refers to a stored access policy says little.
+ */
+function sasFault(token: string, now: number): string | null {
+  const said = new URLSearchParams(token)
+  const permissions = said.get('sp')
+  if (permissions !== null && !permissions.includes('w')) return 'Must allow to write: its permissions (sp) have no w.'
+  return Date.parse(said.get('se') ?? '') <= now ? 'Must not be expired: the time until which it is valid (se) is over.' : null
+}
 
 /** Refuses an organization with an invoice beyond its grace period. Throws Failure 402 billing.overdue. */
 export type CheckPaid = (ctx: Ctx) => Promise<void>
@@ -87,7 +133,7 @@ function view(row: CountedConnector): StorageConnector {
 const NOBODY = { token: null, lease_until: 0 } as const
 
 /** A backfill that has not begun. */
-export const newBackfill = (now: Date): Backfill => ({
+const newBackfill = (now: Date): Backfill => ({
   ...{ status: 'queued', total: null, copied: 0, failed: 0, completed_at: null },
   requested_at: now.toISOString(),
 })
@@ -292,4 +338,55 @@ export async function deleteConnector(ctx: Ctx, connector_id: string): Promise<v
     await wake(ctx, stored.connector)
   }
   return retryOnConflict(attempt, contention)
+}
+
+/** After a backfill, another one waits a second for each ten documents that were copied: a minute at least, a day at most. */
+const [DOCUMENTS_PER_SECOND, SHORTEST_WAIT, LONGEST_WAIT] = [10, 60, 86_400]
+
+/** Seconds until another backfill may begin after one that is completed; not above 0 when it may. */
+function waitAfter({ copied, completed_at }: Backfill): number {
+  const seconds = Math.min(Math.max(copied / DOCUMENTS_PER_SECOND, SHORTEST_WAIT), LONGEST_WAIT)
+  return Math.ceil((Date.parse(completed_at!) - Date.now()) / 1_000 + seconds)
+}
+
+/**
+ * Begins to copy everything that the organization may read; returns the backfill that runs, if one does. Throws Failure 404
+ * storage_connector.not_found, 402 billing.overdue, 409 storage_connector.not_active unless the connector is active, and 429
+ * storage_connector.cooldown soon after the last one.
+ */
+export async function startBackfill(ctx: Ctx, connector_id: string, checkPaid: CheckPaid): Promise<Backfill> {
+  const attempt = async () => {
+    const stored = await requireConnector(ctx, connector_id)
+    await checkPaid(ctx)
+    if (stored.connector_status !== 'active')
+      throw new Failure(
+        'conflict',
+        'storage_connector.not_active',
+        'The storage connector is not active. Set connector_status to active first.',
+      )
+    const last = stored.backfill === null ? null : (JSON.parse(stored.backfill) as Backfill)
+    if (last !== null && last.status !== 'completed') return last
+    const retry_after_seconds = last ? waitAfter(last) : 0
+    if (retry_after_seconds > 0)
+      throw new Failure(
+        'too_many_requests',
+        'storage_connector.cooldown',
+        `The last backfill copied ${last!.copied} documents. Another one can begin in ${retry_after_seconds} s.`,
+        { retry_after_seconds },
+      )
+    const backfill = newBackfill(ctx.now)
+    const db = eventsOf(ctx)
+    const { connector } = stored
+    await changeEvents(ctx, { action: 'storage_connector.backfill_requested', resource_id: connector_id }, [
+      assertBackfillUnchanged(db.$client, stored),
+      updateConnector(db, connector, { backfill: JSON.stringify(backfill), updated_at: ctx.now }),
+      ...forgetCopied(db.$client, connector),
+    ])
+    await wakeConnector(ctx, { shard: ctx.organization.events_shard, connector })
+    return backfill
+  }
+  return retryOnConflict(
+    attempt,
+    () => new Failure('contention', 'storage_connector.changed', 'Other requests keep changing this storage connector. Try again.'),
+  )
 }

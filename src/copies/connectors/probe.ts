@@ -1,10 +1,9 @@
 import { changeEvents } from '../../platform/audit/audit.ts'
 import { type Ctx, eventsOf } from '../../platform/context.ts'
 import { Failure } from '../../platform/failures.ts'
-import { requireConnector } from '../connector.ts'
-import type { ConnectorTest } from '../contract.ts'
-import { openDestination } from '../destination.ts'
+import { openDestination, requireConnector } from '../connector.ts'
 import { type Destination, DestinationError } from '../drivers/port.ts'
+import type { ConnectorTest } from '../provider-contract.ts'
 
 const COOLDOWN_SECONDS = 10
 

@@ -11,8 +11,7 @@ import {
   ConnectorTest,
   RefusedDocument,
   StorageConnector,
-} from '../contract.ts'
-import { startBackfill } from './backfill.ts'
+} from '../provider-contract.ts'
 import {
   type CheckPaid,
   changeConnector,
@@ -21,6 +20,7 @@ import {
   getConnector,
   listConnectors,
   listRefusedDocuments,
+  startBackfill,
 } from './connectors.ts'
 import { testConnector } from './probe.ts'
 

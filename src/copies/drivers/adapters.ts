@@ -1,10 +1,9 @@
-import { type AzureSpec, azureBlob } from './azure.ts'
 import type { Network } from './call.ts'
+import { type OneDriveSpec, oneDrive } from './call.ts'
 import { googleDrive } from './google-drive.ts'
 import type { GoogleDriveSpec } from './google-drive-api.ts'
-import { type OneDriveSpec, oneDrive } from './onedrive.ts'
+import { type AzureSpec, azureBlob, type S3Spec, s3 } from './md5.ts'
 import { type Destination, DestinationError } from './port.ts'
-import { type S3Spec, s3 } from './s3.ts'
 
 /** What drivers need of a connector. The prefix is part of the paths that they are given. */
 export type DestinationSpec =

@@ -1,8 +1,18 @@
 import { signedJwt } from '../../platform/crypto/jwt.ts'
 import { OneByOne } from '../../platform/one-by-one.ts'
-import { jsonOf, membersOf, type Network, type ProviderAnswer, type ProviderRequest } from './call.ts'
-import { errorOf, type FaultTable, unexpected } from './faults.ts'
-import { AccessToken, type Grant, requestGrant } from './oauth.ts'
+import {
+  AccessToken,
+  errorOf,
+  type FaultTable,
+  type Grant,
+  jsonOf,
+  membersOf,
+  type Network,
+  type ProviderAnswer,
+  type ProviderRequest,
+  requestGrant,
+  unexpected,
+} from './call.ts'
 import { DestinationError } from './port.ts'
 
 export interface GoogleDriveSpec {
@@ -126,4 +136,179 @@ async function grantOf(network: Network, credentials: Credentials): Promise<Gran
     throw new DestinationError('access_denied', 'The private_key of the service account is not an RSA key in PEM (BEGIN PRIVATE KEY).')
   })
   return requestGrant(network, TOKENS, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
+}
+
+/**
+ * A folder as it was read: ids of what lies in it, by name. In Drive a name may occur several times in a folder; the oldest file, and the
+ * oldest folder, of a name is the one that counts.
+ */
+export interface DriveFolder {
+  id: string
+  /** Its path below the connector's folder, which itself has the empty path. */
+  path: string
+  folders: Map<string, string>
+  files: Map<string, string>
+  /** Whether nothing else lies in it. */
+  isWhole: boolean
+}
+
+interface Item {
+  id: string
+  name: string
+  mimeType: string
+  createdTime: string
+  mark: unknown
+}
+
+const FOLDER = 'application/vnd.google-apps.folder'
+/** Documents, shortcuts and folders of Google have no bytes. */
+const GOOGLE = 'application/vnd.google-apps.'
+const PAGE = '1000'
+
+/** The property of a file that we created: the hash of its path (124 bytes are allowed for both). */
+export const markOf = async (path: string): Promise<{ path_sha256: string }> => ({
+  path_sha256: new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(path))).toHex(),
+})
+
+/** The folders below a connector's folder. Each is read once, and remembered. */
+export class GoogleDriveFolders {
+  readonly #api: GoogleDriveApi
+  readonly #root: string
+  #corpus: Record<string, string> = {}
+  readonly #opened = new Map<string, DriveFolder>()
+  readonly #oneByOne = new OneByOne()
+  /** Ids of folders whose creation was not confirmed. */
+  readonly #unconfirmed = new Map<string, string>()
+
+  constructor(api: GoogleDriveApi, folder_id: string) {
+    this.#api = api
+    this.#root = folder_id
+  }
+
+  /** Returns a folder, or null. */
+  find(path: string): Promise<DriveFolder | null> {
+    return this.#oneByOne.do(
+      path,
+      async () => this.#opened.get(path) ?? this.#remember(path === '' ? await this.#openRoot() : await this.#openChild(path)),
+    )
+  }
+
+  /** Returns a folder. It and those above it are created if they must be. */
+  async create(path: string): Promise<DriveFolder> {
+    const found = await this.find(path)
+    if (found !== null) return found
+    const [parentPath, name] = splitPath(path)
+    const parent = await this.create(parentPath)
+    return this.#oneByOne.do(path, async () => this.#opened.get(path) ?? this.#remember(await this.#createIn(parent, path, name)))
+  }
+
+  #remember<T extends DriveFolder | null>(folder: T): T {
+    if (folder !== null) this.#opened.set(folder.path, folder)
+    return folder
+  }
+
+  /** Returns the id of a file of a folder, or null. */
+  async fileOf(folder: DriveFolder, name: string): Promise<string | null> {
+    const known = folder.files.get(name)
+    if (known !== undefined || folder.isWhole) return known ?? null
+    const { files } = await this.#read(folder.id, folder.path, name)
+    const found = files.get(name) ?? null
+    if (found !== null) folder.files.set(name, found)
+    return found
+  }
+
+  /** Puts a file or folder into the trash. One that is gone is removed. */
+  async trash(id: string): Promise<void> {
+    const answer = await this.#api.call('PATCH', `/drive/v3/files/${id}`, { fields: 'id' }, trashed)
+    if (answer.status !== 404) this.#api.confirm(answer)
+  }
+
+  /** Forgets what was read, because it is no longer so. */
+  forget(): void {
+    this.#opened.clear()
+  }
+
+  async #openRoot(): Promise<DriveFolder> {
+    const root = await this.#api.json('GET', `/drive/v3/files/${encodeURIComponent(this.#root)}`, { fields: 'id,mimeType,driveId,trashed' })
+    if (root['mimeType'] !== FOLDER || root['trashed'] === true)
+      throw new DestinationError('not_found', 'The folder_id names no folder, or one that is in the trash.')
+    this.#corpus = { corpora: 'user' }
+    if (typeof root['driveId'] !== 'string') return this.#read(this.#root, '')
+    // All of a shared drive can be searched by its members only. Others have the folder shared with them.
+    this.#corpus = { corpora: 'drive', driveId: root['driveId'] }
+    return this.#read(this.#root, '').catch((error) => {
+      if (!(error instanceof DestinationError && (error.code === 'not_found' || error.code === 'access_denied'))) throw error
+      this.#corpus = { corpora: 'user' }
+      return this.#read(this.#root, '')
+    })
+  }
+
+  async #openChild(path: string): Promise<DriveFolder | null> {
+    const [parentPath, name] = splitPath(path)
+    const parent = await this.find(parentPath)
+    if (parent === null) return null
+    const found =
+      parent.folders.get(name) ?? (parent.isWhole ? undefined : (await this.#read(parent.id, parentPath, name)).folders.get(name))
+    return found === undefined ? null : this.#read(found, path)
+  }
+
+  async #createIn(parent: DriveFolder, path: string, name: string): Promise<DriveFolder> {
+    const id = this.#unconfirmed.get(path) ?? (await this.#api.newId())
+    this.#unconfirmed.set(path, id)
+    const metadata = { id, name, mimeType: FOLDER, parents: [parent.id] }
+    const body = { headers: JSON_TYPE, body: JSON.stringify(metadata) }
+    const answer = await this.#api.call('POST', '/drive/v3/files', { fields: 'id' }, body)
+    if (answer.status !== 409) this.#api.confirm(answer)
+    // Another process may have created the same folder in the meantime. Everybody who creates one looks again, and keeps the oldest.
+    const oldest = (await this.#read(parent.id, parent.path, name)).folders.get(name) ?? id
+    this.#unconfirmed.delete(path)
+    parent.folders.set(name, oldest)
+    if (oldest === id && answer.status === 200) return { id, path, folders: new Map(), files: new Map(), isWhole: true }
+    if (oldest !== id) await this.trash(id)
+    return this.#read(oldest, path)
+  }
+
+  /**
+   * Reads a folder: its oldest children, or all those of a name, in capitals or not. Of a file that we created twice, the younger one is
+   * removed.
+   */
+  async #read(id: string, path: string, name?: string): Promise<DriveFolder> {
+    const ofName = name === undefined ? '' : ` and name = '${name.replace(/[\\']/g, '\\$&')}'`
+    const list = await this.#api.json('GET', '/drive/v3/files', {
+      q: `'${id}' in parents and trashed = false${ofName}`,
+      fields: 'nextPageToken,incompleteSearch,files(id,name,mimeType,createdTime,appProperties)',
+      ...{ orderBy: 'createdTime', pageSize: PAGE, spaces: 'drive', includeItemsFromAllDrives: 'true', ...this.#corpus },
+    })
+    const isWhole = name === undefined && list['nextPageToken'] === undefined && list['incompleteSearch'] !== true
+    const folder: DriveFolder = { id, path, folders: new Map(), files: new Map(), isWhole }
+    for (const item of itemsOf(list['files'])) {
+      const isFolder = item.mimeType === FOLDER
+      if (!isFolder && item.mimeType.startsWith(GOOGLE)) continue
+      const known = isFolder ? folder.folders : folder.files
+      if (!known.has(item.name)) known.set(item.name, item.id)
+      else if (!isFolder && item.mark === (await markOf(joinPath(path, item.name))).path_sha256) await this.trash(item.id)
+    }
+    return folder
+  }
+}
+
+const trashed = { headers: JSON_TYPE, body: JSON.stringify({ trashed: true }) }
+
+function itemsOf(files: unknown): Item[] {
+  if (!Array.isArray(files)) throw new DestinationError('refused', 'Google Drive did not answer with a list of files.')
+  const items = files.map(membersOf).map(({ id, name, mimeType, createdTime, appProperties }) => ({
+    ...{ id: String(id), name: String(name), mimeType: String(mimeType), createdTime: String(createdTime) },
+    mark: membersOf(appProperties)['path_sha256'],
+  }))
+  return items.sort((one, other) => compare(one.createdTime, other.createdTime) || compare(one.id, other.id))
+}
+
+const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+const joinPath = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`)
+
+/** The folder of a path, and its last part. */
+export function splitPath(path: string): [folder: string, name: string] {
+  const at = path.lastIndexOf('/')
+  return [path.slice(0, Math.max(at, 0)), path.slice(at + 1)]
 }

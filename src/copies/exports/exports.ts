@@ -1,4 +1,4 @@
-import { readerOf } from '../../accounts/organization/acting.ts'
+import { readerOf } from '../../accounts/organization/organization.ts'
 import { takePlace } from '../../accounts/plans/place.ts'
 import { type FixedFilters, fixFilters } from '../../cfdi/search/search.ts'
 import { refuseUnknownLists } from '../../lists/custom/known.ts'
@@ -12,10 +12,8 @@ import type { Actor } from '../../platform/tenant/tenant.ts'
 import { notActive } from '../../taxpayers/connection.ts'
 import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { Export, ExportQuery, NewExport } from './contract.ts'
-import { nameOf } from './file-name.ts'
-import { startOf } from './start.ts'
+import { nameOf, startOf, wakeExports } from './start.ts'
 import { type ExportRow, exportsUsed, findExport, insertExport, listExportRows, markDeleting } from './store.ts'
-import { wakeExports } from './wake.ts'
 
 export { exportsUsed }
 

@@ -1,6 +1,17 @@
 import type { FixedFilters } from '../../cfdi/search/search.ts'
-import type { Ctx } from '../../platform/context.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { sendHints } from '../../platform/queues/send.ts'
 import type { Connection } from '../../platform/tenant/tenant.ts'
+import { centralDayOf, lastDayOf } from '../../platform/time/months.ts'
+import type { ExportRow } from './store.ts'
+
+/** Sends exports to the queue. The messages are hints: the rows are committed, and the sweep sends them again. */
+export const wakeExports = (system: System, ids: readonly string[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.EXPORTS,
+    ids.map((export_id) => ({ body: { export_id } })),
+  )
 
 const OF_WINDOWS = [
   ...(['first_active_at', 'imported_at', 'issued_from', 'issued_to', 'issued_reaches'] as const),
@@ -28,3 +39,35 @@ export const readerAt = <R extends Reader>(reader: R, { extractor_count, connect
   organization: { ...reader.organization, extractor_count },
   connection: { ...reader.connection, ...connection },
 })
+
+/** The day of a bound: of an instant, that in central Mexico. */
+const dayOf = (bound: string): string => (bound.includes('T') ? centralDayOf(Date.parse(bound)) : bound)
+
+/**
+ * The period that filters ask for, as a name says it: `2026-10` of a whole month, `2026-01-01_2026-03-31` of a range. One without an end
+ * ends today, one without a beginning is its end after the word `until`, and null stands for neither.
+ */
+export function periodOf({ issued_from, issued_to, last_day }: Start['filters'], today: string, until: string): string | null {
+  const ends = [...(issued_to ? [dayOf(issued_to)] : []), ...(last_day ? [last_day] : [])].sort()
+  if (!issued_from) return ends[0] ? `${until}-${ends[0]}` : null
+  const from = dayOf(issued_from)
+  const to = ends[0] ?? (from > today ? from : today)
+  const month = from.slice(0, 7)
+  if (from === `${month}-01` && to === lastDayOf(month)) return month
+  return from === to ? from : `${from}_${to}`
+}
+
+/** What a name says in the language of its headings. */
+const WORDS = {
+  api: { until: 'until', issued: 'issued', received: 'received' },
+  es: { until: 'hasta', issued: 'emitidos', received: 'recibidos' },
+} as const
+
+/** The name under which the content of an export of an RFC is downloaded. */
+export function nameOf(rfc: string, { kind, format, headings, start, created_at }: ExportRow): string {
+  const { filters } = JSON.parse(start) as Start
+  const words = WORDS[headings]
+  const today = centralDayOf(created_at)
+  const direction = filters.direction && words[filters.direction]
+  return `${[rfc, kind, ...(direction ? [direction] : []), periodOf(filters, today, words.until) ?? today].join('-')}.${format}`
+}

@@ -1,26 +1,271 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { readerOf } from '../../accounts/organization/acting.ts'
-import { countLeg, lastCommits } from '../../cfdi/mirrored/mirrored.ts'
+import { readerOf } from '../../accounts/organization/organization.ts'
+import {
+  countLeg,
+  type Found,
+  findNamed,
+  inflated,
+  type Leg,
+  lastCommits,
+  readLeg,
+  readPacked,
+  type XmlPlace,
+} from '../../cfdi/mirrored/mirrored.ts'
 import { contain } from '../../cfdi/mirrored/stretches.ts'
+import { mirroredDocuments } from '../../documents/documents.ts'
+import { mirroredNotifications } from '../../documents/mailbox/mirrored.ts'
 import type { System } from '../../platform/context.ts'
-import { commit } from '../../platform/db/commit.ts'
+import { commit, jsonChunks } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid } from '../../platform/db/id.ts'
-import { bare } from '../../platform/db/statement.ts'
+import { bare, prepared } from '../../platform/db/statement.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import type { ConnectorScope } from '../contract.ts'
 import type { Destination, DestinationError } from '../drivers/port.ts'
-import type { MirroredKind } from '../kinds.ts'
-import { storageConnectors as connectors, storageMirrors as mirrors } from '../tables.ts'
-import { nextBatch } from './batch.ts'
-import { type Copying, copyItems, type Item } from './copy.ts'
-import { readDocuments } from './documents.ts'
+import { MIRRORED_KINDS, type MirroredKind } from '../kinds.ts'
+import type { ConnectorScope } from '../provider-contract.ts'
+import { storageConnectors as connectors, storageMirrors as mirrors, storageRefused } from '../tables.ts'
+import { documentPathOf, pathOf } from '../template.ts'
 import { putPart } from './manifest.ts'
-import { deleteRefused, insertRefused, type Refusal, refusedError } from './refused.ts'
-import { copiedOf } from './review.ts'
-import { type CopyRound, isLegOf, legsTo, type RoundLeg, type RoundPosition } from './round.ts'
-import { assertHeld, assertStopping, HELD, insertCopied, isHeld, type MirrorRow, setConnector, setMirror, type WorkRow } from './store.ts'
+import {
+  type Copying,
+  type CopyRound,
+  copiedOf,
+  copyItems,
+  type Item,
+  isLegOf,
+  legsTo,
+  type RoundLeg,
+  type RoundPosition,
+} from './review.ts'
+import {
+  assertHeld,
+  assertStopping,
+  doneAmong,
+  HELD,
+  insertCopied,
+  isHeld,
+  type MirrorRow,
+  setConnector,
+  setMirror,
+  type WorkRow,
+} from './store.ts'
+
+/** The documents of a fiscal entity that a destination refused while it stored others. */
+
+type Key = Pick<MirrorRow, 'connector' | 'fiscal_entity'>
+
+/** A document that was refused just now. */
+interface Refusal {
+  document: string
+  path: string
+  error: DestinationError
+}
+
+const PAGE = 100
+
+const COLUMNS = [
+  ...[storageRefused.connector, storageRefused.fiscal_entity, storageRefused.document, storageRefused.path],
+  ...[storageRefused.code, storageRefused.message, storageRefused.at, storageRefused.due],
+].map(bare)
+
+/** Puts documents aside. */
+const insertRefused = (d1: D1Database, { connector, fiscal_entity }: Key, refused: readonly Refusal[], now: Date) =>
+  jsonChunks(refused.map(({ document, path, error: { code, message } }) => [document, path, code, message])).map((json) =>
+    prepared(
+      d1,
+      sql`insert into ${storageRefused} ${COLUMNS}
+        select ${connector}, ${fiscal_entity}, value->>0, value->>1, value->>2, value->>3, ${now.toISOString()}, 0 from json_each(${json})
+          where true
+        on conflict do update set ${bare(storageRefused.path)} = excluded.${bare(storageRefused.path)},
+          ${bare(storageRefused.code)} = excluded.${bare(storageRefused.code)},
+          ${bare(storageRefused.message)} = excluded.${bare(storageRefused.message)},
+          ${bare(storageRefused.at)} = excluded.${bare(storageRefused.at)}, ${bare(storageRefused.due)} = 0`,
+    ),
+  )
+
+/** Forgets documents that were copied, or are no longer to be copied. */
+const deleteRefused = (d1: D1Database, { connector, fiscal_entity }: Key, documents: readonly string[]): D1PreparedStatement[] =>
+  jsonChunks(documents).map((json) =>
+    prepared(
+      d1,
+      sql`delete from ${storageRefused} where ${storageRefused.connector} = ${connector}
+          and ${storageRefused.fiscal_entity} = ${fiscal_entity}
+        and ${storageRefused.document} in (select value from json_each(${json}))`,
+    ),
+  )
+
+/** The documents after one that are to be tried again, and whether there are more. */
+async function readRefused(d1: D1Database, { connector, fiscal_entity }: Key, after: string | null) {
+  const { results } = await prepared(
+    d1,
+    sql`select ${storageRefused.document} from ${storageRefused} where ${storageRefused.connector} = ${connector}
+        and ${storageRefused.fiscal_entity} = ${fiscal_entity} and ${storageRefused.document} > ${after ?? ''}
+      and ${storageRefused.due} order by ${storageRefused.document} limit 100`,
+  ).all<{ document: string }>()
+  const documents = results.map(({ document }) => document)
+  return { documents, next: documents.length === PAGE ? documents.at(-1)! : null }
+}
+
+/** What `last_error` says after a success: one of the documents that are refused, with its path; null without one. */
+const refusedError = (connector: number): SQL =>
+  sql`(select json_object('code', ${storageRefused.code}, 'message',
+      ${storageRefused.message} || ' It was put aside: ' || ${storageRefused.path}, 'at', ${storageRefused.at}) from ${storageRefused}
+    where ${storageRefused.connector} = ${connector} limit 1)`
+
+/** A document that is not a CFDI and is to be copied. */
+interface KnownDocument {
+  kind: MirroredKind
+  document_id: string
+  document_date: string
+  content_type: string
+  size: number
+  /** The object that holds its bytes. */
+  object: string
+}
+
+/** A page of what the organization may read, newest first, and whether each of them is one that can be copied. */
+async function readPage(ledger: ScopedLedger, of: 'sources' | 'mailbox', after: string | null) {
+  if (of === 'sources')
+    return (await mirroredDocuments(ledger, after, PAGE)).map((one) => ({
+      ...one,
+      kind: MIRRORED_KINDS.find((kind) => kind === one.document_kind),
+    }))
+  return (await mirroredNotifications(ledger, after, PAGE)).map((one) => ({ ...one, kind: 'buzon' as const }))
+}
+
+type Row = Awaited<ReturnType<typeof readPage>>[number]
+const isKnown = (row: Row): row is Row & KnownDocument => row.kind !== undefined && row.object !== null && row.content_type !== null
+
+/** Reads a page of documents after one, and returns those that are to be copied. `next` is the last one; null after the last page. */
+async function readDocuments(
+  d1: D1Database,
+  ledger: ScopedLedger,
+  mirror: MirrorRow,
+  of: 'sources' | 'mailbox',
+  kinds: readonly MirroredKind[],
+  after: string | null,
+): Promise<{ found: KnownDocument[]; next: string | null }> {
+  const page = await readPage(ledger, of, after)
+  const meant = page.filter(isKnown).filter(({ kind, got_at }) => kinds.includes(kind) && got_at > mirror.documents_since)
+  const ids = meant.map(({ document_id }) => document_id)
+  const done = ids.length === 0 ? new Set() : await doneAmong(d1, mirror, ids)
+  return {
+    found: meant.filter(({ document_id }) => !done.has(document_id)),
+    next: page.length === PAGE ? page.at(-1)!.document_id : null,
+  }
+}
+
+/** What one commit copies at most: documents, and bytes of them. */
+const DOCUMENTS = 100
+const BYTES = 8 * 1024 * 1024
+/** Pages that one batch reads at most: there may be nothing to copy in many of them. */
+const PAGES = 10
+/** The most statements of a page, and of what follows the last one. */
+const BATCH_STATEMENTS = 20
+
+/** What a connector copies, and to which paths. */
+export interface Selection {
+  /** None for a fiscal entity that is not in the scope. */
+  kinds: readonly MirroredKind[]
+  path_template: string
+}
+
+/** The next documents of a round, and where it continues behind them. The legs can be others that find the same. */
+export interface Batch {
+  items: Item[]
+  /** UUIDs that were refused before, and are no longer to be copied. */
+  gone: string[]
+  legs: CopyRound['legs']
+  end: RoundPosition
+}
+
+/** What a page of a leg found, and the place where the leg continues; null at its end. */
+interface Page {
+  found: { item: Item; size: number; xml?: XmlPlace }[]
+  next: RoundPosition['place']
+  instead?: Leg
+}
+
+/** Collects the next documents of a round, as far as one commit copies them and the budget allows. */
+async function nextBatch(
+  system: System,
+  d1: D1Database,
+  ledger: ScopedLedger,
+  mirror: MirrorRow,
+  { legs: before, at }: CopyRound,
+  { kinds, path_template }: Selection,
+): Promise<Batch> {
+  const legs = [...before]
+  const items: Item[] = []
+  const gone: string[] = []
+  const xmls: XmlPlace[] = []
+  // Those of a batch are read together, when the first one is to be copied.
+  const packed = once(() => readPacked(system.env.FILES, xmls))
+  const again = async (after: string | null) => {
+    const { documents, next } = await readRefused(d1, mirror, after)
+    const uuids = documents.filter((document) => !document.includes('_'))
+    const rows = uuids.length === 0 ? [] : await findNamed(ledger, uuids)
+    gone.push(...uuids.filter((uuid) => rows.every((row) => row.uuid !== uuid)))
+    const found = rows.sort((a, b) => (a.uuid < b.uuid ? -1 : 1)).map((row) => ({ row, place: row.uuid }))
+    return { found, next }
+  }
+  const pageOf = async (leg: CopyRound['legs'][number], { leg: n, place }: RoundPosition): Promise<Page> => {
+    if ('documents' in leg) {
+      const page = await readDocuments(d1, ledger, mirror, leg.documents, kinds, place as string | null)
+      const itemOf = (one: KnownDocument) => documentItem(system, ledger.rfc, one, { leg: n, place: one.document_id })
+      return { ...page, found: page.found.map((one) => ({ item: itemOf(one), size: one.size })) }
+    }
+    const page =
+      'refused' in leg ? await again(place as string | null) : await readLeg(ledger, leg, place as Exclude<RoundPosition['place'], string>)
+    const found = page.found.map((one) => {
+      const xml = one.row as unknown as XmlPlace
+      const read = async () => inflated((await packed()).get(xml)!, xml.xml_method)
+      return { item: xmlItem(ledger.rfc, path_template, one, { leg: n, place: one.place }, read), size: one.row.xml_size ?? 0, xml }
+    })
+    return { ...page, found }
+  }
+  let [end, bytes] = [at, 0]
+  const isFull = () => items.length >= DOCUMENTS || bytes >= BYTES
+  for (let pages = 0; end.leg < legs.length && !isFull() && pages < PAGES && system.budget.allows(BATCH_STATEMENTS); pages++) {
+    const { leg: n } = end
+    // The scope may have become narrower since the round began.
+    const isMeant = isLegOf(legs[n]!, kinds)
+    const { found, next, instead }: Page = isMeant ? await pageOf(legs[n]!, end) : { found: [], next: null }
+    if (instead) legs[n] = instead
+    end = next === null && !instead ? { leg: n + 1, place: null } : { leg: n, place: next }
+    for (const { item, size, xml } of found) {
+      items.push(item)
+      if (xml) xmls.push(xml)
+      bytes += size
+      if (!isFull()) continue
+      end = item.behind
+      break
+    }
+  }
+  return { items, gone, legs, end }
+}
+
+/** Does the work when it is first asked for. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => (done ??= work())
+}
+
+function xmlItem(rfc: string, template: string, { row }: Pick<Found, 'row'>, behind: RoundPosition, read: Item['read']): Item {
+  const path = pathOf(template, { ...row, rfc, direction: row.direction === 0 ? 'issued' : 'received' })
+  return { path, content_type: 'application/xml', rfc, id: { uuid: row.uuid }, behind, read }
+}
+
+function documentItem({ env }: System, rfc: string, document: KnownDocument, behind: RoundPosition): Item {
+  const { kind, document_id, document_date: date, content_type, object } = document
+  const read = async () => {
+    const found = await env.FILES.get(object)
+    if (found === null) throw new Error(`There is no object ${object}.`)
+    return new Uint8Array(await found.arrayBuffer())
+  }
+  return { path: documentPathOf({ rfc, kind, date, document_id, content_type }), content_type, rfc, id: { document_id }, behind, read }
+}
 
 /** A connector that this invocation holds. */
 export interface Held {

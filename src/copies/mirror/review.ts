@@ -1,15 +1,214 @@
 import { findOrganization } from '../../accounts/organization/organization.ts'
-import { lastCommits } from '../../cfdi/mirrored/mirrored.ts'
+import { type Leg, lastCommits, ofImports, type Place } from '../../cfdi/mirrored/mirrored.ts'
+import { contain, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
 import { fetchedSince } from '../../documents/mailbox/mirrored.ts'
-import type { System } from '../../platform/context.ts'
+import { each, pageByPage, START, type System } from '../../platform/context.ts'
+import type { Budget } from '../../platform/db/budget.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { uuidOf } from '../../platform/db/id.ts'
+import { sendHints } from '../../platform/queues/send.ts'
 import { isReadable } from '../../taxpayers/connection.ts'
 import { type ConnectionRow, listConnections, storedReachesOf } from '../../taxpayers/taxpayers.ts'
 import { boundsAt, parseReaches } from '../../taxpayers/visibility/reaches.ts'
-import { type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
-import { type Copied, legsTo, type Now } from './round.ts'
-import { findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
+import { type Window, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
+import { type Destination, DestinationError, type DestinationFault, isRefusal } from '../drivers/port.ts'
+import type { MirroredKind } from '../kinds.ts'
+import { isUnlisted, orderManifest } from './manifest.ts'
+import { activeConnectors, findIdle, findMirrors, insertMirrors, type MirrorRow, markMirrors, markRefused, type WorkRow } from './store.ts'
+
+/** What has been dealt with of a fiscal entity (tables.ts). */
+interface Copied {
+  sequence: number
+  import_sequence: number
+  windows: Windows | null
+  all_until: number
+}
+
+/** The last commits of a partition of the authority and of imports, and the windows, when a round begins. */
+interface Now {
+  sequence: number
+  import_sequence: number
+  windows: Windows
+}
+
+/**
+ * The documents that are not CFDIs, and those of the mailbox, are legs of their own: each finds what is not copied yet. So are the CFDIs that
+ * the destination refused.
+ */
+export type RoundLeg = Leg | { documents: 'sources' | 'mailbox' } | { refused: true }
+
+/** Whether any of these kinds is one that a leg finds. */
+export const isLegOf = (leg: RoundLeg, kinds: readonly MirroredKind[]): boolean => {
+  if (!('documents' in leg)) return kinds.includes('cfdi_xml')
+  return leg.documents === 'mailbox' ? kinds.includes('buzon') : kinds.some((kind) => kind !== 'cfdi_xml' && kind !== 'buzon')
+}
+
+/** Where a round continues: in a leg, at a place of it. A place of documents is the last one. */
+export interface RoundPosition {
+  leg: number
+  place: Place | string
+}
+
+/** What is copied until everything is dealt with that there was when the round began. */
+export interface CopyRound {
+  /** What has been dealt with at its end. */
+  to: Copied
+  legs: RoundLeg[]
+  at: RoundPosition
+  /** For a round of a backfill, how many documents it copies. */
+  total?: number
+}
+
+const isUnbounded = ({ isEmpty, floor, ceiling }: Window): boolean => !isEmpty && floor === null && ceiling === null
+const isEverything = ({ issued, received }: Windows): boolean => isUnbounded(issued) && isUnbounded(received)
+
+/**
+ * Returns the legs that lead from what has been dealt with to what there is now. Windows only grow, except that an organization without
+ * extractors, which sees everything, gets one: then the commits up to which it saw everything are remembered instead of the windows, and
+ * imports, which the authority's documents may have hidden, are looked through again.
+ */
+export function legsTo(copied: Copied, now: Now): { legs: Leg[]; to: Copied } {
+  const isNarrower = copied.windows !== null && !contain(now.windows, copied.windows)
+  const all_until = isNarrower && isEverything(copied.windows!) ? copied.sequence : copied.all_until
+  const shown = isNarrower ? null : copied.windows
+  const stretches = stretchesBetween(shown, now.windows)
+  const imported = isNarrower ? 0 : copied.import_sequence
+  const legs: Leg[] = [
+    ...(stretches.length > 0 && now.sequence > all_until
+      ? [{ of: 'authority', stretches, after: all_until, until: now.sequence } as const]
+      : []),
+    ...(shown !== null && now.sequence > copied.sequence
+      ? [{ of: 'authority', windows: shown, after: copied.sequence, until: now.sequence } as const]
+      : []),
+    ...(now.import_sequence > imported ? [ofImports(imported, now.import_sequence)] : []),
+  ]
+  return { legs, to: { ...now, all_until } }
+}
+
+/** A document on its way to a destination. */
+export interface Item {
+  path: string
+  content_type: string
+  /** What the manifest says of it besides: its RFC, and its UUID or the id of the document. */
+  rfc: string
+  id: { uuid: string } | { document_id: string }
+  /** Where the round continues behind it. */
+  behind: RoundPosition
+  read(): Promise<Uint8Array>
+}
+
+/** How the first items of a list have been settled: each is at the destination, or it was refused while the destination took others. */
+export interface Copying {
+  settled: number
+  copied: Item[]
+  /** What the manifest says of each of these. */
+  lines: string[]
+  refused: { item: Item; error: DestinationError }[]
+  /** How many others could not be stored, and why copying stopped. */
+  failed: number
+  error: DestinationError | null
+}
+
+/** What decides how far items are copied. */
+export interface Copier {
+  destination: Destination
+  budget: Budget
+  mayGoOn: () => Promise<boolean>
+  /** Whether the destination takes an object that nothing is wrong with. */
+  works: () => Promise<boolean>
+  /** Failures in a row before: then the first item is the one that failed. */
+  failures: number
+}
+
+/** The platform allows an invocation six connections. */
+const AT_ONCE = 4
+/** How often it is asked whether the copy may go on. */
+const ASK_MS = 2_000
+/** What is left of the budget belongs to the commit. */
+const STATEMENTS = 20
+/** After so many failures in a row, an object at which the provider fails counts as refused. */
+const PATIENCE = 2
+const PROVIDER_FAILS: readonly string[] = ['unavailable', 'timeout', 'connection_failed'] satisfies DestinationFault[]
+
+/**
+ * Stores items in their order, four at once, until the destination fails, the budget ends, or `mayGoOn` says no. A refusal of one stops no
+ * other if the destination takes an object afterwards. Throws what is not the fault of the destination.
+ */
+export async function copyItems(items: readonly Item[], { destination, budget, mayGoOn, works, failures }: Copier): Promise<Copying> {
+  const results: (string | DestinationError | undefined)[] = items.map(() => undefined)
+  const isOfObject = (error: DestinationError, n: number): boolean =>
+    isRefusal(error) || (n === 0 && failures >= PATIENCE && error.retry_after_seconds === null && PROVIDER_FAILS.includes(error.code))
+  let next = 0
+  let isOver = false
+  let askedAt = Date.now()
+  let answer = Promise.resolve(true)
+  // The refusals after which nothing has been taken yet, as they came.
+  let doubtful: { n: number; at: number }[] = []
+  let refusals = 0
+  let hasTaken = false
+  const taken = (began: number): void => {
+    hasTaken = true
+    doubtful = doubtful.filter(({ at }) => at > began)
+  }
+  let checking: Promise<void> | null = null
+  const check = async (): Promise<void> => {
+    const began = refusals
+    if (await works()) taken(began)
+    else isOver = true
+    checking = null
+  }
+  const copyNext = async (): Promise<void> => {
+    while (!isOver && next < items.length && budget.allows(STATEMENTS)) {
+      if (Date.now() - askedAt >= ASK_MS) {
+        askedAt = Date.now()
+        answer = mayGoOn()
+      }
+      if (!(await answer)) isOver = true
+      if (isOver || next >= items.length) break
+      const n = next++
+      const began = refusals
+      try {
+        results[n] = await copyItem(destination, items[n]!)
+        taken(began)
+      } catch (error) {
+        isOver ||= !(error instanceof DestinationError && isOfObject(error, n))
+        if (!(error instanceof DestinationError)) throw error
+        results[n] = error
+        if (isOfObject(error, n)) doubtful.push({ n, at: ++refusals })
+        if (isOver || doubtful.length < (hasTaken ? AT_ONCE : 1)) continue
+        checking ??= check()
+        await checking
+      }
+    }
+  }
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, copyNext))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  if (!isOver && doubtful.length > 0) await check()
+  const isSettled = (result: string | DestinationError | undefined, n: number) =>
+    typeof result === 'string' || (result !== undefined && isOfObject(result, n) && doubtful.every((one) => one.n !== n))
+  const first = results.findIndex((result, n) => !isSettled(result, n))
+  const settled = first < 0 ? items.length : first
+  const copying: Copying = { settled, copied: [], lines: [], refused: [], failed: 0, error: null }
+  for (const [n, result] of results.entries()) {
+    const item = items[n]!
+    if (typeof result === 'string' && n < settled) {
+      copying.copied.push(item)
+      copying.lines.push(result)
+    } else if (result instanceof DestinationError && n < settled) copying.refused.push({ item, error: result })
+    else if (result instanceof DestinationError) {
+      copying.failed++
+      if (!isSettled(result, n)) copying.error ??= result
+    }
+  }
+  return copying
+}
+
+async function copyItem(destination: Destination, { path, content_type, rfc, id, read }: Item): Promise<string> {
+  const bytes = await read()
+  const sha256 = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes as BufferSource)).toHex()
+  await destination.put(path, { bytes, content_type, sha256 })
+  return JSON.stringify({ sha256, ...id, path, rfc, size: bytes.length })
+}
 
 /** Connections of a page. */
 const PAGE = 500
@@ -125,4 +324,47 @@ async function readNow({ settings }: System, extractor_count: number, connection
     }
   }
   return now
+}
+
+const CONNECTORS = 1_000
+const PAGES = 20
+
+const wake = (system: System, shard: number, connectors: readonly number[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.STORAGE,
+    connectors.map((connector) => ({ body: { shard, connector } })),
+  )
+
+/** Wakes the connectors on which nobody works although something is due, or that are to be planned or cleaned up. */
+export const sweepConnectors = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], async ([shard, d1]) => {
+    let after = 0
+    for (let page = 0; page < PAGES; page++) {
+      const found = await findIdle(d1, Date.now(), after, CONNECTORS)
+      await wake(system, shard, found)
+      if (found.length < CONNECTORS) return
+      after = found.at(-1)!
+    }
+  })
+
+/**
+ * Marks what active connectors have to copy although no event has told of it: a resumed connection, a window that opened. Has the copies since
+ * the last manifest listed in one of this day. A task, whose place is a shard, a connector, and a connection of its organization.
+ */
+export const reviewConnectors = (system: System, place = START): Promise<string> => {
+  const { events, ledgers } = system.settings
+  return pageByPage(system, 7 + 2 * ledgers.length, place, async (from) => {
+    const [shard = 0, before = 0, after = ''] = from.split('.')
+    const d1 = events[Number(shard)]!
+    const [row] = await activeConnectors(d1, Number(before), 1)
+    if (!row) return Number(shard) + 1 < events.length ? `${Number(shard) + 1}` : ''
+    const next = await reviewPage(system, d1, row, after)
+    if (next !== '') return `${shard}.${before}.${next}`
+    if (isUnlisted(row)) {
+      await commit(d1, [orderManifest(d1, row, system.now.toISOString().slice(0, 10))])
+      await wake(system, Number(shard), [row.connector])
+    }
+    return `${shard}.${row.connector}`
+  })
 }

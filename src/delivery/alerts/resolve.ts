@@ -1,7 +1,7 @@
 import { openAlerts, resolveStatement } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
+import { pageByPage, START } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
 import { lastingCauses } from './causes-store.ts'
 
 const PAGE = 200

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
+import { assertUntold, keepWarnings, markWarningsTold, type QuotaWarning, untoldWarnings } from '../../accounts/plans/place.ts'
 import { unitOf } from '../../accounts/plans/quotas.ts'
-import { assertUntold, keepWarnings, markWarningsTold, type QuotaWarning, untoldWarnings } from '../../accounts/plans/warnings.ts'
 import type { System } from '../../platform/context.ts'
+import { each } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { prepared } from '../../platform/db/statement.ts'
-import { each } from '../../platform/each.ts'
 import { organizations } from '../../platform/tenant/tables.ts'
 import { ownEventStatements, wakeOwnEvent } from '../own-events.ts'
 

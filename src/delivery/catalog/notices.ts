@@ -1,7 +1,206 @@
-import { DESCRIPTIONS } from './catalog.ts'
-import type { EventKey } from './contract.ts'
-import { PAYLOADS } from './payload-contract.ts'
+import * as z from 'zod'
+import { EVENT_KEYS, type EventCatalog, type EventKey, type EventPayload, PAYLOADS } from './payload-contract.ts'
 import { RECORDED_ONLY } from './recorded-only.ts'
+
+const event = {
+  event_id: 'evt_01kabcdefghjkmnpqrstvwxyz0',
+  occurred_at: '2026-11-20T18:00:05.000Z',
+  fiscal_entity_id: '0198f6c5-6a1b-7c3d-9e4f-5a6b7c8d9e0f',
+  rfc: 'EKU9003173C9',
+}
+
+const cancelled = {
+  ...event,
+  cfdi_uuid: '5B2E1F0A-9C64-4F0E-8B1D-2A7C3D4E5F60',
+  cancelled_at: '2026-11-20T11:42:10-06:00',
+  cancellation_reason: '02',
+  direction: 'received',
+  cfdi_type: 'I',
+  total: '11600.00',
+  currency: 'MXN',
+  emisor_rfc: 'JES900109Q90',
+  receptor_rfc: 'EKU9003173C9',
+  issued_at: '2026-11-03T10:15:00-06:00',
+} as const
+
+const job = {
+  ...event,
+  job_id: 'job_01kabcdefghjkmnpqrstvwxyz0',
+  data_source_key: 'sat_cfdi_received',
+  period: '2026-11',
+  document_type: 'cfdi',
+  direction: 'received',
+  created_count: 12,
+  updated_count: 0,
+  cancelled_count: 1,
+  first_issued_at: '2026-11-03T16:15:00.000Z',
+  last_issued_at: '2026-11-20T17:58:31.000Z',
+  completed_at: '2026-11-20T18:00:05.000Z',
+} as const
+
+const extraction = {
+  run_id: 'run_01kabcdefghjkmnpqrstvwxyz0',
+  data_source_keys: ['sat_cfdi_issued', 'sat_cfdi_received', 'sat_csf', 'sat_miinformacion'],
+  ...{ succeeded_jobs: 16, failed_jobs: 0, readable_count: 214, document_count: 2, updated_count: 3, cancelled_count: 1 },
+  completed_at: '2026-11-20T18:00:05.000Z',
+}
+
+const alert = {
+  ...{ event_id: event.event_id, occurred_at: event.occurred_at, alert_id: 'alr_01kabcdefghjkmnpqrstvwxyz0' },
+  kind: 'connection.invalid',
+  severity: 'critical',
+  ...{ resource_id: 'fe_01k3vcbt8n3h5b09h7rffmzt6r' },
+  message: 'The tax authority refuses the CIEC of EKU9003173C9. Nothing is downloaded until there is another one.',
+  message_es: 'El SAT rechaza la CIEC de EKU9003173C9. No se descarga nada hasta tener otra.',
+} as const
+
+const description = 'Pago definitivo mensual de IVA.'
+
+/** A sample payload of each event that the service sends. */
+export const SAMPLES = {
+  'cfdi.cancelled': { event: 'cfdi.cancelled', ...cancelled, severity: 'warning', payment_status: 'unpaid' },
+  'cfdi.cancelled_after_payment': { event: 'cfdi.cancelled_after_payment', ...cancelled, severity: 'critical', payment_status: 'paid' },
+  'sync.completed': { event: 'sync.completed', ...job },
+  'sync.failed': {
+    event: 'sync.failed',
+    ...job,
+    created_count: 0,
+    error_class: 'sat_unavailable',
+    last_code: 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.',
+    will_retry: false,
+    next_attempt_at: null,
+  },
+  'mailbox.notification_received': {
+    event: 'mailbox.notification_received',
+    ...event,
+    notification_id: 'ntf_01kabcdefghjkmnpqrstvwxyz0',
+    kind: 'requerimiento',
+    title: 'Requerimiento de obligaciones omitidas',
+    authority: 'Administración Desconcentrada de Recaudación',
+    document_number: '500-12345678',
+    sent_at: '2026-11-20T16:04:11.000Z',
+    status: 'pending',
+    severity: 'warning',
+    open_deadline: '2026-11-25',
+    deadline_basis: 'published',
+    effective_at: '2026-11-26T06:00:00.000Z',
+  },
+  'connection.ciec_invalid': {
+    event: 'connection.ciec_invalid',
+    ...event,
+    rejected_at: '2026-11-20T18:00:05.000Z',
+    invalid_reason: 'efirma_refused',
+  },
+  'obligation.due_soon': {
+    ...{ event: 'obligation.due_soon', ...event, description, periodicity: 'monthly' },
+    ...{ period: '2026-10', due_date: '2026-11-17', extended_due_date: '2026-11-20', days_left: 5 },
+  },
+  'blacklist.changed': {
+    ...{ event: 'blacklist.changed', ...event },
+    counterparty_rfc: 'JES900109Q90',
+    counterparty_name: 'JIMENEZ ESTRADA SALAS A A',
+    ...{
+      source: 'sat_69b',
+      list_label: 'Art. 69-B (EFOS)',
+      change: 'situacion_changed',
+      situacion_before: 'presunto',
+      situacion: 'definitivo',
+    },
+    severity: 'critical',
+  },
+  'extraction.completed': { event: 'extraction.completed', ...event, ...extraction },
+  'extraction.failed': {
+    ...{ event: 'extraction.failed', ...event, ...extraction },
+    ...{ succeeded_jobs: 15, failed_jobs: 1, error_class: 'sat_unavailable' },
+    last_code: 'sat_unavailable: The tax authority was not available, or did not deliver what it was asked for.',
+  },
+  'alert.raised': { event: 'alert.raised', ...alert },
+  'alert.resolved': { event: 'alert.resolved', ...alert, resolved_at: '2026-11-20T18:00:05.000Z' },
+  'quota.warning': {
+    ...{ event: 'quota.warning', event_id: event.event_id, occurred_at: event.occurred_at },
+    ...{ quota: 'import_documents_per_day', period: '2026-11-20', used: 812_406, limit: 1_000_000, unit: 'documents' },
+  },
+  'storage.failed': {
+    event: 'storage.failed',
+    event_id: event.event_id,
+    occurred_at: event.occurred_at,
+    connector_id: 'stc_01kabcdefghjkmnpqrstvwxyz0',
+    connector_name: 'Respaldo',
+    provider: 's3',
+    error_code: 'access_denied',
+    error_message: 'The provider refuses the credentials.',
+  },
+} satisfies Record<string, EventPayload>
+
+/** When each event is sent. */
+export const DESCRIPTIONS: Record<EventKey, string> = {
+  'cfdi.cancelled':
+    'The tax authority reports that a CFDI that was valid is now cancelled. Sent once for each CFDI and RFC. What happens while the ' +
+    'connection is not active is sent when it is active again. A document that only you imported sends none.',
+  'cfdi.cancelled_after_payment':
+    'A cancelled CFDI had payments applied to it, or was an issued income CFDI that already counted as income. Sent in addition to ' +
+    'cfdi.cancelled.',
+  'sync.completed':
+    'A sync job ended successfully. Sent once for each RFC, period and document type, so the download of a long period sends many.',
+  'sync.failed': 'A sync job failed and is not attempted again; error_class gives the reason.',
+  'connection.ciec_invalid':
+    'The tax authority rejected the stored CIEC or e.firma, at a login or when it was verified, or the e.firma has expired, and the connection ' +
+    'has no other. Downloads stop until one is sent. Sent once for each, not for each failed login, also while the connection is paused.',
+  'cfdi.issued': 'A new CFDI was ingested.',
+  'document.csf.updated':
+    'A run of yours downloaded a tax status certificate (CSF) that is new to you. `changes` says what differs from the one before. The ' +
+    'feed has it; webhooks are not sent it.',
+  'document.opinion_32d.changed':
+    'The sense of the tax compliance opinion (article 32-D) is another one than that of the opinion before. The feed has it; webhooks are ' +
+    'not sent it.',
+  'obligation.due_soon':
+    'A tax obligation is due in five days, or in one, and no return was downloaded that shows it for its period. Sent once for each of both days.',
+  'storage.failed':
+    'Copying to a storage connector failed five times in a row, and the connector has the status error. Nothing is copied to it until it is ' +
+    'activated again. Downloads go on. Sent once each time that a connector gets this status.',
+  'mailbox.notification_received':
+    'The tax authority sent a notification to the tax mailbox. Sent once for each notification. The first run of a connection tells only of ' +
+    'notifications of the last four business days that nobody has opened.',
+  'blacklist.changed':
+    'A counterparty of a CFDI that your windows show came onto a blacklist, left it, or got another situation there, with a new version of the ' +
+    'list: a public one or your own. Sent once for each change and fiscal entity. The first load of a public list sends nothing.',
+  'extraction.completed':
+    'All downloads that a run asked for of one RFC ended successfully. Sent once for each RFC and run, with what became readable for you: what ' +
+    'was downloaded, and what another organization had downloaded and the run made visible. A run whose downloads were all withdrawn has it too.',
+  'extraction.failed':
+    'All downloads that a run asked for of one RFC ended, and at least one of them failed. Sent in the place of extraction.completed.',
+  'alert.raised': 'An alert was raised, or a warning became critical (`GET /v1/alerts`). Sent once for each.',
+  'alert.resolved': 'The cause of an alert ended, so that nobody has to act on it any more. Sent once for each alert.',
+  'quota.warning':
+    'At least 80 % of a limit of the plan is used (`quotas` of `GET /v1/billing/usage`). Sent once for each limit and period, when something is ' +
+    'made that counts: the period is the day of a daily limit, and the month of any other. What would exceed the limit is refused with 409.',
+}
+
+interface CatalogEntry {
+  key: EventKey
+  description: string
+  /** Null while the event is not sent. */
+  sample: EventPayload | null
+}
+
+/** Every event that a webhook can subscribe to, in the specification's order. */
+export const CATALOG: readonly CatalogEntry[] = EVENT_KEYS.map((key) => ({
+  key,
+  description: DESCRIPTIONS[key],
+  sample: SAMPLES[key as keyof typeof SAMPLES] ?? null,
+}))
+
+/**
+ * The catalog with the JSON Schema and a sample of each payload. `npm run openapi` writes it into `assets`, and the Worker answers with that
+ * file: neither this file nor the schemas and samples are in the bundle.
+ */
+export const listCatalog = (): EventCatalog => ({
+  data: CATALOG.map(({ key, description, sample }) => {
+    const payload = PAYLOADS[key as keyof typeof PAYLOADS] as z.ZodType
+    const schema = sample ? (z.toJSONSchema(payload) as Record<string, unknown>) : null
+    return { key, description, available: sample !== null, schema, sample }
+  }),
+})
 
 const HEADERS = {
   'Service-Event': 'The event key, such as `cfdi.cancelled`.',

@@ -1,7 +1,7 @@
 import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { operation, returns } from '../../platform/http/operation.ts'
-import { EventCatalog } from './contract.ts'
+import { EventCatalog } from './payload-contract.ts'
 
 export const eventCatalogRoutes = new Hono<App>().get(
   '/event-catalog',

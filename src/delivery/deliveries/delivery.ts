@@ -1,13 +1,11 @@
 import { alertStatements } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/each.ts'
+import { each } from '../../platform/context.ts'
 import { inBackground } from '../../platform/queues/background.ts'
 import { targetFault } from '../../platform/target.ts'
-import { openHeader } from '../endpoints/header.ts'
-import type { Digests } from '../endpoints/secret.ts'
-import { openDigests } from '../endpoints/signing.ts'
-import { endpointKey, wakeEndpoints } from '../endpoints/wake.ts'
-import { hiddenOf } from '../events/hidden.ts'
+import type { Digests } from '../endpoints/endpoints.ts'
+import { endpointKey, openDigests, openHeader, wakeEndpoints } from '../endpoints/endpoints.ts'
+import { hiddenOf } from '../events/events.ts'
 import { sentOf } from '../events/stored-body.ts'
 import {
   type ClaimedDelivery,

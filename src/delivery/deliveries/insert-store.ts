@@ -3,11 +3,69 @@ import { alias } from 'drizzle-orm/sqlite-core'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import type { Position } from '../../platform/paging/cursor.ts'
 import { RECORDED_ONLY } from '../catalog/recorded-only.ts'
 import { webhooks } from '../endpoints/tables.ts'
+import { type Scan, scan } from '../events/stored-body.ts'
 import { events } from '../events/tables.ts'
-import type { DeliveryRow } from './log-store.ts'
 import { deliveries } from './tables.ts'
+
+export type DeliveryRow = Pick<
+  typeof deliveries.$inferSelect,
+  'webhook' | 'seq' | 'redelivery' | 'event_key' | 'status' | 'due_at' | 'created_at'
+> & {
+  event_id: string
+  /** What the event is about, as its payload says it. */
+  about: string | null
+  period: string | null
+  /** JSON. */
+  attempts: string
+}
+
+const [logD, logE] = [alias(deliveries, 'd'), alias(events, 'e')]
+const LOG_COLUMNS = sql`${logD.webhook}, ${logD.seq}, ${logD.redelivery}, ${logD.event_key}, ${logD.status}, ${logD.due_at}, ${logD.created_at}, ${logD.attempts},
+  ${logE.body}->>'event_id' as event_id, ${logE.body}->>'fiscal_entity_id' as about, ${logE.body}->>'period' as period`
+const withEvent = (organization_id: string): SQL =>
+  sql`cross join ${events} ${logE} on ${logE.organization_id} = ${organization_id} and ${logE.seq} = ${logD.seq}`
+
+interface DeliveryFilters {
+  status?: DeliveryRow['status'] | null | undefined
+  event_key?: string | null | undefined
+}
+
+/** Reads an endpoint's deliveries after a position, newest event first. */
+export function scanDeliveries(
+  d1: D1Database,
+  { webhook, organization_id }: { webhook: number; organization_id: string },
+  { status = null, event_key = null }: DeliveryFilters,
+  after: Position | undefined,
+  rows: number,
+): Promise<Scan<DeliveryRow>> {
+  const isIndexed = status === 'failed' || status === 'lost'
+  const { seq, redelivery } = deliveries
+  const before = after && sql`and ${[seq, redelivery]} < (${after[0]!}, ${after[1]!})`
+  const indexed = sql`indexed by deliveries_undelivered where ${deliveries.status} in ('failed', 'lost') and`
+  const query = sql`
+    select ${LOG_COLUMNS},
+      (${status} is null or ${logD.status} = ${status}) and (${event_key} is null or ${logD.event_key} = ${event_key}) as is_match
+    from (select * from ${deliveries} ${isIndexed ? indexed : sql`where`} ${deliveries.webhook} = ${webhook} ${before}
+      order by ${seq} desc, ${redelivery} desc limit ${rows}) d
+    ${withEvent(organization_id)}
+    order by ${logD.seq} desc, ${logD.redelivery} desc`
+  return scan(prepared(d1, query), rows)
+}
+
+/** Finds the newest delivery of an event, named by its place in the feed, to an endpoint. */
+export const findDelivery = (
+  d1: D1Database,
+  { webhook, organization_id }: { webhook: number; organization_id: string },
+  seq: number,
+): Promise<DeliveryRow | null> =>
+  prepared(
+    d1,
+    sql`select ${LOG_COLUMNS} from ${deliveries} ${logD} ${withEvent(organization_id)}
+      where ${logD.webhook} = ${webhook} and ${logD.seq} = ${seq} order by ${logD.redelivery} desc limit 1`,
+  ).first<DeliveryRow>()
 
 const COLUMNS = [
   ...[deliveries.webhook, deliveries.seq, deliveries.redelivery, deliveries.event_key],

@@ -1,6 +1,6 @@
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
-import { findForgotten, forgetStatements, organizationsAfter } from './prune-store.ts'
+import { pageByPage, START } from '../../platform/context.ts'
+import { findForgotten, forgetStatements, organizationsAfter } from './delivery-store.ts'
 
 const DAY_MS = 86_400_000
 /** How long events are kept. */

@@ -1,4 +1,4 @@
-import type { Digests } from '../endpoints/secret.ts'
+import type { Digests } from '../endpoints/endpoints.ts'
 
 const hmac = async (key: Uint8Array, data: Uint8Array): Promise<Uint8Array> => {
   const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])

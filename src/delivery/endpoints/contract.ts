@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { documented, Id, Instant, Paging, trimmedText, Warning } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { EventKey } from '../catalog/contract.ts'
+import { EventKey } from '../catalog/payload-contract.ts'
 
 const NAME = 'A label of your choice.'
 const TYPE = '`custom` is the only type. Null means the same.'

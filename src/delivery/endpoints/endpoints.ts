@@ -1,29 +1,184 @@
 import { takePlace } from '../../accounts/plans/place.ts'
 import { changeEvents } from '../../platform/audit/audit.ts'
-import { type Ctx, eventsOf } from '../../platform/context.ts'
+import { type Ctx, eventsOf, pageByPage, START, type System } from '../../platform/context.ts'
+import { base64ToBytes, bytesToBase64, type Keyring } from '../../platform/crypto/keyring.ts'
+import { connect, type Database } from '../../platform/db/commit.ts'
 import { isGuardViolation } from '../../platform/db/guard.ts'
 import { idOfUuid, newId, uuidOf } from '../../platform/db/id.ts'
 import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { openCursor, paginate } from '../../platform/paging/cursor.ts'
+import { sendHints } from '../../platform/queues/send.ts'
 import { targetFault } from '../../platform/target.ts'
 import { findLinked } from '../../taxpayers/taxpayers.ts'
 import { unsentWarnings } from '../catalog/recorded-only.ts'
 import type { NewWebhook, RotatedSecret, Webhook, WebhookChanges, WebhookDraft, WebhookQuery } from './contract.ts'
-import { sealHeader } from './header.ts'
-import { newSecret, wrapDigests } from './secret.ts'
-import { ownerOf } from './signing.ts'
 import {
   assertSecretUnchanged,
   assertWebhookExists,
   findWebhook,
   insertWebhook,
+  listOutdatedDigests,
   listWebhookRows,
+  replaceDigests,
   type ShownWebhook,
   updateWebhook,
   type WebhookRow,
   webhooksUsed,
 } from './store.ts'
-import { endpointKey, wakeEndpoints } from './wake.ts'
+
+const PREFIX = 'whsec_'
+/** Longer than HMAC's block of 64 bytes, as text and as bytes, so that HMAC uses the SHA-256 of the key in its place (decisions.md 9). */
+const SECRET_BYTES = 66
+
+/** SHA-256 of the secret's text (a) and of the bytes that it encodes (b). They can sign like the secret and need the same protection. */
+export interface Digests {
+  a: Uint8Array
+  b: Uint8Array
+}
+
+/** The owner of a secret. Wrapped digests are bound to it and cannot be opened for another owner. */
+interface Owner {
+  environment: string
+  organization_id: string
+  webhook_id: string
+  secret_version: number
+}
+
+/** The two digests as stored. Each is `version:base64` of the key's version, and of AES-256-GCM's nonce and ciphertext. */
+interface Wrapped {
+  a: string
+  b: string
+}
+
+const secretContextOf = ({ environment, organization_id, webhook_id, secret_version }: Owner, which: 'a' | 'b'): string =>
+  JSON.stringify(['webhook-secret', environment, organization_id, webhook_id, secret_version, which])
+
+const sha256 = async (bytes: Uint8Array): Promise<Uint8Array> => new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+
+/** Creates a secret. The caller shows `signing_secret` once and stores only the digests, wrapped, and the hint. */
+export async function newSecret(): Promise<{ signing_secret: string; secret_hint: string; digests: Digests }> {
+  const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES))
+  const signing_secret = PREFIX + bytesToBase64(bytes)
+  const digests = { a: await sha256(new TextEncoder().encode(signing_secret)), b: await sha256(bytes) }
+  return { signing_secret, secret_hint: signing_secret.slice(-4), digests }
+}
+
+/** Encrypts digests under the current key for this owner. */
+export async function wrapDigests({ current }: Keyring, owner: Owner, { a, b }: Digests): Promise<Wrapped> {
+  const wrap = async (which: 'a' | 'b', digest: Uint8Array) =>
+    `${current.version}:${bytesToBase64(await current.seal(bytesToBase64(digest), secretContextOf(owner, which)))}`
+  return { a: await wrap('a', a), b: await wrap('b', b) }
+}
+
+/** Opens wrapped digests. Throws when one cannot be opened, so that nothing is ever sent with a wrong signature. */
+async function unwrapDigests(keys: Keyring, owner: Owner, wrapped: Wrapped): Promise<Digests> {
+  const unwrap = async (which: 'a' | 'b') => {
+    const [version = '', sealed = ''] = wrapped[which].split(':')
+    const opened = await keys.of(version)?.open(base64ToBytes(sealed), secretContextOf(owner, which))
+    if (!opened) throw new Error(`The signing digests of ${owner.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
+    return base64ToBytes(opened)
+  }
+  return { a: await unwrap('a'), b: await unwrap('b') }
+}
+
+/** Whether both digests are wrapped with the current key. */
+const isWrappedWithCurrent = ({ current }: Keyring, { a, b }: Wrapped): boolean =>
+  [a, b].every((digest) => digest.startsWith(`${current.version}:`))
+
+/** The endpoint that a header belongs to. What was sealed for one endpoint cannot be opened for another. */
+interface HeaderEndpoint {
+  organization_id: string
+  webhook_id: string
+}
+
+const contextOf = ({ settings }: System, { organization_id, webhook_id }: HeaderEndpoint): string =>
+  JSON.stringify(['webhook-header', settings.environment, organization_id, webhook_id])
+
+/** Encrypts the value of a header for an endpoint. */
+async function sealHeader(system: System, endpoint: HeaderEndpoint, value: string): Promise<string> {
+  const { current } = system.settings.webhookKeys
+  return `${current.version}:${bytesToBase64(await current.seal(value, contextOf(system, endpoint)))}`
+}
+
+async function openValue(system: System, endpoint: HeaderEndpoint, sealed: string): Promise<string> {
+  const [version = '', encoded = ''] = sealed.split(':')
+  const opened = await system.settings.webhookKeys.of(version)?.open(base64ToBytes(encoded), contextOf(system, endpoint))
+  if (opened == null) throw new Error(`The header of ${endpoint.webhook_id} cannot be opened with any key of WEBHOOK_KEYS.`)
+  return opened
+}
+
+/** Returns the header of the customer's own that deliveries have. Throws when its value cannot be opened, so that nothing is sent without it. */
+export const openHeader = async (
+  system: System,
+  endpoint: HeaderEndpoint & { header_name: string | null; header_value: string | null },
+): Promise<Record<string, string>> =>
+  endpoint.header_name === null || endpoint.header_value === null
+    ? {}
+    : { [endpoint.header_name]: await openValue(system, endpoint, endpoint.header_value) }
+
+/** Encrypts the same value under the current key. */
+const resealHeader = async (system: System, endpoint: HeaderEndpoint, sealed: string): Promise<string> =>
+  sealed.startsWith(`${system.settings.webhookKeys.current.version}:`)
+    ? sealed
+    : sealHeader(system, endpoint, await openValue(system, endpoint, sealed))
+
+/** Names an endpoint outside its database: the number of its events shard, and its own number there. */
+export const endpointKey = (shard: number, webhook: number): string => `${shard}.${webhook}`
+
+/** Asks the queue to deliver what these endpoints have due, now or after a wait. The sweep finds endpoints whose message is lost. */
+export const wakeEndpoints = (system: System, endpoints: Iterable<string>, delaySeconds = 0): Promise<void> =>
+  sendHints(
+    system,
+    system.env.WEBHOOKS,
+    [...endpoints].map((endpoint) => ({ body: { endpoint }, delaySeconds })),
+  )
+
+type Endpoint = Omit<Owner, 'environment'>
+
+/** The owner to which an endpoint's wrapped digests are bound. */
+const ownerOf = ({ settings }: System, { organization_id, webhook_id, secret_version }: Endpoint): Owner => ({
+  environment: settings.environment,
+  organization_id,
+  webhook_id,
+  secret_version,
+})
+
+/** Returns the digests that sign an endpoint's deliveries. Throws when they cannot be opened. */
+export const openDigests = (system: System, endpoint: Endpoint & { digests: string }): Promise<Digests> =>
+  unwrapDigests(system.settings.webhookKeys, ownerOf(system, endpoint), JSON.parse(endpoint.digests) as Wrapped)
+
+const PAGE = 100
+
+/**
+ * Wraps all digests with the current key, so that older keys can leave the keyring. Signatures do not change. Digests that cannot be
+ * opened do not stop the others. A task, whose place is the shard and the number of the last webhook.
+ */
+export const rewrapSecrets = (system: System, place = START): Promise<string> =>
+  pageByPage(system, PAGE + 1, place, async (from, fail) => {
+    const [shard = 0, after = 0] = from === '' ? [] : from.split('.').map(Number)
+    const db = connect(system.settings.events[shard]!)
+    const rows = await listOutdatedDigests(db, system.settings.webhookKeys.current.version, after, PAGE)
+    for (const row of rows)
+      await rewrapSecret(system, db, row).catch((error: unknown) =>
+        fail(new Error(`The digests of ${row.webhook_id} are still wrapped with an older key.`, { cause: error })),
+      )
+    if (rows.length === PAGE) return endpointKey(shard, rows.at(-1)!.webhook)
+    return shard + 1 < system.settings.events.length ? endpointKey(shard + 1, 0) : ''
+  })
+
+async function rewrapSecret(system: System, db: Database, row: WebhookRow): Promise<void> {
+  const keys = system.settings.webhookKeys
+  const rewrap = async (wrapped: Wrapped, owner: Owner): Promise<Wrapped> =>
+    isWrappedWithCurrent(keys, wrapped) ? wrapped : wrapDigests(keys, owner, await unwrapDigests(keys, owner, wrapped))
+  const owner = ownerOf(system, row)
+  const { digests, next_digests: next, header_value: header } = row
+  const rewrapped = {
+    header: header && (await resealHeader(system, row, header)),
+    digests: await rewrap(digests, owner),
+    next: next && (await rewrap(next, { ...owner, secret_version: owner.secret_version + 1 })),
+  }
+  await replaceDigests(db, row.webhook, { digests, next, header }, rewrapped).run()
+}
 
 export { webhooksUsed } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { flag, instant } from '../../platform/db/columns.ts'
-import type { EventKey } from '../catalog/contract.ts'
+import type { EventKey } from '../catalog/payload-contract.ts'
 
 /** Endpoints of organizations. A deleted one is kept until its delivery log is cleared. */
 export const webhooks = sqliteTable(

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { documented, GivenInstant, Id, Paging } from '../../platform/http/shapes.ts'
 import { FiscalEntityId } from '../../taxpayers/contract.ts'
-import { SentEventKey } from '../catalog/contract.ts'
+import { SentEventKey } from '../catalog/payload-contract.ts'
 
 export const EventQuery = z
   .strictObject({

@@ -1,13 +1,33 @@
-import { type Ctx, eventsOf } from '../../platform/context.ts'
-import { uuidOf } from '../../platform/db/id.ts'
+import { type Ctx, eventsOf, type System } from '../../platform/context.ts'
+import { idOfUuid, uuidOf } from '../../platform/db/id.ts'
 import { notFound } from '../../platform/failures.ts'
 import { openCursor, type Page, sealCursor } from '../../platform/paging/cursor.ts'
+import { findLinked } from '../../taxpayers/taxpayers.ts'
 import type { EventPayload } from '../catalog/payload-contract.ts'
 import type { EventQuery } from './contract.ts'
-import { hiddenOf } from './hidden.ts'
-import { fillPage, SCAN_ROWS } from './scan.ts'
 import { type EventRow, findEvent, scanEvents } from './store.ts'
-import { payloadOf } from './stored-body.ts'
+import { fillPage, payloadOf, SCAN_ROWS } from './stored-body.ts'
+
+/** A payload, as far as it says which RFC it is about. */
+interface About {
+  fiscal_entity_id?: string
+}
+
+/**
+ * Returns which of an organization's events are hidden, because they are about an RFC that is no longer linked. Asks the control plane
+ * once, and not at all when none is about an RFC.
+ */
+export async function hiddenOf<T extends { body: string }>({ db }: System, organization_id: string, events: readonly T[]): Promise<Set<T>> {
+  const about = new Map(events.map((event) => [event, (JSON.parse(event.body) as About).fiscal_entity_id]))
+  const entities = [...new Set(about.values())].flatMap((uuid) => (uuid === undefined ? [] : [idOfUuid('fe', uuid)]))
+  const linked = entities.length === 0 ? new Set() : await findLinked(db, organization_id, entities)
+  return new Set(
+    events.filter((event) => {
+      const uuid = about.get(event)
+      return uuid !== undefined && !linked.has(idOfUuid('fe', uuid))
+    }),
+  )
+}
 
 const view = ({ body }: EventRow): EventPayload => JSON.parse(payloadOf(body)) as EventPayload
 

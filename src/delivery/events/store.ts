@@ -1,9 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { jsonChunks } from '../../platform/db/commit.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
-import { timeOf } from './event-id.ts'
-import { type Scan, scan } from './scan.ts'
-import { storedOf } from './stored-body.ts'
+import { type Scan, scan, storedOf, timeOf } from './stored-body.ts'
 import { events } from './tables.ts'
 
 export interface EventRow {

@@ -1,22 +1,29 @@
 import { alertOf } from '../../documents/mailbox/alert.ts'
 import { visibleSince } from '../../documents/mailbox/floor.ts'
+import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../documents/mailbox/keep.ts'
 import { notificationIdOf } from '../../documents/mailbox/notification-id.ts'
-import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../documents/mailbox/told.ts'
-import { DOCUMENT_READ } from '../../documents/news.ts'
+import { type AskedDocuments, DOCUMENT_READ, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'
-import type { JobCounts } from '../../downloads/counts/counts.ts'
-import { EXTRACTION_ENDED } from '../../downloads/ends/extraction-ends.ts'
+import { countJobs, type JobCounts, NOTHING_COUNTED, type OwnJob } from '../../downloads/counts/counts.ts'
+import { EXTRACTION_ENDED, type ExtractionBody, type ExtractionEnd, readExtractionEnds } from '../../downloads/ends/extraction-ends.ts'
 import { BLACKLIST_CHANGED, type BlacklistChangedBody } from '../../lists/listed/changed.ts'
 import type { AlertDraft } from '../../platform/alerts/alerts.ts'
+import { keyOfInvalid } from '../../platform/alerts/kinds.ts'
+import type { System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isFenceViolation } from '../../platform/db/guard.ts'
 import { uuidOf } from '../../platform/db/id.ts'
-import type { StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
+import { errorMessage, log } from '../../platform/log.ts'
+import type { Outbox, StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
+import { detachStatements, failStatement, type PendingEvent, putAsideStatements } from '../../platform/outbox/pending.ts'
+import { keepDeadLetter } from '../../platform/queues/dead-letters.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
-import { parseReaches, reachedAt } from '../../taxpayers/visibility/reaches.ts'
+import { boundsAt, parseReaches, reachedAt } from '../../taxpayers/visibility/reaches.ts'
 import { hullOf, NOTHING, shows, type Windows, windowsOf } from '../../taxpayers/visibility/window.ts'
-import { eventIdOf } from '../events/event-id.ts'
 import type { NewEvent } from '../events/store.ts'
-import { alertOfEnd, alertOfInvalid } from './alerts/connection-alerts.ts'
+import { eventIdOf } from '../events/stored-body.ts'
+import { findRecord, type RecipientRow, type RelayRecord, replaceRecord } from './fan-out-store.ts'
 import {
   type Brought,
   cancellationContents,
@@ -27,7 +34,46 @@ import {
   type Recipient,
   type SyncBody,
 } from './payloads.ts'
-import type { RecipientRow } from './store.ts'
+import type { Portion, RelayEvent } from './portions.ts'
+
+/** The connection that an alert is about. */
+interface AlertedConnection {
+  organization_id: string
+  fiscal_entity_id: string
+  rfc: string
+}
+
+const DAY_MS = 86_400_000
+
+/** The alert of a connection that has no valid login any more. It is resolved when the connection leaves that state. */
+const alertOfInvalid = (
+  { organization_id, fiscal_entity_id, rfc }: AlertedConnection,
+  { rejected_at }: { rejected_at: string },
+  takesCiec: boolean,
+): AlertDraft => ({
+  ...{ organization_id, kind: 'connection.invalid', severity: 'critical', resource_id: fiscal_entity_id },
+  dedupe_key: keyOfInvalid(fiscal_entity_id),
+  message: `Since ${rejected_at.slice(0, 10)} the connection to ${rfc} has no valid ${takesCiec ? 'CIEC or e.firma' : 'e.firma'}, and nothing is downloaded. Send a valid one with PATCH /v1/fiscal-entities/${fiscal_entity_id}.`,
+  message_es: `Desde el ${rejected_at.slice(0, 10)} la conexión de ${rfc} no tiene una ${takesCiec ? 'CIEC ni e.firma' : 'e.firma'} válida y no se descarga nada. Envíe una válida.`,
+})
+
+/** The alert of an RFC whose runs have failed for a day, or the one that a run without failures resolves. */
+function alertOfEnd(
+  { organization_id, fiscal_entity_id, rfc }: AlertedConnection,
+  { failing_since, completed_at, error_class }: ExtractionEnd,
+): { alert?: AlertDraft; resolves?: string } {
+  const dedupe_key = `connection.failing:${fiscal_entity_id}`
+  if (error_class === null) return { resolves: dedupe_key }
+  if (failing_since === null || completed_at - failing_since < DAY_MS) return {}
+  const since = new Date(failing_since).toISOString().slice(0, 10)
+  return {
+    alert: {
+      ...{ organization_id, kind: 'connection.failing', severity: 'critical', dedupe_key, resource_id: fiscal_entity_id },
+      message: `Downloads of ${rfc} have failed in every run since ${since}, the last time because of ${error_class}. The next run asks for them again; GET /v1/fiscal-entities/${fiscal_entity_id}/sync says what to do.`,
+      message_es: `Las descargas de ${rfc} han fallado en cada ejecución desde el ${since}, la última por ${error_class}. La siguiente ejecución las pide de nuevo.`,
+    },
+  }
+}
 
 /** An event of an organization's feed, in its events shard. */
 export interface FeedEvent extends NewEvent {
@@ -74,7 +120,7 @@ export async function feedEventsOf(
 }
 
 /** Whether an event says that a document was read, of which some may have been told without its fields. */
-export const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => kind === DOCUMENT_READ
+const isDocumentRead = ({ kind }: Pick<StoredOutboxEvent, 'kind'>): boolean => kind === DOCUMENT_READ
 
 /**
  * A cancellation that names organizations was missed by them, and was in their windows then. Any other one is for the organizations whose
@@ -156,14 +202,13 @@ async function bodyFor(
 }
 
 /** Whether the connection is active, or was when something changed, in milliseconds. */
-export const wasReadable = (row: RecipientRow, changed_at: number): boolean =>
-  row.state === 'active' || changed_at < (row.inactive_since ?? 0)
+const wasReadable = (row: RecipientRow, changed_at: number): boolean => row.state === 'active' || changed_at < (row.inactive_since ?? 0)
 
 /**
  * Fiscal data is readable only through an active connection: without one, the windows are empty. They still apply to a change that is
  * older than the end of the active connection; `changed_at` is in milliseconds.
  */
-export const windowsAt = (row: RecipientRow, changed_at: number): Windows =>
+const windowsAt = (row: RecipientRow, changed_at: number): Windows =>
   wasReadable(row, changed_at) ? windowsOf(row.extractor_count, row) : NOTHING
 
 const recipientOf = (row: RecipientRow, known_at: number, changed_at: number): Recipient => ({
@@ -183,3 +228,264 @@ async function feedEvent(
   const event_id = await eventIdOf(change, at, organization_id)
   return { organization_id, events_shard, event_id, isUnique, body: JSON.stringify({ event, event_id, ...members }) }
 }
+
+/** An event that is older is forgotten, and so is that it was appended. */
+const KEPT_MS = 90 * 86_400_000
+/** What crashes leave behind is not crossed off by anybody. A record must stay well below 2 MB, the largest value that D1 accepts. */
+const MAX_KNOWN = 20_000
+
+/** What an identifier derives from the change and the organization, without its time: a list of jobs can get another one. */
+const factOf = ({ event_id }: FeedEvent): string => event_id.slice(-16)
+
+/** Whether another relay of the outbox has committed since its records were read. */
+export const isOvertaken = (error: unknown): boolean => isFenceViolation(error, 'relays.version')
+
+interface ShardRecord extends RelayRecord {
+  /** Whether `known` has entries that the shard lacks, or lacks entries that the shard has. */
+  isChanged: boolean
+}
+
+/**
+ * What the events shards know of an outbox. Events and outbox lie in different databases, so that a crash can leave an outbox event behind
+ * whose events are appended already; the records keep them from being appended again. They are read before outbox events are, and every
+ * commit of events is fenced by their version: outbox events that another relay has crossed off since are appended by nobody.
+ */
+export class Records {
+  readonly #shards = new Map<number, ShardRecord>()
+  readonly #system: System
+  readonly #outbox: Outbox
+
+  constructor(system: System, outbox: Outbox) {
+    this.#system = system
+    this.#outbox = outbox
+  }
+
+  /** Reads the records that are not read yet. Returns the number of statements. */
+  async read(): Promise<number> {
+    const missing = [...this.#system.settings.events.entries()].filter(([shard]) => !this.#shards.has(shard))
+    await Promise.all(
+      missing.map(async ([shard, d1]) => {
+        const record = await findRecord(d1, this.#outbox)
+        const kept = [...record.known].filter(([, at]) => at > Date.now() - KEPT_MS).slice(-MAX_KNOWN)
+        this.#shards.set(shard, { ...record, known: new Map(kept), isChanged: false })
+      }),
+    )
+    return missing.length
+  }
+
+  /** Returns the events that are not appended yet. */
+  fresh = (shard: number, events: readonly FeedEvent[]): FeedEvent[] =>
+    events.filter((event) => !this.#shards.get(shard)!.known.has(factOf(event)))
+
+  /**
+   * Commits statements that append these events, with the record that they are. Throws when `isOvertaken`; the record is then read again.
+   */
+  async append(shard: number, events: readonly FeedEvent[], statements: readonly D1PreparedStatement[]): Promise<D1Result<Appending>[]> {
+    const d1 = this.#system.settings.events[shard]!
+    const record = this.#shards.get(shard)!
+    const known = new Map([...record.known, ...events.map((event) => [factOf(event), Date.now()] as const)])
+    try {
+      const [, ...results] = await commit<Appending>(d1, [replaceRecord(d1, this.#outbox, record.version, known), ...statements])
+      this.#shards.set(shard, { version: record.version + 1, known, isChanged: false })
+      return results
+    } catch (error) {
+      if (isOvertaken(error)) this.#shards.delete(shard)
+      throw error
+    }
+  }
+
+  /** Whether a shard takes writes. */
+  isWritable = (shard: number): Promise<boolean> =>
+    this.append(shard, [], []).then(
+      () => true,
+      (error: unknown) => isOvertaken(error),
+    )
+
+  /** Forgets events whose outbox events are crossed off. */
+  crossOff(events: readonly FeedEvent[]): void {
+    for (const event of events) {
+      const record = this.#shards.get(event.events_shard)
+      if (record?.known.delete(factOf(event))) record.isChanged = true
+    }
+  }
+
+  /** Writes the records that have changed since the last commit. Returns the number of statements. */
+  async write(): Promise<number> {
+    const changed = [...this.#shards].filter(([, { isChanged }]) => isChanged)
+    for (const [shard] of changed)
+      await this.append(shard, [], []).catch((error: unknown) => {
+        if (!isOvertaken(error)) throw error
+      })
+    return changed.length
+  }
+}
+
+/** What the statements that append events return. */
+export interface Appending {
+  webhook?: number
+  organization_id?: string
+}
+
+/** Attempts after which an event that cannot be committed is put aside. */
+const MAX_ATTEMPTS = 5
+/** How much of an event's body its dead letter shows. */
+const SHOWN_CHARACTERS = 10_000
+
+/** An outbox event that could not be relayed. */
+export interface FailedEvent {
+  event: PendingEvent
+  error: unknown
+  /** Whether another attempt would fail as well. */
+  isCertain: boolean
+  /** Whether an events shard takes no writes: then the event waits, however long that takes. */
+  isDown?: boolean
+}
+
+const eventsOf = (failed: readonly FailedEvent[]): PendingEvent[] => failed.map(({ event }) => event)
+
+/** Whether the database refuses the values themselves. */
+export const isRefusal = (error: unknown): boolean => /SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(errorMessage(error))
+
+/**
+ * Lets failed events wait for another attempt, or puts them aside: at once when that is certain to fail, otherwise after five attempts. The
+ * dead letter is written first. Nothing is put aside while the control plane or its events shard takes no writes.
+ */
+export async function handleFailures(
+  system: System,
+  outbox: Outbox,
+  source: D1Database,
+  failed: readonly FailedEvent[],
+): Promise<{ statements: number; isWaiting: boolean }> {
+  const isOver = ({ event, isCertain, isDown }: FailedEvent): boolean => isCertain || (!isDown && event.attempts + 1 >= MAX_ATTEMPTS)
+  const over = failed.filter(isOver)
+  const waiting = failed.filter((it) => !isOver(it))
+  for (const { event, error } of over) {
+    const body = { outbox, ...event, body: event.body?.slice(0, SHOWN_CHARACTERS) ?? null }
+    await keepDeadLetter(system, { queue: 'outbox', id: event.outbox_event_id, body, reason: errorMessage(error) })
+  }
+  if (over.length > 0) await source.batch([...detachStatements(source, eventsOf(over)), ...putAsideStatements(source, eventsOf(over))])
+  if (waiting.length > 0) {
+    log.error(system, 'Outbox events could not be relayed. They are tried again.', { outbox, events: waiting.length }, waiting[0]!.error)
+    await source.batch([...detachStatements(source, eventsOf(waiting)), failStatement(source, eventsOf(waiting), Date.now())])
+  }
+  return { statements: over.length + 8, isWaiting: waiting.length > 0 }
+}
+
+/** What the job of an event brought to each of its next recipients, in their order. */
+export type CountsOfEvents = Map<RelayEvent, readonly Brought[]>
+
+/**
+ * Counts what the jobs of a page's sync events brought to each recipient, for all events at once. If that fails, each event is counted on
+ * its own, so that one that cannot be counted stops no other: it is added to those that failed.
+ */
+export async function countSyncs(ledger: D1Database, portions: readonly Portion[], failed: FailedEvent[]): Promise<CountsOfEvents> {
+  const asked = portions.map((portion) => ({ portion, jobs: jobsOf(portion) })).filter(({ jobs }) => jobs.length > 0)
+  const all = asked.flatMap(({ jobs }) => jobs)
+  const together = await countJobs(ledger, all).catch(() => null)
+  const counts: CountsOfEvents = new Map()
+  for (const { portion, jobs } of asked) {
+    try {
+      counts.set(portion.event, together ? together.splice(0, jobs.length) : await countJobs(ledger, jobs))
+    } catch (error) {
+      failed.push({ event: portion.event, error, isCertain: false })
+    }
+  }
+  await addEnds(ledger, portions, counts, failed)
+  await addNews(ledger, portions, counts, failed)
+  return counts
+}
+
+/** Adds how extractions ended and what became readable with them, for all events at once. An event of which that cannot be read fails. */
+async function addEnds(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  const asked = portions.flatMap(({ event, rows }) => (event.kind === EXTRACTION_ENDED ? rows.map((row) => ({ event, row })) : []))
+  try {
+    const ends = await readExtractionEnds(
+      ledger,
+      asked.map(({ event, row }) => ({
+        ...{ entity: event.entity, organization_id: row.organization_id, run_id: (JSON.parse(event.body) as ExtractionBody).run_id },
+        withdrawn_at: event.created_at,
+        ...windowsThrough(row),
+      })),
+    )
+    for (const [n, { event }] of asked.entries()) counts.set(event, [...(counts.get(event) ?? []), { ...NOTHING_COUNTED, ended: ends[n]! }])
+  } catch (error) {
+    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
+  }
+}
+
+/**
+ * The windows of a recipient before a run and since then, also when its connection is not active: no later run counts what this one made
+ * readable once it is. With the instants at which its runs widened them.
+ */
+function windowsThrough(row: RecipientRow) {
+  const [issued, received] = [parseReaches(row.issued_reaches), parseReaches(row.received_reaches)]
+  const at = (when: number) => windowsOf(row.extractor_count, boundsAt(issued, received, when))
+  return {
+    instants: [...new Set([...issued, ...received].map((reach) => reach.at))],
+    windowsOf: (instant: number) => [at(instant - 1), at(instant)] as const,
+  }
+}
+
+/** Adds what recipients are told of documents, for all events at once. An event of which that cannot be read fails. */
+async function addNews(ledger: D1Database, portions: readonly Portion[], counts: CountsOfEvents, failed: FailedEvent[]): Promise<void> {
+  for (const { event, rows } of portions)
+    if (isDocumentRead(event))
+      counts.set(
+        event,
+        rows.map(() => NOTHING_COUNTED),
+      )
+  const asked = portions.flatMap(({ event, rows }) =>
+    rows.flatMap((row, n) => {
+      const ask = askOf(event, row, counts.get(event)?.[n])
+      return ask ? [{ event, n, ask }] : []
+    }),
+  )
+  try {
+    const news = await readDocumentNews(
+      ledger,
+      asked.map(({ ask }) => ask),
+    )
+    for (const [i, { event, n }] of asked.entries())
+      counts.set(event, counts.get(event)!.with(n, { ...counts.get(event)![n]!, news: news[i]! }))
+  } catch (error) {
+    for (const event of new Set(asked.map((one) => one.event))) failed.push({ event, error, isCertain: false })
+  }
+}
+
+/** What to ask of the documents of an event for a recipient; null when it is told of none. */
+function askOf(event: RelayEvent, row: RecipientRow, brought: JobCounts | undefined): AskedDocuments | null {
+  if (!wasReadable(row, event.created_at)) return null
+  const body = readBody(event)
+  const document_ids = isDocumentRead(event)
+    ? [(body as unknown as { document_id: string }).document_id]
+    : brought?.document_ids !== undefined && body !== null && TOLD_SOURCES.includes(body.data_source_key)
+      ? (JSON.parse(brought.document_ids) as string[])
+      : []
+  if (document_ids.length === 0) return null
+  return { entity: event.entity, organization_id: row.organization_id, window: hullOf(windowsAt(row, event.created_at)), document_ids }
+}
+
+/** The job of a sync event, for each recipient. None of another event, or of one that cannot be read. */
+function jobsOf({ event, rows }: Portion): OwnJob[] {
+  if (!event.kind.startsWith('sync.')) return []
+  const body = readBody(event)
+  return body === null ? [] : rows.map((row) => jobOf(event, body, row))
+}
+
+function readBody({ body }: RelayEvent): SyncBody | null {
+  try {
+    return JSON.parse(body) as SyncBody | null
+  } catch {
+    return null
+  }
+}
+
+/** A job that had begun when the connection was left went on for it, and its counts are told once. */
+const jobOf = ({ entity, created_at }: RelayEvent, { data_source_key, period, job_id, begun_at }: SyncBody, row: RecipientRow): OwnJob => ({
+  entity,
+  source: data_source_key,
+  month: period ?? '',
+  job_id,
+  organization_id: row.organization_id,
+  windows: windowsAt(row, begun_at ?? created_at),
+})

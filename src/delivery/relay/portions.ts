@@ -1,6 +1,6 @@
 import type { StoredOutboxEvent } from '../../platform/outbox/outbox.ts'
 import type { PendingEvent } from '../../platform/outbox/pending.ts'
-import type { RecipientRequest, RecipientRow } from './store.ts'
+import type { RecipientRequest, RecipientRow } from './fan-out-store.ts'
 
 /** An outbox event that is in memory. */
 export type RelayEvent = StoredOutboxEvent & PendingEvent & { body: string }

@@ -1,25 +1,256 @@
 import { takesCiecs } from '../../authority/port/login.ts'
 import { endedJobs, listsJobs } from '../../downloads/ended-jobs.ts'
-import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/each.ts'
+import { alertStatements, resolveStatement } from '../../platform/alerts/alerts.ts'
+import { each, ledgerByLedger, START, type System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { isUniqueViolation } from '../../platform/db/guard.ts'
 import { repeatAlone } from '../../platform/locks/alone.ts'
-import { databaseOf, hasOutboxEvents, type Outbox, wakeRelay } from '../../platform/outbox/outbox.ts'
-import { MAX_EVENT_BYTES, type PendingEvent, pendingEntities, readPage, strikeStatements } from '../../platform/outbox/pending.ts'
-import { ledgerByLedger, START } from '../../platform/pages.ts'
-import { type FailedEvent, handleFailures, isRefusal } from './aside.ts'
-import { type BuiltPortion, commitPortions, type Meter } from './commit.ts'
-import { sweepFanOuts } from './fan-out.ts'
-import { feedEvents } from './feed.ts'
+import { databaseOf, hasOutboxEvents, type Outbox, type StoredOutboxEvent, wakeRelay } from '../../platform/outbox/outbox.ts'
+import {
+  deleteStatement,
+  detachStatements,
+  isListed,
+  MAX_EVENT_BYTES,
+  moveStatement,
+  type PendingEvent,
+  pendingEntities,
+  readPage,
+  strikeStatements,
+} from '../../platform/outbox/pending.ts'
+import { sendHints } from '../../platform/queues/send.ts'
+import { type Appended, insertDeliveries, insertDeliveriesInRange } from '../deliveries/insert-store.ts'
+import { endpointKey, wakeEndpoints } from '../endpoints/endpoints.ts'
+import { findTold, insertEvents } from '../events/store.ts'
+import {
+  findEndpointAfter,
+  findFanOut,
+  findOrganizations,
+  findRecipients,
+  insertFanOuts,
+  moveFanOut,
+  organizationsToFanOut,
+  type RecipientRequest,
+  type RecipientRow,
+} from './fan-out-store.ts'
+import {
+  type Appending,
+  countSyncs,
+  type FailedEvent,
+  type FeedEvent,
+  feedEventsOf,
+  handleFailures,
+  isOvertaken,
+  isRefusal,
+  Records,
+} from './feed-events.ts'
+import type { Brought } from './payloads.ts'
 import { type Portion, portionOf, RECIPIENTS_AT_ONCE, type RelayEvent, requestOf, selectPortions } from './portions.ts'
-import { progressStatements } from './progress.ts'
-import { Records } from './records.ts'
-import { findOrganizations, findRecipients, type RecipientRequest } from './store.ts'
-import { countSyncs } from './sync-counts.ts'
 import { Turns } from './turns.ts'
+
+/** Events and deliveries of one page. */
+const EVENTS = 50
+const DELIVERIES = 1_000
+const PAGES_PER_MESSAGE = 20
+const SWEEP_ORGANIZATIONS = 1_000
+
+/**
+ * Creates the deliveries of an organization's events to its many endpoints, page by page. The commit of a page moves its
+ * events on to the next endpoint, where another message continues after a crash. Each organization has messages of its own, and none waits
+ * for another's.
+ */
+export async function fanOut(system: System, shard: number, organization_id: string): Promise<void> {
+  let pages = 0
+  const isMore = await repeatAlone(
+    system.env.MUTEXES.getByName(`fan-out:${organization_id}`),
+    () => fanOutPage(system, shard, organization_id),
+    () => pages++ < PAGES_PER_MESSAGE,
+  )
+  if (isMore) await wakeFanOuts(system, shard, [organization_id])
+}
+
+/** Creates the deliveries of the events that are furthest behind to their next endpoints. Returns whether more may follow. */
+async function fanOutPage(system: System, shard: number, organization_id: string): Promise<boolean> {
+  const d1 = system.settings.events[shard]!
+  const found = await findFanOut(d1, organization_id, EVENTS)
+  if (found === null) return false
+  const next = await findEndpointAfter(d1, organization_id, found.webhook, Math.floor(DELIVERIES / found.seqs.length))
+  const range = { from: found.webhook, before: next ?? Number.MAX_SAFE_INTEGER }
+  const [inserted] = await commit<{ webhook: number }>(d1, [
+    insertDeliveriesInRange(d1, organization_id, found.seqs, range, Date.now()),
+    ...moveFanOut(d1, organization_id, found, next),
+  ])
+  await wakeEndpoints(system, new Set(inserted!.results.map(({ webhook }) => endpointKey(shard, webhook))))
+  return true
+}
+
+/** Asks the queue to go on with the events of these organizations of a shard. The sweep finds those whose message is lost. */
+export const wakeFanOuts = (system: System, shard: number, organization_ids: readonly string[]): Promise<void> =>
+  sendHints(
+    system,
+    system.env.WEBHOOKS,
+    organization_ids.map((fan_out) => ({ body: { shard, fan_out } })),
+  )
+
+/** Wakes the organizations whose events lack deliveries. */
+export const sweepFanOuts = (system: System): Promise<void> =>
+  each([...system.settings.events.entries()], async ([shard, d1]) =>
+    wakeFanOuts(system, shard, await organizationsToFanOut(d1, SWEEP_ORGANIZATIONS)),
+  )
+
+/** A portion with the events that it creates. */
+export interface BuiltPortion extends Portion {
+  events: FeedEvent[]
+}
+
+export interface Failed {
+  portion: BuiltPortion
+  error: unknown
+  /** Whether an events shard takes no writes at all. */
+  isDown: boolean
+}
+
+/** How the portions of a page ended. Those in neither list were not tried: for lack of statements, or because another relay was faster. */
+export interface Committed {
+  done: BuiltPortion[]
+  failed: Failed[]
+}
+
+/** Counts the D1 statements of a message. */
+export interface Meter {
+  statements: number
+}
+
+/** A message that has made so many statements tries no further halves of a page. */
+const COMMIT_MAX_STATEMENTS = 700
+
+/** Portions that are committed together, with what they append to one events shard. */
+interface Part {
+  shard: number
+  portions: readonly BuiltPortion[]
+}
+
+/**
+ * Appends the events of portions to their events shards, those of a shard together. When that fails, it commits their halves, and theirs,
+ * so that only what cannot be committed alone fails. A portion is done when all its shards are.
+ */
+export async function commitPortions(
+  system: System,
+  records: Records,
+  portions: readonly BuiltPortion[],
+  meter: Meter,
+): Promise<Committed> {
+  const errors = new Map<BuiltPortion, { error: unknown; shard: number }>()
+  const left = new Map(portions.map((portion) => [portion, new Set(portion.events.map(({ events_shard }) => events_shard))]))
+  const shards = new Set([...left.values()].flatMap((own) => [...own]))
+  const parts: Part[] = [...shards].map((shard) => ({ shard, portions: portions.filter((portion) => left.get(portion)!.has(shard)) }))
+  const tried = parts.length
+  for (const [n, part] of parts.entries()) {
+    if (n >= tried && meter.statements >= COMMIT_MAX_STATEMENTS) break
+    try {
+      await commitPart(system, records, part, meter)
+      for (const portion of part.portions) left.get(portion)!.delete(part.shard)
+    } catch (error) {
+      if (isOvertaken(error)) break
+      const [first] = part.portions
+      if (part.portions.length === 1) errors.set(first!, { error, shard: part.shard })
+      else for (const half of halvesOf(part.portions)) parts.push({ shard: part.shard, portions: half })
+    }
+  }
+  const down = new Map<number, boolean>()
+  for (const shard of new Set([...errors.values()].map((one) => one.shard))) down.set(shard, !(await records.isWritable(shard)))
+  meter.statements += down.size
+  return {
+    done: portions.filter((portion) => left.get(portion)!.size === 0),
+    failed: [...errors].map(([portion, { error, shard }]) => ({ portion, error, isDown: down.get(shard)! })),
+  }
+}
+
+const halvesOf = (portions: readonly BuiltPortion[]) => {
+  const half = Math.ceil(portions.length / 2)
+  return [portions.slice(0, half), portions.slice(half)]
+}
+
+/** Commits the events that are not in a feed yet, with their deliveries, and wakes the endpoints. */
+async function commitPart(system: System, records: Records, part: Part, meter: Meter): Promise<void> {
+  const { shard } = part
+  const inOrder = part.portions.toSorted((a, b) => a.event.created_at - b.event.created_at).flatMap(({ events }) => events)
+  const ofShard = inOrder.filter(({ events_shard }) => events_shard === shard)
+  const events = records.fresh(shard, [...new Map(ofShard.map((event) => [event.event_id, event])).values()])
+  const rows = await append(system, records, shard, events, meter).catch(async (error: unknown) => {
+    if (!isUniqueViolation(error)) throw error
+    meter.statements++
+    const told = await findTold(
+      system.settings.events[shard]!,
+      events.map(({ event_id }) => event_id),
+    )
+    const untold = events.filter(({ event_id }) => !told.has(event_id))
+    return append(system, records, shard, untold, meter)
+  })
+  await wakeEndpoints(system, new Set(rows.flatMap(({ webhook }) => (webhook === undefined ? [] : [endpointKey(shard, webhook)]))))
+  await wakeFanOuts(system, shard, [...new Set(rows.flatMap(({ organization_id }) => organization_id ?? []))])
+}
+
+/** Returns the endpoints that got deliveries, and the organizations with endpoints that did not. */
+async function append(system: System, records: Records, shard: number, events: readonly FeedEvent[], meter: Meter): Promise<Appending[]> {
+  if (events.length === 0) return []
+  const d1 = system.settings.events[shard]!
+  const now = Date.now()
+  const counts = Map.groupBy(events, ({ organization_id }) => organization_id)
+  const alerts = alertStatements(
+    d1,
+    events.flatMap(({ alert }) => alert ?? []),
+    new Date(now),
+  )
+  const resolved = events.flatMap(({ organization_id, resolves }) => (resolves === undefined ? [] : [[organization_id, resolves] as const]))
+  const appended = [...counts].map(([organization_id, own]): Appended => [organization_id, own.length])
+  const statements = [
+    ...insertEvents(d1, events, now),
+    ...insertDeliveries(d1, appended, now),
+    ...insertFanOuts(d1, appended),
+    ...alerts,
+    ...(resolved.length > 0 ? [resolveStatement(d1, resolved, new Date(now))] : []),
+  ]
+  meter.statements += 1 + statements.length
+  return (await records.append(shard, events, statements)).flatMap(({ results }) => results)
+}
+
+/** The largest payload. Payloads have a few hundred bytes. */
+const MAX_PAYLOAD_LENGTH = 100_000
+
+/**
+ * Returns the events of each of these organizations that may see an outbox event. For a sync event, `counts` says what its job brought to
+ * each of them; `takesCiec`, whether anybody logs in with a CIEC. Throws when the outbox event cannot be read.
+ */
+export async function feedEvents(
+  outboxEvent: StoredOutboxEvent,
+  rows: readonly RecipientRow[],
+  counts: readonly Brought[] = [],
+  takesCiec = true,
+): Promise<FeedEvent[]> {
+  const told = await Promise.all(rows.map((row, n) => feedEventsOf(outboxEvent, row, counts[n], takesCiec)))
+  for (const { body } of told.flat())
+    if (body.length > MAX_PAYLOAD_LENGTH)
+      throw new Error(`The payload has ${body.length} characters; at most ${MAX_PAYLOAD_LENGTH} are sent.`)
+  return told.flat()
+}
+
+/** The statements that keep how far outbox events are relayed. */
+export const progressStatements = (source: D1Database, portions: readonly Portion[]): D1PreparedStatement[] => {
+  const events = portions.filter(({ progress }) => progress === null).map(({ event }) => event)
+  const done = events.filter((event) => !isListed(event))
+  const moved = portions.flatMap(({ event, progress }) =>
+    progress === null || progress === event.progress ? [] : [{ ...event, progress }],
+  )
+  return [
+    ...(done.length > 0 ? [deleteStatement(source, done)] : []),
+    ...strikeStatements(source, events.filter(isListed)),
+    ...detachStatements(source, moved),
+    ...(moved.length > 0 ? [moveStatement(source, moved)] : []),
+  ]
+}
 
 /** Outbox events of one page. */
 const PAGE = 100
-const PAGES_PER_MESSAGE = 20
 /** A message that has made so many D1 statements begins no further page; the platform allows 1,000. */
 const MAX_STATEMENTS = 400
 /** Entities that get turns with one page. The next page adds others. */

@@ -2,7 +2,7 @@ import { AUTHORITY_ZONE } from '../../authority/port/business-days.ts'
 import { type AlertDraft, MOST_OF_GROUP } from '../../platform/alerts/alerts.ts'
 import { localDayOf } from '../../platform/time/calendar.ts'
 import { deadlinesOf } from './deadlines.ts'
-import type { NotificationBody } from './told.ts'
+import type { NotificationBody } from './keep.ts'
 
 /** The connection that a notification was received over, and the notification's identifier there. */
 interface Receiver {

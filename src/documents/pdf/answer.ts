@@ -1,8 +1,6 @@
 import { pdfLibrary } from '../../pdf-library.ts'
-import { readOpinion } from './opinion.ts'
-import { linesOf } from './page-lines.ts'
+import { linesOf, readOpinion, Unreadable } from './page-lines.ts'
 import { readTaxStatus } from './tax-status.ts'
-import { Unreadable } from './unreadable.ts'
 
 const READERS = { '/csf': readTaxStatus, '/opinion_32d': readOpinion }
 

@@ -1,5 +1,4 @@
-import { type PdfLine, textOf } from './page-lines.ts'
-import { plain } from './spanish.ts'
+import { type PdfLine, plain, textOf } from './page-lines.ts'
 
 const DATE = /\d{2}\/\d{2}\/\d{4}/
 /** The lines of a row are closer to each other than rows are, by this factor. */

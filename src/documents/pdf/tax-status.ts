@@ -1,10 +1,78 @@
 import type { TaxStatus } from '../../authority/port/fields-contract.ts'
-import { valuesOf } from './labels.ts'
-import { type PdfLine, textOf } from './page-lines.ts'
-import { regimeCode } from './regimes.ts'
-import { dateIn, plain } from './spanish.ts'
+import { dateIn, type PdfLine, plain, textOf, Unreadable } from './page-lines.ts'
 import { rowsOf } from './tables.ts'
-import { Unreadable } from './unreadable.ts'
+
+/** Labels closer to the left edge than this belong to the left column, in points. */
+const COLUMN_WIDTH = 120
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&').replace(/ /g, '\\s+')
+
+/**
+ * Returns what stands behind each label of a section, null where nothing does. A line may have a label in the left and one in the right
+ * column, and a value may go on in its column in the next lines.
+ */
+function valuesOf<L extends string>(lines: readonly PdfLine[], labels: readonly L[]): Record<L, string | null> {
+  const label = new RegExp(
+    `(?:^|\\s)(${[...labels]
+      .sort((a, b) => b.length - a.length)
+      .map(escaped)
+      .join('|')})\\s*:`,
+    'giu',
+  )
+  const left = Math.min(...lines.flatMap(({ cells }) => cells.map(({ x }) => x)))
+  const beginsLabel = (text: string): boolean => new RegExp(`^(?:${label.source})`, 'iu').test(text)
+  const starts = lines.flatMap(({ cells }) => cells.filter(({ x, text }) => x > left + COLUMN_WIDTH && beginsLabel(text)).map(({ x }) => x))
+  const boundary = starts.length === 0 ? Infinity : Math.min(...starts) - 1
+  const columns = [
+    lines.flatMap(({ cells }) => cells.filter(({ x }) => x < boundary)),
+    lines.flatMap(({ cells }) => cells.filter(({ x }) => x >= boundary)),
+  ].map((cells) => cells.map(({ text }) => text).join(' '))
+  const values = Object.fromEntries(labels.map((name) => [name, null])) as Record<L, string | null>
+  for (const column of columns) {
+    const found = [...column.matchAll(label)]
+    for (const [n, one] of found.entries()) {
+      const value = column
+        .slice(one.index + one[0].length, found[n + 1]?.index ?? column.length)
+        .replace(/\s+/g, ' ')
+        .trim()
+      const name = labels.find((it) => new RegExp(`^${escaped(it)}$`, 'iu').test(one[1]!))!
+      if (value !== '') values[name] ??= value
+    }
+  }
+  return values
+}
+
+/** The catalog c_RegimenFiscal, as certificates name its entries. */
+const REGIMES: Record<string, string> = {
+  '601': 'general de ley personas morales',
+  '603': 'personas morales con fines no lucrativos',
+  '605': 'sueldos y salarios e ingresos asimilados a salarios',
+  '606': 'arrendamiento',
+  '607': 'enajenación o adquisición de bienes',
+  '608': 'demás ingresos',
+  '610': 'residentes en el extranjero sin establecimiento permanente en méxico',
+  '611': 'ingresos por dividendos (socios y accionistas)',
+  '612': 'personas físicas con actividades empresariales y profesionales',
+  '614': 'ingresos por intereses',
+  '615': 'ingresos por obtención de premios',
+  '616': 'sin obligaciones fiscales',
+  '620': 'sociedades cooperativas de producción que optan por diferir sus ingresos',
+  '621': 'incorporación fiscal',
+  '622': 'actividades agrícolas, ganaderas, silvícolas y pesqueras',
+  '623': 'opcional para grupos de sociedades',
+  '624': 'coordinados',
+  '625': 'actividades empresariales con ingresos a través de plataformas tecnológicas',
+  '626': 'simplificado de confianza',
+}
+
+/** Both the catalog and certificates begin some names with “Régimen”, “de las” and the like. */
+const core = (name: string): string =>
+  plain(name).replace(/^(el |la )?(regimen )?(de |del )?(las |los |la )?(personas fisicas con (?=actividades empresariales con))?/, '')
+
+const CODES = new Map(Object.entries(REGIMES).map(([code, name]) => [core(name), code]))
+
+/** Returns the code of a regime by its name; null when the catalog has no such name. */
+export const regimeCode = (name: string): string | null => CODES.get(core(name)) ?? null
 
 const SECTIONS = [
   'Datos de Identificación del Contribuyente',

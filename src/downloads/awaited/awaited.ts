@@ -1,9 +1,9 @@
 import { deleteFetch } from '../../authority/fetcher/fetches.ts'
-import { deleteUploads } from '../../authority/fetcher/uploads.ts'
+import { deleteUploads } from '../../authority/fetcher/states.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
+import { pageByPage, START } from '../../platform/context.ts'
 import { announce } from '../downloads.ts'
-import { waitingSince } from '../missed-store.ts'
+import { waitingSince } from '../progress-store.ts'
 import { type OverFetch, openJob, overFetches, wakeStatements } from './awaited-store.ts'
 
 /** A job that waits for what an external fetcher brings. */

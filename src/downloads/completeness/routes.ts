@@ -4,8 +4,7 @@ import { operation, params, query, refuses, returns } from '../../platform/http/
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { CoverageMonth, CoveragePath, CoverageQuery, LackingDocument, LackingQuery } from './contract.ts'
-import { listCoverage } from './coverage.ts'
-import { listLacking } from './lacking.ts'
+import { listCoverage, listLacking } from './coverage.ts'
 
 const COVERAGE = `Returns a row for each month and source of CFDIs that your visibility window shows, the latest month first. A month that
 the window divides counts what it shows. Counts are of what the service has taken in: while a month is requested, the tax authority may have

@@ -1,15 +1,179 @@
-import { hullOf, type Windows } from '../../taxpayers/visibility/window.ts'
+import { type Stretch, stretchesBetween } from '../../cfdi/mirrored/stretches.ts'
+import { earliestOf, hullOf, latestOf, type Window, type Windows } from '../../taxpayers/visibility/window.ts'
 import { countJobs } from '../counts/counts.ts'
 import {
+  type AskedCell,
+  type BroughtSince,
   countShownDocuments,
+  countStored,
   type EndedJob,
   type LowerFloor,
   readAskedBefore,
+  readBroughtSince,
   readEndedExtractions,
   readLastRuns,
   readLater,
+  type StoredCount,
+  type TogetherJob,
 } from './extraction-ends-store.ts'
-import { countReadable } from './readable.ts'
+
+/** An extraction that has ended, with what it asked for of CFDIs. */
+export interface ReadableQuestion {
+  entity: number
+  organization_id: string
+  run_id: string
+  /** In milliseconds. */
+  instant: number
+  /** Its jobs of CFDIs. */
+  jobs: readonly EndedJob[]
+  /** The jobs of the earlier extractions of the same instant, and one entry for each that has none left; empty for the first one. */
+  together: readonly TogetherJob[]
+  /** When runs widened the windows, in milliseconds. */
+  instants: readonly number[]
+  /** The windows before an instant and since then. */
+  windowsOf(instant: number): readonly [before: Windows, after: Windows]
+}
+
+/** How many CFDIs became readable with an extraction, and what happened to those that were. */
+export interface Readable {
+  readable: number
+  updated: number
+  cancelled: number
+}
+
+/** A month of a source that an extraction asked for, and the last run before it that did. */
+interface Cell {
+  question: ReadableQuestion
+  job: EndedJob
+  direction: 0 | 1
+  /** What the jobs since the one of that run brought; null when that is the same one, or this one is forgotten. */
+  brought: BroughtSince | null
+  /** The instant of that run; the end of its job when only that is known; −∞ without such a run. */
+  after: number
+  /** When its job ended; −∞ without such a run. */
+  limit: number
+}
+
+const SOURCES = ['sat_cfdi_issued', 'sat_cfdi_received']
+const DAY_SECONDS = 86_400
+const NEVER = Number.NEGATIVE_INFINITY
+
+/**
+ * Counts the CFDIs that became readable with extractions, in the same order. No CFDI counts for two runs of an organization.
+ *
+ * A CFDI counts for the first run by whose limit it had been stored, of these: the run whose window showed it first, and the later ones that
+ * asked for its month. The limit of a run is the end of its download of that month. That of a run which did not ask for the month is its
+ * instant. Of the runs of one instant, the window of the first one shows more.
+ *
+ * What the jobs since the last run that asked for the month brought is added up without reading documents. To it come those that the window
+ * newly shows and that were stored by the limit of that run. Those are taken away that count for a run between both. At most three statements.
+ */
+async function countReadable(ledger: D1Database, asked: readonly ReadableQuestion[]): Promise<Readable[]> {
+  const cells = Map.groupBy(await readCells(ledger, asked), ({ question }) => question)
+  const totals = new Map(asked.map((question) => [question, { readable: 0, updated: 0, cancelled: 0 }]))
+  const stretches: (Stretch & { entity: number })[] = []
+  const adding: ((it: StoredCount) => void)[] = []
+  for (const [question, total] of totals) {
+    const { entity, instant, together } = question
+    const own = cells.get(question) ?? []
+    const add = (stretch: Stretch, weightOf: (it: StoredCount) => number) => {
+      stretches.push({ entity, ...stretch })
+      adding.push((it) => {
+        total.readable += it.count * weightOf(it)
+      })
+    }
+    const limits = new Map(own.map(({ direction, job, limit }) => [`${direction}|${job.month}`, limit]))
+    if (together.length === 0)
+      for (const stretch of stretchesBetween(...question.windowsOf(instant)))
+        add(stretch, (it) => {
+          const limit = limits.get(`${it.direction}|${it.month}`)
+          return Number(limit === undefined ? isCountedBy(instant, it) : isStoredBy(limit, it))
+        })
+    const shownAt = new Map<number, Stretch[]>()
+    for (const cell of own) {
+      total.readable += cell.brought?.created_count ?? 0
+      total.updated += cell.brought?.updated_count ?? 0
+      total.cancelled += cell.brought?.cancelled_count ?? 0
+      for (const at of runsBetween(cell)) {
+        if (!shownAt.has(at)) shownAt.set(at, stretchesBetween(...question.windowsOf(at)))
+        for (const stretch of shownAt.get(at)!.flatMap((one) => withinMonth(one, cell) ?? []))
+          add(stretch, (it) => Number(isStoredBy(cell.limit, it)) - Number(isCountedBy(at, it)))
+      }
+    }
+  }
+  for (const it of await countStored(ledger, stretches)) adding[it.question]!(it)
+  return asked.map((question) => totals.get(question)!)
+}
+
+/** Whether documents had certainly been stored by then. A commit that is forgotten was before the oldest one that is not. */
+const isStoredBy = (limit: number, { stored_at }: StoredCount): boolean => stored_at <= limit
+/** Whether they can have been, so that a run of that instant may have counted them. */
+const isCountedBy = (instant: number, { stored_at, isForgotten }: StoredCount): boolean => isForgotten || stored_at <= instant
+
+/** The instants of the runs that did not ask for the month, after the last one that did. */
+const runsBetween = ({ question: { instant, instants, together }, after }: Cell): number[] =>
+  instants.filter((at) => at > after && (at < instant || (at === instant && together.length > 0)))
+
+/** What a stretch shows of a month of its direction; null when that is nothing. */
+function withinMonth(stretch: Stretch, { direction, job: { month } }: Cell): Stretch | null {
+  const first = `${month}-01`
+  const next = new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1)).toISOString().slice(0, 10)
+  const floor = stretch.floor !== null && stretch.floor > first ? stretch.floor : first
+  const before = stretch.before !== null && stretch.before < next ? stretch.before : next
+  const since = Math.max(stretch.since ?? 0, earliestOf(first))
+  const until = Math.min(stretch.until ?? Number.MAX_SAFE_INTEGER, latestOf(next) - DAY_SECONDS)
+  return stretch.direction !== direction || floor >= before || since > until ? null : { direction, since, until, floor, before }
+}
+
+async function readCells(ledger: D1Database, asked: readonly ReadableQuestion[]): Promise<Cell[]> {
+  const jobs = asked.flatMap((question) => question.jobs.map((job) => ({ question, job, direction: SOURCES.indexOf(job.source) as 0 | 1 })))
+  const brought = new Map(
+    (
+      await readBroughtSince(
+        ledger,
+        jobs.map(
+          ({ question: { entity, organization_id, instant, windowsOf }, job: { source, month, job_id }, direction }, n): AskedCell => {
+            const [before, now] = windowsOf(instant).map(({ issued, received }) => boundsOf(direction === 0 ? issued : received))
+            return { n, entity, organization_id, source, month, job_id, now: now!, before: before! }
+          },
+        ),
+      )
+    ).map((it) => [it.n, it]),
+  )
+  // Usually no run of the organization joined an earlier one's job, and the end of that job says enough.
+  const unclear = jobs.flatMap(({ question, job }, n) => {
+    const { entity, organization_id, run_id, instant, together } = question
+    const it = brought.get(n)
+    if (it === undefined || together.some((other) => isOfMonth(other, job))) return []
+    const named = { entity, organization_id, run_id, source: job.source, month: job.month }
+    const { previous, previous_as_of, previous_end } = it
+    const isUnclear = previous_end !== null && question.instants.some((at) => at > previous_as_of! && at <= previous_end && at < instant)
+    return [
+      ...(job.as_of !== null && job.as_of < instant ? [{ n, isOwn: true, ...named, job_id: job.job_id }] : []),
+      ...(isUnclear ? [{ n, isOwn: false, ...named, job_id: previous }] : []),
+    ]
+  })
+  const found = await readAskedBefore(ledger, unclear)
+  const [sharedAt, previousAt] = [new Map<number, number>(), new Map<number, number>()]
+  for (const [i, { n, isOwn }] of unclear.entries()) if (found.has(i)) (isOwn ? sharedAt : previousAt).set(n, found.get(i)!)
+  return jobs.map((one, n): Cell => {
+    const { instant, together } = one.question
+    const it = brought.get(n)
+    const same = together.filter((other) => isOfMonth(other, one.job))
+    if (it === undefined) return { ...one, brought: null, after: instant, limit: instant }
+    if (same.length > 0)
+      return { ...one, brought: same.some(({ job_id }) => job_id === one.job.job_id) ? null : it, after: instant, limit: it.finished_at }
+    const shared = sharedAt.get(n)
+    if (shared !== undefined) return { ...one, brought: null, after: shared, limit: it.finished_at }
+    if (it.previous_end === null) return { ...one, brought: it, after: NEVER, limit: NEVER }
+    return { ...one, brought: it, after: previousAt.get(n) ?? it.previous_end, limit: it.previous_finished! }
+  })
+}
+
+const isOfMonth = (other: TogetherJob, { source, month }: EndedJob): boolean => other.source === source && other.month === month
+
+const boundsOf = ({ isEmpty, floor, ceiling }: Window): AskedCell['now'] =>
+  isEmpty ? null : [floor, ceiling === null ? null : Math.floor(ceiling / 1_000)]
 
 /** The kind of the events of extractions that have ended, as lists of ended jobs name them. */
 export const EXTRACTION_ENDED = 'extraction'

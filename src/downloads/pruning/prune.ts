@@ -1,8 +1,7 @@
 import { forgetRequests } from '../../authority/sat/conversation/upkeep.ts'
 import { deleteCommits } from '../../cfdi/ingest/ingest.ts'
 import type { System } from '../../platform/context.ts'
-import { each } from '../../platform/each.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
+import { each, pageByPage, START } from '../../platform/context.ts'
 import { deleteCancellations, deleteJobs, deleteQuietExtractions, deleteQuietJobs, entitiesOfTurn } from './prune-store.ts'
 
 const DAY_MS = 86_400_000

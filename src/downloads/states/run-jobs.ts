@@ -2,9 +2,9 @@ import type { Ctx } from '../../platform/context.ts'
 import { shownJobId } from '../../taxpayers/visibility/job-id.ts'
 import type { JobState } from '../contract.ts'
 import { viewState, WAITING } from '../progress.ts'
-import { jobsOfRun, type RunJobPage, type RunJobPlace, type RunJobRow } from './run-jobs-store.ts'
+import { jobsOfRun, type RunJobPage, type RunJobPlace, type RunJobRow } from './states-store.ts'
 
-export type { RunJobPlace } from './run-jobs-store.ts'
+export type { RunJobPlace } from './states-store.ts'
 
 /** A job of a run, with its RFC and its place in the list. */
 export interface RunJobState {

@@ -1,5 +1,18 @@
-import type { System } from '../../platform/context.ts'
+import type { AskedCfdi } from '../../authority/port/status.ts'
+import { statusesOf } from '../../authority/statuses.ts'
+import { checkOf, checkWith, isDoubtful, parseChecks, type StatusCheck } from '../../cfdi/checks/checks.ts'
+import { addDoubts, nextDaily } from '../../cfdi/checks/doubts.ts'
+import { commitChecked } from '../../cfdi/commits/commits.ts'
+import type { Cfdi } from '../../cfdi/contract.ts'
+import { findDetailed, shownAs } from '../../cfdi/detail/detail.ts'
+import { change } from '../../platform/audit/audit.ts'
+import type { Ctx, System } from '../../platform/context.ts'
+import { commit } from '../../platform/db/commit.ts'
+import { Failure, invalid, notFound } from '../../platform/failures.ts'
 import { sendHints } from '../../platform/queues/send.ts'
+import { notActive } from '../../taxpayers/connection.ts'
+import { openLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
+import { keepCheck } from './store.ts'
 
 /** Names a partition of a ledger. */
 export interface PartitionHint {
@@ -13,4 +26,68 @@ export const wakeDoubts = (system: System, hints: readonly PartitionHint[]): Pro
     system,
     system.env.DOWNLOADS,
     hints.map(({ shard, entity }) => ({ body: { shard, partition: entity } })),
+  )
+
+const COOLDOWN_SECONDS = 600
+
+/**
+ * Asks the authority for the status of a visible document and returns the document with the answer. A document that the authority calls
+ * cancelled is cancelled in the background, as if metadata had said so; no other answer changes its `estatus`. The check is the
+ * organization's own: others see nothing of it. At most four D1 calls. Throws Failure 404 fiscal_entity.not_found or fiscal_entity.not_active without an active
+ * connection, 404 cfdi.not_found, 422 cfdi.retenciones_status, 429 cfdi.cooldown within ten minutes of the organization's last check of the
+ * document, and Unavailable when the authority does not answer: then nothing changes.
+ */
+export async function checkStatus(ctx: Ctx, uuid: string): Promise<Cfdi> {
+  if (ctx.connection?.state !== 'active') throw notActive(ctx, ctx.connection)
+  const ledger = openLedger(ctx)
+  const found = await findDetailed(ledger, uuid)
+  if (!found) throw notFound('cfdi')
+  const { row, partition } = found
+  if (row.kind === 'retenciones') throw retenciones()
+  const { fiscal_entity_id, rfc, d1 } = ledger
+  const cooldown = ctx.env.COOLDOWNS.getByName(`status:${fiscal_entity_id}:${uuid}`)
+  // The interrupted request that this one repeats has begun the cooldown.
+  const acquired = ctx.claim?.begun ? ({ acquired: true } as const) : await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  try {
+    const asked: AskedCfdi = { ...row, rfc, sello_ultimos_8: found.content.sello_ultimos_8 }
+    const answer = await statusesOf(ctx).status(asked, ctx.now)
+    const now = Date.now()
+    const check = checkWith(answer, now, checkOf(row.status_checks, fiscal_entity_id))
+    if (!ctx.claim?.begun) await change(ctx, { action: 'cfdi.status_checked', resource_id: uuid, begins: true }, [])
+    const isFound = answer.estatus === 'cancelado' && row.estatus !== 'cancelado'
+    const doubts = isFound
+      ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: now, doubt: 'found' }])
+      : row.estatus !== 'cancelado' && isDoubtful(check, now)
+        ? addDoubts(d1, [{ entity: partition.number, uuid, due_at: nextDaily(now), doubt: 'asked' }])
+        : []
+    const document = { entity: partition.number, uuid }
+    const checked = [keepCheck(d1, document, fiscal_entity_id, check), commitChecked(d1, document, [fiscal_entity_id], now)]
+    await commit(d1, [...checked, ...doubts])
+    if (isFound) await wakeDoubts(ctx, [{ shard: ctx.connection.shard, entity: partition.number }])
+    return await shownAs(ctx, ledger, { ...found, row: { ...row, status_checks: textWith(row.status_checks, fiscal_entity_id, check) } })
+  } catch (error) {
+    await cooldown.release()
+    throw error
+  }
+}
+
+const textWith = (text: string | null, fiscal_entity_id: string, check: StatusCheck): string =>
+  JSON.stringify({ ...parseChecks(text), [fiscal_entity_id]: check })
+
+const retenciones = () =>
+  invalid('cfdi.retenciones_status', [
+    {
+      path: 'uuid',
+      message:
+        'The status of a CFDI de retenciones cannot be checked: the authority answers about these on a page of its own, which the service does not ask.',
+    },
+  ])
+
+const tooSoon = (retry_after_seconds: number) =>
+  new Failure(
+    'too_many_requests',
+    'cfdi.cooldown',
+    `You checked the status of this CFDI less than 10 minutes ago. Try again in ${retry_after_seconds} s.`,
+    { retry_after_seconds },
   )

@@ -1,5 +1,4 @@
-import { highest, isCustom, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
-import { isOnList } from '../listing-status.ts'
+import { highest, isCustom, isOnList, isSituacion, type ListChange, type Severity, type Situacion, severityOf } from '../catalog.ts'
 
 /** The counterparties that are on a list, by RFC, each with the lists and its situation on them. */
 export type ListedParties = ReadonlyMap<string, readonly ListedAs[]>

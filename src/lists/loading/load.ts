@@ -1,20 +1,96 @@
+import { LISTED } from '../../authority/sandbox/lists/listed.ts'
 import type { System } from '../../platform/context.ts'
+import { START } from '../../platform/context.ts'
 import { BudgetUsedUp } from '../../platform/db/budget.ts'
 import { retryOnConflict } from '../../platform/db/retry.ts'
 import { Failure } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { memory } from '../../platform/memory-limiter.ts'
-import { START } from '../../platform/pages.ts'
 import { sendAll, sendHints } from '../../platform/queues/send.ts'
-import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource } from '../catalog.ts'
+import type { ListingStep } from '../catalog.ts'
+import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource, type Situacion } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
-import { entriesOf, plainEntriesOf } from './entries.ts'
-import { fetchInto } from './fetch.ts'
-import { formatOf } from './formats.ts'
-import { readList } from './read-list.ts'
-import { ListRefused, refuseImplausible } from './refusal.ts'
-import { SANDBOX_DAY, sandboxEntries } from './sandbox.ts'
+import { entriesOf, formatOf, type ListEntry, ListRefused, plainEntriesOf, readList, refuseImplausible } from './refusal.ts'
 import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
+
+const TIMEOUT_MS = 120_000
+
+/** Reads the body. Throws as soon as it exceeds the limit. */
+async function bytesOf(response: Response, limit: number, name: string): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += part.length
+    if (size > limit) throw new Error(`The response of ${name} exceeds ${limit} bytes.`)
+    parts.push(part)
+  }
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/**
+ * Stores the file at a URL as an object of the bucket. Does nothing when the file has not changed since it was last fetched from that URL,
+ * or when the object has been replaced since `before` was read. Returns whether it stored the file. Throws when the response is neither 200
+ * nor 304; the error has the `name` of the URL, and not its path and query, which may be secret.
+ */
+async function fetchInto(
+  files: R2Bucket,
+  key: string,
+  { url, name }: { url: string; name: string },
+  before: R2Object | null,
+  limit: number,
+): Promise<boolean> {
+  const known = before?.customMetadata?.['address'] === url ? before.customMetadata : {}
+  const headers = {
+    ...(known['etag'] !== undefined && { 'If-None-Match': known['etag'] }),
+    ...(known['last_modified'] !== undefined && { 'If-Modified-Since': known['last_modified'] }),
+  }
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((error: Error) => {
+    throw new Error(`${name} could not be fetched (${error.name}).`)
+  })
+  if (response.status !== 200) await response.body?.cancel()
+  if (response.status === 304) return false
+  if (response.status !== 200) throw new Error(`${name}, at ${new URL(url).host}, answered ${response.status}.`)
+  const [etag, last_modified] = [response.headers.get('etag'), response.headers.get('last-modified')]
+  const customMetadata = { address: url, ...(etag !== null && { etag }), ...(last_modified !== null && { last_modified }) }
+  const onlyIf = before === null ? { etagDoesNotMatch: '*' } : { etagMatches: before.etag }
+  return (await files.put(key, await bytesOf(response, limit, name), { customMetadata, onlyIf })) !== null
+}
+
+/** The day up to which the sandbox's lists are current. */
+const SANDBOX_DAY = '2026-01-01'
+
+const step = (situacion: Situacion | null, sat_at: string, dof_at: string | null): ListingStep => ({
+  ...{ situacion, sat_at, dof_at },
+  oficio: situacion && `500-05-${sat_at.slice(0, 4)}-${situacion.length}${sat_at.slice(5, 7)} de fecha ${sat_at}`,
+})
+
+const PRESUMED = step('presunto', '2023-03-01', '2023-03-24')
+const RESOLVED: Record<Exclude<Situacion, 'presunto'>, ListingStep> = {
+  desvirtuado: step('desvirtuado', '2024-02-01', '2024-02-26'),
+  definitivo: step('definitivo', '2024-06-03', '2024-06-28'),
+  sentencia_favorable: step('sentencia_favorable', '2025-04-01', '2025-04-29'),
+}
+
+function historyOn(source: PublicSource, situacion: Situacion): ListingStep[] {
+  if (source === 'sat_69b') return situacion === 'presunto' ? [PRESUMED] : [PRESUMED, RESOLVED[situacion]]
+  if (source === 'sat_69b_bis') return [RESOLVED.definitivo]
+  return [step(null, '2022-05-16', null)]
+}
+
+/** The entries of a list in the sandbox, in the order of their RFCs. */
+const sandboxEntries = (source: PublicSource): ListEntry[] =>
+  LISTED.filter(({ lists }) => source === 'sat_69b' || (lists as readonly string[]).includes(source))
+    .map(({ rfc, nombre, situacion }) => {
+      const history = historyOn(source, situacion)
+      return { rfc, name: nombre, situacion: history.at(-1)!.situacion, history, has_undated: false }
+    })
+    .sort((a, b) => (a.rfc < b.rfc ? -1 : 1))
 
 /** The largest files of the authority have 21 MB. A file is read into memory as a whole, one at a time in an isolate. */
 const MAX_FILE_BYTES = 24 * 1024 * 1024

@@ -3,11 +3,10 @@ import { alias, type SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import { eachJsonChunk } from '../../platform/db/commit.ts'
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
+import type { ListingStep } from '../catalog.ts'
 import { PUBLIC } from '../catalog.ts'
-import type { ListingStep } from '../listing-status.ts'
 import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
-import type { ListEntry } from './entries.ts'
-import type { RefusalCode } from './refusal.ts'
+import type { ListEntry, RefusalCode } from './refusal.ts'
 
 /** The state of a list; null before its first load or refusal. `organization_id` is PUBLIC for a public list. */
 export const findList = (d1: D1Database, organization_id: string, source: string) =>

@@ -3,7 +3,7 @@ import type { System } from '../../platform/context.ts'
 import { commit } from '../../platform/db/commit.ts'
 import { sendHints } from '../../platform/queues/send.ts'
 import { alertOf } from './expiry.ts'
-import { askRegistry, type OwnName } from './lookups.ts'
+import { askRegistry, type OwnName } from './repse.ts'
 import { advanceRound, claimForDay, dueRows, findRound, nextEntities, openRound, registrationsOf, stalledRound } from './round-store.ts'
 import { recordAnswer } from './store.ts'
 

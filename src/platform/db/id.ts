@@ -1,4 +1,54 @@
-import { hexOf, hyphenated, isSuffix, suffixOf, uuid7 } from './typeid.ts'
+/** TypeIDs: a prefix and 128 bits in base 32. Source: the TypeID specification 0.3, and RFC 9562 for the UUIDs of version 7. */
+
+/** Crockford's alphabet, without i, l, o and u. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const RADIX32 = '0123456789abcdefghijklmnopqrstuv'
+const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
+
+const translated = (text: string, from: string, to: string): string => Array.from(text, (digit) => to[from.indexOf(digit)]).join('')
+
+/** The 26 characters of 32 hexadecimal digits. */
+export const suffixOf = (hex: string): string => translated(BigInt(`0x${hex}`).toString(32).padStart(26, '0'), RADIX32, ALPHABET)
+
+const isSuffix = (text: string): boolean => SUFFIX.test(text)
+
+/** The 32 hexadecimal digits of 26 characters. */
+export function hexOf(suffix: string): string {
+  let value = 0n
+  for (const digit of suffix) value = value * 32n + BigInt(ALPHABET.indexOf(digit))
+  return value.toString(16).padStart(32, '0')
+}
+
+/** 32 hexadecimal digits with the hyphens of a UUID. */
+const hyphenated = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+
+/** The bits behind the time in which the UUIDs of one millisecond count up: 12 of rand_a and 20 of rand_b. */
+const COUNTER_BITS = 32
+const BEGINNINGS = 2 ** (COUNTER_BITS - 1)
+
+/** A clock that is set back by less than this does not disturb the order; one that is set back further is followed. */
+const SET_BACK_MS = 1_000
+
+let millisecond = 0
+let counter = 0
+
+/** A UUID of version 7 as 32 hexadecimal digits. Those that an isolate makes sort in the order in which they were made. */
+function uuid7(): string {
+  const now = Date.now()
+  const random = crypto.getRandomValues(new Uint32Array(3))
+  if (now > millisecond || now < millisecond - SET_BACK_MS) {
+    millisecond = now
+    counter = random[0]! % BEGINNINGS
+  } else if (++counter === 2 ** COUNTER_BITS) {
+    millisecond++
+    counter = 0
+  }
+  const count = BigInt(counter)
+  const rest = (BigInt(random[1]!) << 32n) | BigInt(random[2]!)
+  const low = ((count & 0xfffffn) << 42n) | (rest & 0x3ffffffffffn)
+  const bits = (BigInt(millisecond) << 80n) | (7n << 76n) | ((count >> 20n) << 64n) | (2n << 62n) | low
+  return bits.toString(16).padStart(32, '0')
+}
 
 /** The prefix of every kind of identifier (decisions.md 2). */
 export type Prefix =

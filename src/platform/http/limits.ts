@@ -3,8 +3,29 @@ import type { App, Ctx } from '../context.ts'
 import { Failure } from '../failures.ts'
 import type { Settings } from '../settings.ts'
 import type { PresentedCredential } from '../tenant/tenant.ts'
-import { ExpiringSet } from './expiring-set.ts'
 import { networkOf } from './network.ts'
+
+/** As many keys as one set holds in memory. When there are more, all are forgotten. */
+const MAX = 10_000
+
+/** Keys that are remembered for a while, in the memory of this isolate. */
+class ExpiringSet {
+  readonly #forMs: number
+  readonly #until = new Map<string, number>()
+
+  constructor(forMs: number) {
+    this.#forMs = forMs
+  }
+
+  has(key: string): boolean {
+    return (this.#until.get(key) ?? 0) > Date.now()
+  }
+
+  add(key: string): void {
+    if (this.#until.size >= MAX && !this.#until.has(key)) this.#until.clear()
+    this.#until.set(key, Date.now() + this.#forMs)
+  }
+}
 
 /** Seconds that both limits count in. The platform counts at each of its locations by itself: against abuse, not for billing. */
 const WINDOW = 60

@@ -1,8 +1,7 @@
 import type * as z from 'zod'
 import type { Output } from './operation.ts'
 import { Problem } from './problem.ts'
-import { furtherRefusals, impliedRefusals } from './refusals.ts'
-import { isIdempotent, operationOf, type Route } from './route-table.ts'
+import { furtherRefusals, impliedRefusals, isIdempotent, operationOf, type Route } from './route-table.ts'
 import { type JsonSchema, jsonSchemaOf, type Side } from './validation/json-schema.ts'
 
 type Json = Record<string, unknown>

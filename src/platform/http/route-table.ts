@@ -32,3 +32,46 @@ export function operationOf({ method, path, clauses }: Route): NonNullable<Claus
 }
 
 export const isIdempotent = ({ clauses }: Route): boolean => clauses.some((clause) => clause.isIdempotent)
+
+/** The refusals that the clauses of a route imply, by status, in the words of the OpenAPI document. */
+export function impliedRefusals(route: Route): Map<number, string> {
+  const { clauses } = route
+  const { isPublic } = operationOf(route)
+  const has = (target: string) => clauses.some(({ input }) => input?.target === target)
+  const upload = clauses.some((clause) => clause.upload)
+  const refusals = new Map<number, string>()
+  if (!isPublic) refusals.set(401, 'The credential is absent, malformed, expired or revoked.')
+  if (has('param')) refusals.set(400, 'An identifier in the path is malformed.')
+  if (clauses.some(({ input }) => input?.target === 'query' && 'cursor' in input.schema.shape))
+    refusals.set(400, has('param') ? 'The cursor or an identifier in the path is malformed.' : 'The cursor is malformed.')
+  if (has('json'))
+    refusals.set(400, has('param') ? 'The body is not JSON, or an identifier in the path is malformed.' : 'The body is not JSON.')
+  if (clauses.some((clause) => clause.roles)) refusals.set(403, 'The role of the credential does not permit this.')
+  if (has('json') || upload) {
+    refusals.set(413, 'The body is too large.')
+    refusals.set(415, 'The content type of the body is not accepted.')
+  }
+  if (has('json') || !isPublic)
+    refusals.set(
+      422,
+      'The body or the query does not have the documented shape, or one of its values is not acceptable. `errors` names what is wrong.',
+    )
+  for (const [status, further] of furtherRefusals(route)) refusals.set(status, [refusals.get(status), further].filter(Boolean).join(' '))
+  return refusals
+}
+
+const TOO_MANY =
+  'The credential makes too many requests, or the address too many without a valid credential. RateLimit-Policy says how many are accepted.'
+
+const NOT_REPEATED =
+  'A request with this Idempotency-Key is being carried out, or was carried out and its answer cannot be repeated. In the second case ' +
+  '`resource_id` names the resource that it made or changed.'
+
+const WRONG_KEY = 'The Idempotency-Key is malformed, or was sent with another request.'
+
+/** What a status means in addition to what the route itself declares for it. */
+export const furtherRefusals = (route: Route): Map<number, string> =>
+  new Map([
+    ...(isIdempotent(route) ? [[409, NOT_REPEATED] as const, [422, WRONG_KEY] as const] : []),
+    ...(operationOf(route).isPublic ? [] : [[429, TOO_MANY] as const]),
+  ])

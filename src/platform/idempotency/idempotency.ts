@@ -1,3 +1,39 @@
+import { type Ctx, eventsOf, type KeyClaim, pageByPage, START, type System } from '../context.ts'
+import { base64ToBytes, bytesToBase64, type Key, keyOf } from '../crypto/keyring.ts'
+import { commit } from '../db/commit.ts'
+import { Failure, invalid } from '../failures.ts'
+import { log } from '../log.ts'
+import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
+import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
+
+/** The answer of a route. */
+interface Answer {
+  status: number
+  content_type: string
+  text: string
+}
+
+const utf8 = new TextEncoder()
+
+const contextOf = ({ organization_id, key, token }: KeyClaim): string => JSON.stringify(['idempotency', organization_id, key, token])
+
+/** Derives the key of one answer from the caller's api_secret (HKDF-SHA256), which is stored nowhere. */
+async function keyFor(api_secret: string, claim: KeyClaim): Promise<Key> {
+  const material = await crypto.subtle.importKey('raw', utf8.encode(api_secret), 'HKDF', false, ['deriveBits'])
+  const parameters = { name: 'HKDF', hash: 'SHA-256', salt: utf8.encode(claim.token), info: utf8.encode(contextOf(claim)) }
+  return keyOf('', new Uint8Array(await crypto.subtle.deriveBits(parameters, material, 256)))
+}
+
+/** Seals an answer for storage, because it can contain a secret. Only the caller who got it can open it. */
+const sealAnswer = async (api_secret: string, claim: KeyClaim, answer: Answer): Promise<string> =>
+  bytesToBase64(await (await keyFor(api_secret, claim)).seal(JSON.stringify(answer), contextOf(claim)))
+
+/** Opens a sealed answer. Returns null unless the same api_secret is presented as when it was sealed. */
+async function openAnswer(api_secret: string, claim: KeyClaim, sealed: string): Promise<Answer | null> {
+  const text = await (await keyFor(api_secret, claim)).open(base64ToBytes(sealed), contextOf(claim))
+  return text === null ? null : (JSON.parse(text) as Answer)
+}
+
 /**
  * `Idempotency-Key`: a request that creates something is carried out once, however often it is sent.
  *
@@ -8,17 +44,6 @@
  * crash therefore leaves one of two states. Either nothing has changed, and the key can be claimed again when the
  * lease ends; or the change is committed without its answer, and a repetition is refused with the id of what was made.
  */
-
-import { type Ctx, eventsOf, type KeyClaim, type System } from '../context.ts'
-import { commit } from '../db/commit.ts'
-import { Failure, invalid } from '../failures.ts'
-import { log } from '../log.ts'
-import { pageByPage, START } from '../pages.ts'
-import { deleteReceipts, findReceipt } from '../receipts/receipts.ts'
-import { type Answer, openAnswer, sealAnswer } from './seal.ts'
-import { type ClaimedKey, claimKey, deleteExpired, keepAnswer, markKey, releaseKey } from './store.ts'
-
-export type { Answer } from './seal.ts'
 
 const LEASE_MS = 30_000
 const LIFETIME_MS = 24 * 3_600_000

@@ -77,11 +77,11 @@ export interface Connection {
   /** The window on received CFDIs. */
   received_from: string | null
   received_to: number | null
-  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/reaches.ts). */
+  /** What its own runs reached of the issued CFDIs, as JSON (taxpayers/login-answers.ts). */
   issued_reaches: string
   /** The same of the received CFDIs. */
   received_reaches: string
-  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/reaches.ts). */
+  /** Those of its own runs that asked for a range of days alone, as JSON (taxpayers/login-answers.ts). */
   asked_ranges: string
   /** When the organization first imported a file for this RFC, in milliseconds since 1970; null before. */
   imported_at: number | null

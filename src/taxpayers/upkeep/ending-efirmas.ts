@@ -1,6 +1,6 @@
 import { type AddressedDraft, raiseAlerts } from '../../platform/alerts/alerts.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
+import { pageByPage, START } from '../../platform/context.ts'
 import { daysLeft, localDayOf } from '../../platform/time/calendar.ts'
 import { type EfirmaPlace, type EndingEfirma, endingEfirmas } from './ending-efirmas-store.ts'
 

@@ -1,6 +1,6 @@
 import { LOGIN_KINDS } from '../../authority/port/login.ts'
 import type { System } from '../../platform/context.ts'
-import { pageByPage, START } from '../../platform/pages.ts'
+import { pageByPage, START } from '../../platform/context.ts'
 import { readLogin, rewrap } from '../login.ts'
 import { type LoginRow, outdatedLogins } from '../login-store.ts'
 

@@ -24,7 +24,7 @@ interface Dated {
 const DAY_SECONDS = 86_400
 
 /**
- * The reaches of a connection out of the texts in which they and the ranges among them are stored (taxpayers/reaches.ts), in the order of their
+ * The reaches of a connection out of the texts in which they and the ranges among them are stored (taxpayers/login-answers.ts), in the order of their
  * instants.
  */
 export function parseReaches(text: string, asked = '[]'): Reach[] {

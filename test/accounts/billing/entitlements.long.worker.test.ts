@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { checkLoginEntitlement } from '../../../src/accounts/billing/entitlements.ts'
+import { checkLoginEntitlement } from '../../../src/accounts/billing/billing.ts'
 import { created, draft } from '../../connections/extractors/support/extractors.ts'
 import { losingMessages } from '../../downloads/support/downloads.ts'
 import { at } from '../../support/clock.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { sql } from 'drizzle-orm'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { warnStatements } from '../../../src/accounts/plans/warnings.ts'
+import { warnStatements } from '../../../src/accounts/plans/place.ts'
 import { tellQuotas } from '../../../src/delivery/alerts/tell-quotas.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { commit } from '../../../src/platform/db/commit.ts'

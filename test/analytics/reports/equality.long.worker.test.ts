@@ -1,14 +1,20 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
-import { worstOf } from '../../../src/analytics/common/listed.ts'
-import { KINDS, parseCells, type ReportCells, writeCells } from '../../../src/analytics/reports/parts/cells.ts'
-import { readMonth } from '../../../src/analytics/reports/parts/month.ts'
-import { diot, payroll } from '../../../src/analytics/reports/rows/filings.ts'
-import { cancellations, counterpartyNetwork, paymentBehavior } from '../../../src/analytics/reports/rows/parties.ts'
-import { annualComparison, fiscalSummary, type Of, revenueExpenses } from '../../../src/analytics/reports/rows/sums.ts'
+import { worstOf } from '../../../src/analytics/common/names.ts'
+import { KINDS, parseCells, type ReportCells, readMonth, writeCells } from '../../../src/analytics/reports/parts/cells.ts'
+import { diot, payroll } from '../../../src/analytics/reports/reports.ts'
+import {
+  annualComparison,
+  cancellations,
+  counterpartyNetwork,
+  fiscalSummary,
+  type Of,
+  paymentBehavior,
+  revenueExpenses,
+} from '../../../src/analytics/reports/rows/sums.ts'
 import { type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
-import { listedAmong } from '../../../src/lists/listings/listed-among.ts'
+import { listedAmong } from '../../../src/lists/listings/listing.ts'
 import { openLedger } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { runs } from '../../support/fuzz.ts'
 import * as filings from '../oracle/reports/filings.ts'

@@ -1,7 +1,14 @@
-import { amountsOf, type SandboxComprobante, type SandboxPago, share, untaxed } from '../../../src/authority/sandbox/world/comprobante.ts'
-import { comprobante, draftAt } from '../../../src/authority/sandbox/world/draft.ts'
-import { cancellationAt } from '../../../src/authority/sandbox/world/eras.ts'
-import { partOf } from '../../../src/authority/sandbox/world/payments.ts'
+import {
+  amountsOf,
+  cancellationAt,
+  comprobante,
+  draftAt,
+  type SandboxComprobante,
+  type SandboxPago,
+  share,
+  untaxed,
+} from '../../../src/authority/sandbox/world/comprobante.ts'
+import { partOf } from '../../../src/authority/sandbox/world/month.ts'
 import { later } from '../../../src/authority/sandbox/world/places.ts'
 import { uuidOf } from '../../../src/authority/sandbox/world/seed.ts'
 import type { Draws } from './draws.ts'

@@ -1,8 +1,13 @@
-import { conceptoOf, type SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
-import { comprobante, draftAt, hourOf, type Rest } from '../../../src/authority/sandbox/world/draft.ts'
+import {
+  comprobante,
+  conceptoOf,
+  draftAt,
+  hourOf,
+  type Rest,
+  type SandboxComprobante,
+} from '../../../src/authority/sandbox/world/comprobante.ts'
 import { CANCUN, TIJUANA } from '../../../src/authority/sandbox/world/places.ts'
-import { productsOf } from '../../../src/authority/sandbox/world/products.ts'
-import { isCompany, type Taxpayer } from '../../../src/authority/sandbox/world/taxpayers.ts'
+import { isCompany, productsOf, type Taxpayer } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import type { Draws } from './draws.ts'
 
 const TERMS = [null, '30 días', 'Contado', 'Net 45', '15 dias', 'Crédito a 60 días', 'Según contrato']

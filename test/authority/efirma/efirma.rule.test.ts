@@ -1,10 +1,8 @@
 import { createVerify, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCertificate } from '../../../src/authority/efirma/certificate.ts'
-import { type EfirmaInput, openEfirma, sign, signingKey } from '../../../src/authority/efirma/efirma.ts'
-import { openPrivateKey } from '../../../src/authority/efirma/private-key.ts'
-import { EfirmaRefused } from '../../../src/authority/efirma/refused.ts'
+import { EfirmaRefused, openPrivateKey } from '../../../src/authority/efirma/der.ts'
+import { type EfirmaInput, openEfirma, readCertificate, sign, signingKey } from '../../../src/authority/efirma/efirma.ts'
 import { runs } from '../../support/fuzz.ts'
 import {
   authorityKey,

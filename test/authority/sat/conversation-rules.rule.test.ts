@@ -18,11 +18,18 @@ import {
   secondsBetween,
   unusedPeriod,
 } from '../../../src/authority/sat/conversation/rules/periods.ts'
-import { addDays, merged, metadataRequests, type PlannedRequest, xmlPeriods } from '../../../src/authority/sat/conversation/rules/plan.ts'
 import type { AuthorityRequest, DayCounts, WantedMonth } from '../../../src/authority/sat/conversation/rules/requests.ts'
-import { deadlineOf, MOST_ATTEMPTS, nextCheck, waitAfter } from '../../../src/authority/sat/conversation/rules/schedule.ts'
-import { progressOf, wantedOf } from '../../../src/authority/sat/conversation/rules/wanted.ts'
-import type { Meaning } from '../../../src/authority/sat/meanings.ts'
+import { deadlineOf, MOST_ATTEMPTS, nextCheck, waitAfter } from '../../../src/authority/sat/conversation/rules/requests.ts'
+import {
+  addDays,
+  merged,
+  metadataRequests,
+  type PlannedRequest,
+  progressOf,
+  wantedOf,
+  xmlPeriods,
+} from '../../../src/authority/sat/conversation/rules/wanted.ts'
+import type { Meaning } from '../../../src/authority/sat/unanswered.ts'
 import { addMonths } from '../../../src/platform/time/months.ts'
 import { runs } from '../../support/fuzz.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readCertificate } from '../../../src/authority/efirma/certificate.ts'
+import { readCertificate } from '../../../src/authority/efirma/efirma.ts'
 import {
   folioRequest,
   issuedRequest,
@@ -8,9 +8,10 @@ import {
   loginRequest,
   packageRequest,
   receivedRequest,
+  type Signer,
+  signerOf,
   verificationRequest,
-} from '../../../src/authority/sat/messages.ts'
-import { type Signer, signerOf } from '../../../src/authority/sat/signature.ts'
+} from '../../../src/authority/sat/session.ts'
 import { runs } from '../../support/fuzz.ts'
 import { certificateOf, newKey, subjectOf, type TestName } from '../support/certificates.ts'
 import { attributeOf, named, parsed, verified } from '../support/signatures.ts'

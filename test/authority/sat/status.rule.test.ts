@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PrintedCfdi } from '../../../src/authority/port/status.ts'
-import { expressionOf } from '../../../src/authority/sat/expression.ts'
-import { readStatus, statusRequest } from '../../../src/authority/sat/status.ts'
+import { expressionOf, readStatus, statusRequest } from '../../../src/authority/sat/status.ts'
 import { statusAnswer } from '../support/sat-answers.ts'
 import { named, parsed } from '../support/signatures.ts'
 

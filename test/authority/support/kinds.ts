@@ -1,5 +1,4 @@
-import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
-import type { Direction } from '../../../src/authority/sandbox/world/draft.ts'
+import type { Direction, SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
 import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 

@@ -1,5 +1,5 @@
 import { withCheckDigit } from '../../../src/authority/sandbox/world/taxpayers.ts'
-import { EVENT_KEYS } from '../../../src/delivery/catalog/contract.ts'
+import { EVENT_KEYS } from '../../../src/delivery/catalog/payload-contract.ts'
 import type { World } from './world.ts'
 
 const MARKS = 'ABCDEFGHJK'

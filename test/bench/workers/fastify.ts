@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
 import fastify from 'fastify'
 import type { ReadRow } from '../../../src/cfdi/read-row.ts'
-import { view } from '../../../src/cfdi/view.ts'
+import { view } from '../../../src/cfdi/read-row.ts'
 
 /** What the server is given. */
 export interface FastifySetup {

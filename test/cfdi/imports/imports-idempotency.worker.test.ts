@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { sweepUploadObjects } from '../../../src/cfdi/imports/uploads.ts'
+import { sweepUploadObjects } from '../../../src/cfdi/imports/imports.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { basic } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'

@@ -2,9 +2,7 @@ import { applyD1Migrations, env } from 'cloudflare:test'
 import { type SQL, sql } from 'drizzle-orm'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { isLarge, type Named, paidByComplement } from '../../../src/cfdi/cash/events.ts'
-import { measureOpen } from '../../../src/cfdi/open/measure-open.ts'
-import { measureOpenOn } from '../../../src/cfdi/open/measure-open-on.ts'
-import { LATEST, openInvoices } from '../../../src/cfdi/open/open-invoices.ts'
+import { LATEST, measureOpen, measureOpenOn, openInvoices } from '../../../src/cfdi/open/applications.ts'
 import {
   balanceColumns,
   creditedSince,
@@ -15,7 +13,7 @@ import {
   paidSince,
   type Through,
 } from '../../../src/cfdi/open/open-through.ts'
-import { MISSING_RATE } from '../../../src/cfdi/population/sums.ts'
+import { MISSING_RATE } from '../../../src/cfdi/population/population.ts'
 import { prepared } from '../../../src/platform/db/statement.ts'
 import { type DirectionNumber, openLedger, type Partition, partitionsToRead } from '../../../src/taxpayers/visibility/scoped-ledger.ts'
 import { micros } from '../../analytics/oracle/amounts.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MetadataLine, MetadataReader, type MetadataRow } from '../../../src/cfdi/package/metadata.ts'
-import { openMetadata } from '../../../src/cfdi/package/metadata-files.ts'
+import { type MetadataLine, MetadataReader, type MetadataRow, openMetadata } from '../../../src/cfdi/package/package.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
 const HEADER =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MonthMetadata } from '../../../src/cfdi/package/month-metadata.ts'
+import { MonthMetadata } from '../../../src/cfdi/package/rejections.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { zipOf } from '../../support/zip.ts'
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { metadataIn } from '../../../src/cfdi/package/month-metadata.ts'
-import { Rejections } from '../../../src/cfdi/package/rejections.ts'
+import { metadataIn, Rejections } from '../../../src/cfdi/package/rejections.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 import { zipOf } from '../../support/zip.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MetadataRow } from '../../../src/cfdi/package/metadata.ts'
-import { ReportedStatuses } from '../../../src/cfdi/package/reported.ts'
+import type { MetadataRow } from '../../../src/cfdi/package/package.ts'
+import { ReportedStatuses } from '../../../src/cfdi/package/rejections.ts'
 import { randomOf, uuidFrom } from '../../support/random.ts'
 
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9A-F]{${length}}$`))

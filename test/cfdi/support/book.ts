@@ -4,7 +4,7 @@ import { type Chunk, partOf } from '../../../src/cfdi/chunks/chunks.ts'
 import { contentOf } from '../../../src/cfdi/chunks/content.ts'
 import { readTouched, type Touched } from '../../../src/cfdi/commits/touched.ts'
 import type { IngestTarget, SliceOutcome } from '../../../src/cfdi/ingest/ingest.ts'
-import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
+import type { ListedRow } from '../../../src/cfdi/package/package.ts'
 import { type Plain, RFC } from './documents.ts'
 import { numbered } from './ledger.ts'
 

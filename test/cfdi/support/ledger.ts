@@ -1,12 +1,21 @@
 import { getTableColumns, type Table } from 'drizzle-orm'
-import type { Payable } from '../../../src/cfdi/balances.ts'
-import { type Applied, balanceOf } from '../../../src/cfdi/balances.ts'
 import { contentText, lineText } from '../../../src/cfdi/chunks/content.ts'
 import { microsOf } from '../../../src/cfdi/columns.ts'
 import { addProducts, type Products, writeProducts } from '../../../src/cfdi/products.ts'
 import { addSupplier, type Suppliers, shareOf, writeSuppliers } from '../../../src/cfdi/supplier-totals.ts'
 import { cfdi, cfdiMonths, cfdiPayments, cfdiSuppliers } from '../../../src/cfdi/tables.ts'
-import { addTo, type Cells, type Countable, cellOf, contribution, sumDays, writeCells } from '../../../src/cfdi/totals.ts'
+import type { Payable } from '../../../src/cfdi/totals.ts'
+import {
+  type Applied,
+  addTo,
+  balanceOf,
+  type Cells,
+  type Countable,
+  cellOf,
+  contribution,
+  sumDays,
+  writeCells,
+} from '../../../src/cfdi/totals.ts'
 import { type DocumentDetail, newDocument } from '../../../src/cfdi/xml/document.ts'
 import type { Ctx } from '../../../src/platform/context.ts'
 import { jsonChunks } from '../../../src/platform/db/commit.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Lines } from '../../../src/cfdi/ingest/lines.ts'
+import { Lines } from '../../../src/cfdi/ingest/applications.ts'
 import { documentOf } from '../../../src/cfdi/ingest/read-entries.ts'
 import { statusOf } from '../../../src/cfdi/ingest/row.ts'
 import { parseBreakdown } from '../../../src/cfdi/taxes/breakdown.ts'

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
 import { expect, it } from 'vitest'
-import { cadenceOf, cadencesBetween, isDue, lastDueDay, nextRunAt } from '../../../src/connections/extractors/cadence.ts'
 import type { ScheduleKind } from '../../../src/connections/extractors/rules.ts'
+import { cadenceOf, cadencesBetween, isDue, lastDueDay, nextRunAt } from '../../../src/connections/extractors/rules.ts'
 import { localDayOf } from '../../../src/platform/time/calendar.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
-import { cadenceOf, isDue, nextDay, nextRunAt } from '../../../src/connections/extractors/cadence.ts'
 import type { ScheduleKind } from '../../../src/connections/extractors/rules.ts'
+import { cadenceOf, isDue, nextDay, nextRunAt } from '../../../src/connections/extractors/rules.ts'
 import { firstInstantOf, localDayOf } from '../../../src/platform/time/calendar.ts'
 import { runs } from '../../support/fuzz.ts'
 

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { arm, owedDay } from '../../../src/connections/extractors/anchor.ts'
-import { lastDueDay, nextRunAt } from '../../../src/connections/extractors/cadence.ts'
 import type { ScheduleKind } from '../../../src/connections/extractors/rules.ts'
+import { arm, lastDueDay, nextRunAt, owedDay } from '../../../src/connections/extractors/rules.ts'
 import { localDayOf } from '../../../src/platform/time/calendar.ts'
 import { runs } from '../../support/fuzz.ts'
 import { randomOf } from '../../support/random.ts'

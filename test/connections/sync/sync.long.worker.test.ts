@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SyncStatus } from '../../../src/connections/sync/contract.ts'
-import { inWords } from '../../../src/connections/sync/words.ts'
+import { inWords } from '../../../src/connections/sync/state.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { callOf, cfdiOf, deliver, ISSUED, later, ledgerOf, losingMessages, subscriber, work } from '../../downloads/support/downloads.ts'
 import { costOf } from '../../support/meter.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cellXml, letterOf } from '../../../src/copies/exports/making/formats/cells.ts'
+import { cellXml, letterOf } from '../../../src/copies/exports/making/formats/zip.ts'
 import { csvLine } from '../../../src/platform/csv.ts'
 import { csvRows } from './support/readers.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { HEADINGS, WORDS } from '../../../src/copies/exports/making/headings.ts'
+import { HEADINGS, WORDS } from '../../../src/copies/exports/making/columns.ts'
 import { expireExports } from '../../../src/copies/exports/making/work.ts'
 import { labelOf } from '../../../src/lists/catalog.ts'
 import { systemOf } from '../../../src/platform/context.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { nameOf, periodOf } from '../../../src/copies/exports/file-name.ts'
+import { nameOf, periodOf } from '../../../src/copies/exports/start.ts'
 import type { ExportRow } from '../../../src/copies/exports/store.ts'
 
 it.each([

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { Cfdi } from '../../../src/cfdi/contract.ts'
-import { COLUMNS_OF } from '../../../src/copies/exports/making/columns.ts'
-import { columnsFor, HEADINGS, WORDS } from '../../../src/copies/exports/making/headings.ts'
+import { COLUMNS_OF, columnsFor, HEADINGS, WORDS } from '../../../src/copies/exports/making/columns.ts'
 import { columnsOf } from '../../../src/platform/csv.ts'
 
 const KINDS = ['cfdi', 'conceptos', 'pagos'] as const

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type ExportLimits, LIMITS, PART_BYTES } from '../../../src/copies/exports/making/limits.ts'
+import { type ExportLimits, LIMITS, PART_BYTES } from '../../../src/copies/exports/making/output.ts'
 import { workOnExport } from '../../../src/copies/exports/making/work.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { api } from '../../support/client.ts'

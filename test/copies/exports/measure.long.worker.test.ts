@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { LIMITS } from '../../../src/copies/exports/making/limits.ts'
+import { LIMITS } from '../../../src/copies/exports/making/output.ts'
 import { workOnExport } from '../../../src/copies/exports/making/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { centralDayOf } from '../../../src/platform/time/months.ts'

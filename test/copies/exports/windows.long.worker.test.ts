@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { expect, it, vi } from 'vitest'
-import { LIMITS } from '../../../src/copies/exports/making/limits.ts'
+import { LIMITS } from '../../../src/copies/exports/making/output.ts'
 import { workOnExport } from '../../../src/copies/exports/making/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { api } from '../../support/client.ts'

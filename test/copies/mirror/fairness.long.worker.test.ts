@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { consume } from '../../../src/app/queues.ts'
-import { sweepConnectors } from '../../../src/copies/mirror/sweep.ts'
+import { sweepConnectors } from '../../../src/copies/mirror/review.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { all } from '../../cfdi/support/book.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DestinationError, type DestinationFault } from '../../../src/copies/drivers/port.ts'
-import { reviewConnectors } from '../../../src/copies/mirror/sweep.ts'
+import { reviewConnectors } from '../../../src/copies/mirror/review.ts'
 import { workOnConnector } from '../../../src/copies/mirror/work.ts'
 import { systemOf } from '../../../src/platform/context.ts'
 import { reader } from '../../documents/mailbox/support/mailbox.ts'

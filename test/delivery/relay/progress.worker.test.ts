@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { fanOut } from '../../../src/delivery/relay/fan-out.ts'
-import { relayOutbox, sweepOutboxes } from '../../../src/delivery/relay/relay.ts'
+import { fanOut, relayOutbox, sweepOutboxes } from '../../../src/delivery/relay/relay.ts'
 import type { OutboxEvent } from '../../../src/platform/outbox/outbox.ts'
 import { at } from '../../support/clock.ts'
 import { reaching } from '../../support/context.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { RecipientRow } from '../../../src/delivery/relay/fan-out-store.ts'
 import { feedEventsOf } from '../../../src/delivery/relay/feed-events.ts'
-import type { RecipientRow } from '../../../src/delivery/relay/store.ts'
 import type { CancellationBody } from '../../../src/downloads/cancellation-events.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { reachesOf } from '../../support/reaches.ts'

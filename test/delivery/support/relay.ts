@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import type { PaymentThresholds } from '../../../src/cfdi/payment-thresholds.ts'
-import { endpointKey } from '../../../src/delivery/endpoints/wake.ts'
+import { endpointKey } from '../../../src/delivery/endpoints/endpoints.ts'
 import { payloadOf } from '../../../src/delivery/events/stored-body.ts'
 import { type System, systemOf } from '../../../src/platform/context.ts'
 import { idOfUuid, newId } from '../../../src/platform/db/id.ts'

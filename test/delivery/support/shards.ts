@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { endpointKey } from '../../../src/delivery/endpoints/wake.ts'
+import { endpointKey } from '../../../src/delivery/endpoints/endpoints.ts'
 
 /** The events shards, in order. */
 export const SHARDS: readonly D1Database[] = Object.keys(env)

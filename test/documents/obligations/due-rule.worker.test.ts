@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
 import { type RuleKey, type RuleRow, Rules } from '../../../src/authority/rules/dated.ts'
-import { dueRuleOf, withholdingsDueOn } from '../../../src/documents/obligations/due-rule.ts'
+import { dueRuleOf, withholdingsDueOn } from '../../../src/documents/obligations/obligations-of.ts'
 import { addMonths } from '../../../src/platform/time/months.ts'
 
 const own = (key: RuleKey, valid_from: string, value: unknown): RuleRow => ({

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { app } from '../../../src/app/app.ts'
 import { runTask } from '../../../src/app/tasks.ts'
 import { ingestMetadata } from '../../../src/cfdi/ingest/ingest.ts'
-import type { ListedRow } from '../../../src/cfdi/package/metadata.ts'
+import type { ListedRow } from '../../../src/cfdi/package/package.ts'
 import { statusAnswer } from '../../authority/support/sat-answers.ts'
 import { basic } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
@@ -296,7 +296,7 @@ describe('through the real authority', () => {
     const of = await holder(1)
     const { uuid } = await oldest(of)
     const requests: Request[] = []
-    const { checkStatus } = await import('../../../src/downloads/status/check-status.ts')
+    const { checkStatus } = await import('../../../src/downloads/status/due.ts')
     const { contextOf } = await import('../../support/context.ts')
     const row = (await env.DB.prepare('select * from connections where fiscal_entity_id = ?').bind(of.fiscal_entity_id).first<Told>())!
     const EGRESS = {

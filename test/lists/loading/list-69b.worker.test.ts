@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { highest, labelOf, severityOf } from '../../../src/lists/catalog.ts'
-import { type ListingStep, listingStatus } from '../../../src/lists/listing-status.ts'
-import { datesIn } from '../../../src/lists/loading/dates.ts'
-import { entriesOf as entriesOfRows } from '../../../src/lists/loading/entries.ts'
-import { formatOf } from '../../../src/lists/loading/formats.ts'
-import { type ListRow, readList } from '../../../src/lists/loading/read-list.ts'
-import { refuseImplausible } from '../../../src/lists/loading/refusal.ts'
+import { highest, type ListingStep, labelOf, listingStatus, severityOf } from '../../../src/lists/catalog.ts'
+import {
+  datesIn,
+  entriesOf as entriesOfRows,
+  formatOf,
+  type ListRow,
+  readList,
+  refuseImplausible,
+} from '../../../src/lists/loading/refusal.ts'
 import { recordsOf } from '../../../src/platform/csv.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from '../support/list-csv.ts'
 

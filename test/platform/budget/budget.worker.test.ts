@@ -1,10 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CONSUMERS } from '../../../src/app/queues.ts'
-import { systemOf } from '../../../src/platform/context.ts'
+import { pageByPage, START, systemOf } from '../../../src/platform/context.ts'
 import { Budget, BudgetUsedUp } from '../../../src/platform/db/budget.ts'
 import { commit } from '../../../src/platform/db/commit.ts'
-import { pageByPage, START } from '../../../src/platform/pages.ts'
 import { sendAll } from '../../../src/platform/queues/send.ts'
 import { Platform } from '../../support/invocations.ts'
 

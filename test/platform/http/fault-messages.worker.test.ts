@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { documented, Email, GivenDay, GivenInstant, Id, Instant, integerParameter, trimmedText } from '../../../src/platform/http/shapes.ts'
-import { expectationOf } from '../../../src/platform/http/validation/expectation.ts'
 import { InvalidInput, parse } from '../../../src/platform/http/validation/faults.ts'
+import { expectationOf } from '../../../src/platform/http/validation/json-schema.ts'
 
 type Target = 'json' | 'query' | 'param'
 

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
 import { describe, expect, it } from 'vitest'
-import { centralTime, instantOf, offsetText, zoneOf } from '../../../src/platform/time/zone-of-postcode.ts'
+import { centralTime, instantOf, offsetText, zoneOf } from '../../../src/platform/time/months.ts'
 import { randomOf } from '../../support/random.ts'
 
 const PLACES = {

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runTask } from '../../../src/app/tasks.ts'
-import { START } from '../../../src/platform/pages.ts'
+import { START } from '../../../src/platform/context.ts'
 import { ISSUED, later, losingMessages, NOW, subscriber } from '../../downloads/support/downloads.ts'
 import { freshRfc } from '../../support/tenants.ts'
 import { systemNow } from '../support/ciec.ts'

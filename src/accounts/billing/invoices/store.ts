@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, lt, lte, sql } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
 import { bare, prepared } from '../../../platform/db/statement.ts'
@@ -7,7 +7,7 @@ import { invoices } from './tables.ts'
 export type InvoiceRow = typeof invoices.$inferSelect
 
 /** The condition for one invoice of the organization. */
-export const oneInvoice = (organization_id: string, invoice_id: string) =>
+const oneInvoice = (organization_id: string, invoice_id: string) =>
   and(eq(invoices.invoice_id, invoice_id), eq(invoices.organization_id, organization_id))
 
 export const findInvoice = async (db: Database, organization_id: string, invoice_id: string): Promise<InvoiceRow | undefined> =>
@@ -61,3 +61,35 @@ export const assertInvoiceOpen = (db: Database, { organization_id, invoice_id }:
 
 export const markPaid = (db: Database, { organization_id, invoice_id }: InvoiceRow, now: Date) =>
   db.update(invoices).set({ status: 'paid', paid_at: now }).where(oneInvoice(organization_id, invoice_id))
+
+/** Open invoices that are due to be sent to the payment provider, the longest waiting first. */
+export const listUnsentInvoices = (db: Database, now: Date, limit: number) =>
+  db
+    .select()
+    .from(invoices)
+    .where(and(sql`${invoices.status} = 'open'`, lte(invoices.send_at, now)))
+    .orderBy(invoices.send_at)
+    .limit(limit)
+
+/** Postpones the next attempt, unless a concurrent attempt has succeeded or has already postponed it. */
+export const postponeSending = (db: Database, { organization_id, invoice_id, send_at: attempted }: InvoiceRow, send_at: Date) =>
+  db
+    .update(invoices)
+    .set({ send_at })
+    .where(and(oneInvoice(organization_id, invoice_id), eq(invoices.send_at, attempted!)))
+
+export const markSent = (db: Database, { organization_id, invoice_id }: InvoiceRow, pdf_url: string | null) =>
+  db.update(invoices).set({ send_at: null, pdf_url }).where(oneInvoice(organization_id, invoice_id))
+
+export const setProviderRef = (db: Database, { organization_id, invoice_id }: InvoiceRow, provider_ref: string) =>
+  db.update(invoices).set({ provider_ref }).where(oneInvoice(organization_id, invoice_id))
+
+/**
+ * The invoice with this reference at the provider, or else with this id: the provider may know the invoice before its reference is stored
+ * here.
+ */
+export const findInvoiceAtProvider = async (db: Database, provider_ref: string, invoice_id: string | undefined) => {
+  const [referenced] = await db.select().from(invoices).where(eq(invoices.provider_ref, provider_ref)).limit(1)
+  if (referenced || invoice_id === undefined) return referenced
+  return (await db.select().from(invoices).where(eq(invoices.invoice_id, invoice_id)).limit(1))[0]
+}

@@ -1,4 +1,4 @@
-import type { Offer } from '../subscription/offers.ts'
+import type { Offer } from '../subscription/status.ts'
 
 /** Something that a customer pays for at once. */
 export interface CheckoutOrder {

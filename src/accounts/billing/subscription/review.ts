@@ -1,14 +1,13 @@
 import { raiseAlertsOf } from '../../../platform/alerts/alerts.ts'
 import type { System } from '../../../platform/context.ts'
+import { pageByPage, START } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
-import { pageByPage, START } from '../../../platform/pages.ts'
 import { SUSPENSIONS, type Suspension } from '../../../platform/tenant/tenant.ts'
-import { actingFor } from '../../organization/acting.ts'
-import { effectsOf, type Resume, runAfterCommit, suspend } from './effects.ts'
+import { actingFor } from '../../organization/organization.ts'
 import { clearReviews, findStaleSuspensions } from './review-store.ts'
 import { lastDueBeyondGrace, subscriptionStatus } from './status.ts'
 import { assertSubscriptions, type ListedSubscription, listSubscriptions } from './store.ts'
-import { commitBillingChange, getSubscription } from './subscription.ts'
+import { commitBillingChange, effectsOf, getSubscription, type Resume, runAfterCommit, suspend } from './subscription.ts'
 
 /** The most statements that reviewing one organization takes, apart from one for each ledger, unless others change it meanwhile. */
 const REVIEW_STATEMENTS = 40

@@ -1,7 +1,18 @@
 import type { Suspension } from '../../../platform/tenant/tenant.ts'
 import { type Day, dayOfEpoch, epochDayOf, firstInstantOf, localDayOf } from '../../../platform/time/calendar.ts'
-import { planOf, TRIAL_PLAN } from '../../plans/plans.ts'
-import { trialEmailOf } from './trial-email.ts'
+import { PLAN_KEYS, planOf, TRIAL_PLAN } from '../../plans/plans.ts'
+
+const GMAIL = ['gmail.com', 'googlemail.com']
+
+/**
+ * The normal form of an e-mail address, under which it gets one trial: addresses that reach the same mailbox are one. Case, surrounding
+ * space and what follows a plus sign do not count, and neither do the dots of a Gmail address.
+ */
+export function trialEmailOf(email: string): string {
+  const [local = '', domain = ''] = email.trim().toLowerCase().split('@')
+  const mailbox = local.replace(/(?<=.)\+.*$/, '')
+  return GMAIL.includes(domain) ? `${mailbox.replaceAll('.', '')}@gmail.com` : `${mailbox}@${domain}`
+}
 
 const TRIAL_DAYS = 7
 const GRACE_DAYS = 3
@@ -75,4 +86,37 @@ export function subscriptionStatus(
   if (isTrialOver) return { ...common, state: 'diagnostic_expired', suspension: 'trial' }
   if (oldest_due !== null && today > oldest_due) return { ...common, state: 'past_due', suspension: null }
   return { ...common, state: isTrial ? 'trialing' : 'active', suspension: null }
+}
+
+/** What a checkout offers: a plan, or one more seat on the organization's plan. */
+export interface Offer {
+  item: 'plan' | 'seat'
+  plan: string
+}
+
+/** The smallest plan, which an organization on the trial is offered. */
+export const FIRST_PLAN = 'starter'
+
+/** The offer to an organization that lacks a seat. */
+export const offerFor = (plan: string): Offer => (plan === TRIAL_PLAN ? { item: 'plan', plan: FIRST_PLAN } : { item: 'seat', plan })
+
+/**
+ * What a paid checkout changes, decided on the subscription at payment. A plan replaces the trial; its seats apply unless more were
+ * granted, and the current month counts as paid. A seat adds one to a plan with a limit. Null when the offer no longer fits the
+ * subscription.
+ */
+export function changesOfPurchase(
+  { item, plan: bought = '' }: { item?: string | undefined; plan?: string | undefined },
+  { plan, rfc_allowance, timezone }: Subscription,
+  now: Date,
+): SubscriptionChanges | null {
+  const isTrial = plan === TRIAL_PLAN
+  if (item === 'plan' && isTrial && bought !== TRIAL_PLAN && PLAN_KEYS.includes(bought)) {
+    const { rfcs } = planOf(bought)
+    const hasMore = rfc_allowance !== null && rfcs !== null && rfc_allowance > rfcs
+    const billed_month = localDayOf(now, timezone).slice(0, 7)
+    return hasMore ? { plan: bought, billed_month } : { plan: bought, billed_month, rfc_allowance: null }
+  }
+  const seats = rfc_allowance ?? planOf(plan).rfcs
+  return item === 'seat' && !isTrial && seats !== null ? { rfc_allowance: seats + 1 } : null
 }

@@ -4,8 +4,7 @@ import { commit } from '../../../platform/db/commit.ts'
 import { prepared } from '../../../platform/db/statement.ts'
 import { log } from '../../../platform/log.ts'
 import { rulesAt } from '../rules.ts'
-import { loadSql } from './load-sql.ts'
-import { RatesRefused, ratesIn } from './rates-csv.ts'
+import { loadSql, RatesRefused, ratesIn } from './rates-csv.ts'
 
 const TIMEOUT_MS = 60_000
 /** All rates of five currencies since 1991 have less than 2 MB. */

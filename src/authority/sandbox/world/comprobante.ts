@@ -1,7 +1,40 @@
-import { ivaAt } from './eras.ts'
-import type { Locality } from './places.ts'
-import { type Product, withholdings } from './products.ts'
-import { isCompany, type Taxpayer } from './taxpayers.ts'
+import { daysIn, type Locality, later } from './places.ts'
+import { type Random, random, uuidOf } from './seed.ts'
+import { circleOf, isCompany, type Product, type Taxpayer, withholdings } from './taxpayers.ts'
+
+/**
+ * Since 2022 documents are CFDI 4.0 with Pagos 2.0 (and retenciones 2.0), and cancellations have a reason. Before, they are 3.3, 1.0 and
+ * 1.0.
+ */
+export const isOld = (fecha: string): boolean => fecha < '2022'
+
+/** Returns the rate of IVA in millionths. In the northern border region it is lower since 2019. */
+const ivaAt = ({ border }: Locality, fecha: string): number => (border && fecha >= '2019' ? 80_000 : 160_000)
+
+/** Returns a party under the regime that it had then. The regime 626 exists since 2022. */
+const partyAt = (party: Taxpayer, fecha: string): Taxpayer =>
+  party.regimen === '626' && isOld(fecha) ? { ...party, regimen: isCompany(party.rfc) ? '601' : '612' } : party
+
+const USES = { P: 'CP01', N: 'CN01', T: 'S01', E: 'G02' } as const
+
+/** Returns a use of the catalog c_UsoCFDI that the receiver's regime and the version of the document allow. */
+function usoOf(tipo: 'I' | 'E' | 'P' | 'N' | 'T' | null, fecha: string, emisor: Taxpayer, receptor: Taxpayer): string {
+  const uso = tipo === 'I' || tipo === null ? saleUse(emisor, receptor) : USES[tipo]
+  // 3.3 has one code, “por definir”, for what 4.0 distinguishes.
+  return isOld(fecha) && !/^[GID]/.test(uso) ? 'P01' : uso
+}
+
+function saleUse({ lines }: Taxpayer, receptor: Taxpayer): string {
+  if (receptor.regimen === '616') return 'S01'
+  if (lines.includes('medico') && !isCompany(receptor.rfc)) return receptor.regimen === '626' ? 'S01' : 'D01'
+  return lines.includes('computo') ? 'I04' : lines.includes('papeleria') ? 'G01' : 'G03'
+}
+
+/** Returns a cancellation, with a reason and a substitute if there were such then. `at` is a local time of central Mexico. */
+export const cancellationAt = (at: string, motivo: string, folio_sustitucion: string | null = null) => ({
+  ...{ at, motivo: isOld(at) ? null : motivo },
+  folio_sustitucion: isOld(at) ? null : folio_sustitucion,
+})
 
 /**
  * A tax of a line or document. Amounts are integer cents of the document's currency, rates integer millionths. The base of a `Cuota` is
@@ -204,4 +237,60 @@ export function amountsOf(conceptos: SandboxConcepto[]): Amounts {
   const locales = byName(conceptos.flatMap((c) => c.local ?? []))
   const total = subtotal - descuento + sum(traslados, (t) => t.importe) - sum(retenciones, (r) => r.importe) + sum(locales, signed)
   return { subtotal, descuento, traslados, retenciones, locales, total }
+}
+
+export type Direction = 'issued' | 'received'
+
+/** The key, date and parties of a document to generate. */
+export interface Draft {
+  key: string
+  fecha: string
+  emisor: Taxpayer
+  receptor: Taxpayer
+}
+
+/** What differs from the common values of a document. */
+export type Rest = Partial<SandboxComprobante> & Pick<SandboxComprobante, 'tipo' | 'serie'>
+
+/** Returns a draft whose parties are under the regimes that they had then. */
+export const draftAt = (key: string, fecha: string, emisor: Taxpayer, receptor: Taxpayer): Draft => ({
+  ...{ key, fecha },
+  emisor: partyAt(emisor, fecha),
+  receptor: partyAt(receptor, fecha),
+})
+
+/** Returns a draft between the taxpayer and a client or supplier. */
+export function draftOf(rfc: string, direction: Direction, key: string, fecha: string): Draft {
+  const draws = random(`${key}|party`)
+  const { self, clients, suppliers } = circleOf(rfc)
+  return direction === 'issued' ? draftAt(key, fecha, self, draws.pick(clients)) : draftAt(key, fecha, draws.pick(suppliers), self)
+}
+
+/** Returns a document with the given members and common values for the others. */
+export function comprobante({ key, fecha, ...parties }: Draft, rest: Rest & Pick<SandboxComprobante, 'conceptos'>): SandboxComprobante {
+  const { emisor, receptor } = draftAt(key, fecha, parties.emisor, parties.receptor)
+  const moneda = rest.moneda ?? 'MXN'
+  const uuid = uuidOf(key)
+  return {
+    ...{ uuid, fecha, emisor, receptor, moneda, lugar: emisor.place, uso: usoOf(rest.tipo, fecha, emisor, receptor) },
+    folio: fecha.slice(2, 4) + fecha.slice(5, 7) + String((Number.parseInt(uuid.slice(0, 6), 16) % 9000) + 1000),
+    ...{ metodo: null, forma: null, condiciones: null, relacion: null, global: null, pago: null, nomina: null, retencion: null },
+    ...{ cancellation: null, isReplaced: false, tipo_cambio: exchangeRate(moneda, fecha.slice(0, 10)) },
+    amounts: amountsOf(rest.conceptos),
+    ...rest,
+  }
+}
+
+/** Returns a local time in working hours on a day of the month. */
+export const hourOf = (draws: Random, month: string, first: number, last: number): string =>
+  later(`${month}-${String(draws.int(first, Math.min(last, daysIn(month)))).padStart(2, '0')}T08:00:00`, draws.int(0, 43_199))
+
+const AROUND: Record<string, number> = { USD: 185_000, EUR: 203_000 }
+
+/** Returns the pesos for one unit of a foreign currency on a day, in ten-thousandths; null for MXN and for XXX. */
+export function exchangeRate(moneda: string, day: string): number | null {
+  const around = AROUND[moneda]
+  if (around === undefined) return null
+  const month = random(`${moneda}|${day.slice(0, 7)}`).int(-9_000, 9_000)
+  return around + month + random(`${moneda}|${day}`).int(-900, 900)
 }

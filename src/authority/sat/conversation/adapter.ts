@@ -11,14 +11,12 @@ import {
   type Package,
   type Step,
   type TaxAuthority,
-} from '../../port/authority.ts'
-import { satLogins } from '../logins.ts'
+} from '../../port/catalog.ts'
+import { satLogins } from '../send.ts'
 import { announceConversations } from './conversation.ts'
-import { isHeldUp, listsOf } from './rules/agenda.ts'
 import { BEHIND_MS, isWithin } from './rules/periods.ts'
-import { type AuthorityRequest, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
-import { deadlineOf } from './rules/schedule.ts'
-import { hasBegun, isLessAnnounced, isObtainable, progressOf } from './rules/wanted.ts'
+import { type AuthorityRequest, deadlineOf, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
+import { hasBegun, isHeldUp, isLessAnnounced, isObtainable, listsOf, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */

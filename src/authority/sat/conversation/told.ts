@@ -1,9 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { MEANING_IN_WORDS, meaningForPackage, meaningOf } from '../meanings.ts'
-import { unansweredInWords } from '../unanswered.ts'
+import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../unanswered.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
-import { type AuthorityRequest, DENIED, isUnfinished, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
-import { nextCheck } from './rules/schedule.ts'
+import { type AuthorityRequest, DENIED, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'
 
 /** A request as it is told of. */

@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { limitsNow } from '../../../accounts/plans/place.ts'
+import { limitsNow, warnStatements } from '../../../accounts/plans/place.ts'
 import { explainLimit, type Limits, limitReached, type Quota } from '../../../accounts/plans/quotas.ts'
-import { warnStatements } from '../../../accounts/plans/warnings.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'

@@ -1,16 +1,19 @@
 import { announce, type ConnectionDemand, type Queued, requestJobs, watermarks } from '../../../downloads/downloads.ts'
 import { change } from '../../../platform/audit/audit.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
+import { each } from '../../../platform/context.ts'
 import { commit, type Statement } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
-import { each } from '../../../platform/each.ts'
+import { Failure } from '../../../platform/failures.ts'
 import { placeOf } from '../../../platform/hash.ts'
 import { type Message, sendHints } from '../../../platform/queues/send.ts'
 import { canLogIn, dueAt, isVerified } from '../../../taxpayers/login.ts'
-import { widenWindows } from '../../../taxpayers/reaches.ts'
+import { widenWindows } from '../../../taxpayers/login-answers.ts'
 import { activeOf, type ConnectionRow, connectionsOfRun, countActiveConnections } from '../../../taxpayers/taxpayers.ts'
 import { verifyOutstanding } from '../../../taxpayers/verification.ts'
+import { requireExtractor } from '../extractors.ts'
 import type { ExtractorRow } from '../store.ts'
+import type { ExtractorRun } from './contract.ts'
 import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
 import { isCfdiSource, sourcesFetched } from './selection.ts'
 import {
@@ -118,7 +121,7 @@ export async function startPlanned(system: System, runs: readonly RunRow[]): Pro
  * Commits a run of the extractor, for one connection or all of the organization's, and dispatches it. When the budget ends first, the outcome
  * has all RFCs that the run covers, and those dispatched so far.
  */
-export async function startRun(
+async function startRun(
   ctx: Ctx,
   { extractor, trigger, fiscal_entity_id }: { extractor: ExtractorRow; trigger: RunRow['trigger']; fiscal_entity_id: string | null },
 ): Promise<RunOutcome> {
@@ -285,3 +288,39 @@ async function dispatchPage(
 export async function sweepRuns(system: System): Promise<void> {
   await announceRuns(system, await unfinishedRuns(system.db, new Date(Date.now() - UNFINISHED_AFTER_MS), SWEEP_LIMIT))
 }
+
+const COOLDOWN_SECONDS = 600
+
+/**
+ * Runs an extractor now for all active RFCs (service.md, Run rules). A run that dispatches nothing starts no cooldown. Throws Failure
+ * 404 extractor.not_found, 409 extractor.disabled, and 429 extractor.cooldown within ten minutes of the last run.
+ */
+export async function runExtractor(ctx: Ctx, extractor_id: string): Promise<ExtractorRun> {
+  const extractor = await requireExtractor(ctx, extractor_id)
+  if (!extractor.is_enabled) throw new Failure('conflict', 'extractor.disabled', 'The extractor is disabled. Enable it first.')
+  // Checked before the cooldown, so that concurrent requests that cannot dispatch anything are not told to wait.
+  const all = { organization_id: ctx.organization.id, fiscal_entity_id: null }
+  if ((await connectionsOfRun(ctx.db, all, '', 1)).length === 0)
+    return { run_id: null, status: 'no_connections', connections: 0, dispatched: 0 }
+  const cooldown = ctx.env.COOLDOWNS.getByName(extractor_id)
+  const acquired = await cooldown.acquire(COOLDOWN_SECONDS, Date.now())
+  if (!acquired.acquired) throw tooSoon(acquired.retry_after_seconds)
+  try {
+    const { run_id, status, connections, dispatched } = await startRun(ctx, { extractor, trigger: 'manual', fiscal_entity_id: null })
+    if (status === 'no_connections') await cooldown.release()
+    return { run_id, status, connections, dispatched }
+  } catch (error) {
+    await cooldown.release()
+    throw error
+  }
+}
+
+const tooSoon = (retry_after_seconds: number) =>
+  new Failure(
+    'too_many_requests',
+    'extractor.cooldown',
+    `The extractor ran less than 10 minutes ago. Try again in ${retry_after_seconds} s.`,
+    {
+      retry_after_seconds,
+    },
+  )

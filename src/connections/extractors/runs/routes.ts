@@ -4,13 +4,21 @@ import { body, idempotent, operation, params, query, refuses, returns, roles } f
 import { pageOf } from '../../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../../taxpayers/contract.ts'
 import { ExtractorPath, PreviewDraft } from '../contract.ts'
-import { CancelledRun, ExtractionDraft, ExtractorRun, Run, RunJob, RunJobQuery, RunPath, RunProgress, RunQuery } from './contract.ts'
-import { cancelRun, extractRange } from './extractions.ts'
-import { listRuns } from './history.ts'
-import { previewExtractor } from './preview.ts'
-import { ExtractorPreview } from './preview-contract.ts'
-import { getRun, listEntityRuns, listRunJobs } from './progress.ts'
-import { runExtractor } from './run-now.ts'
+import {
+  CancelledRun,
+  ExtractionDraft,
+  ExtractorPreview,
+  ExtractorRun,
+  Run,
+  RunJob,
+  RunJobQuery,
+  RunPath,
+  RunProgress,
+  RunQuery,
+} from './contract.ts'
+import { runExtractor } from './dispatch.ts'
+import { cancelRun, extractRange, getRun, listEntityRuns, listRunJobs, listRuns } from './history.ts'
+import { previewExtractor } from './selection.ts'
 
 const TAG = 'Extractors'
 const NOT_FOUND = 'The organization has no extractor with this identifier.'

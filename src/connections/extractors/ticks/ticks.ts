@@ -1,10 +1,10 @@
 import type { System } from '../../../platform/context.ts'
+import { pageByPage, START } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { newId } from '../../../platform/db/id.ts'
-import { pageByPage, START } from '../../../platform/pages.ts'
 import { type Message, sendHints } from '../../../platform/queues/send.ts'
 import { dayOfEpoch, epochDayOf, localDayOf } from '../../../platform/time/calendar.ts'
-import { cadencesBetween, lastDueDay } from '../cadence.ts'
+import { cadencesBetween, lastDueDay } from '../rules.ts'
 import { runMessages } from '../runs/dispatch.ts'
 import { insertScheduledRuns } from '../runs/store.ts'
 import {

@@ -1,9 +1,20 @@
+import { Buffer } from 'node:buffer'
+import { crc32 } from 'node:zlib'
+import type { KnownDetail } from '../../../cfdi/chunks/content.ts'
+import { readContents, readStoredPlaces, type StoredPlace } from '../../../cfdi/chunks/contents.ts'
 import { Cfdi } from '../../../cfdi/contract.ts'
+import { inflated, readPacked, type XmlPlace } from '../../../cfdi/mirrored/mirrored.ts'
+import { view } from '../../../cfdi/read-row.ts'
+import type { PageItem } from '../../../cfdi/search/search.ts'
 import type { Concepto, Pago, Tax } from '../../../cfdi/xml/document.ts'
-import { at, columnsOf } from '../../../platform/csv.ts'
+import { labelOf } from '../../../lists/catalog.ts'
+import type { ListedParties } from '../../../lists/listed/listed.ts'
+import { at, columnsOf, csvLine } from '../../../platform/csv.ts'
 import { micros } from '../../../platform/money.ts'
-import type { ColumnType } from './formats/cells.ts'
-import type { Columns, ExportColumn } from './formats/columns.ts'
+import type { Partition, ScopedLedger } from '../../../taxpayers/visibility/scoped-ledger.ts'
+import type { ExportRow } from '../store.ts'
+import { type Columns, type ColumnType, type ExportColumn, valuesOf, Workbook, Zip } from './formats/zip.ts'
+import type { ExportLimits, FileOutput, MakingState } from './output.ts'
 
 /** Codes and numbers of documents are text, so that they keep their zeros. */
 const NUMBERS = new Set([
@@ -34,16 +45,16 @@ const column = (heading: string, value: ExportColumn['value']): ExportColumn => 
 const named = (...names: readonly string[]): ExportColumn[] => names.map((name) => column(name, (row) => at(row, [name])))
 
 /** The members of a document that rows of its lines and payments repeat. */
-export const REPEATED = [
+const REPEATED = [
   ...(['uuid', 'direction', 'version', 'tipo_comprobante', 'serie', 'folio', 'issued_at', 'fecha', 'emisor_rfc', 'emisor_nombre'] as const),
   ...(['receptor_rfc', 'receptor_nombre', 'uso_cfdi', 'metodo_pago', 'forma_pago', 'currency', 'tipo_cambio'] as const),
   ...(['estatus', 'cancelled_at', 'is_substituted', 'origin'] as const),
 ]
-export type Repeated = Pick<Cfdi, (typeof REPEATED)[number]>
+type Repeated = Pick<Cfdi, (typeof REPEATED)[number]>
 
 /** A row of the lines of a document, numbered from 1, and of what a payment pays. */
-export type LineRow = Repeated & { concepto: number } & Concepto
-export type PaidDocumentRow = Repeated & { pago: number } & Omit<Pago, 'documentos'> & { documento: number | null } & Partial<
+type LineRow = Repeated & { concepto: number } & Concepto
+type PaidDocumentRow = Repeated & { pago: number } & Omit<Pago, 'documentos'> & { documento: number | null } & Partial<
     { documento_uuid: string } & Omit<Pago['documentos'][number], 'uuid' | 'serie' | 'folio'> & {
         serie_dr: string | null
         folio_dr: string | null
@@ -102,4 +113,296 @@ export const COLUMNS_OF: Readonly<Record<'cfdi' | 'conceptos' | 'pagos', Columns
     ...named('imp_saldo_ant', 'imp_pagado', 'imp_saldo_insoluto', 'objeto_imp_dr'),
     ...taxesOf('impuestos_dr'),
   ],
+}
+
+const repeated = (cfdi: Cfdi): Repeated => Object.fromEntries(REPEATED.map((name) => [name, cfdi[name]])) as Repeated
+
+/** The documents of a page by their partitions. */
+const byPartition = (items: readonly PageItem[]): Map<Partition, PageItem[]> =>
+  Map.groupBy(items, ({ context }) => context.partition as Partition)
+
+/** The rows of documents, in their order. */
+export async function rowsOf(
+  ledger: ScopedLedger,
+  kind: 'cfdi' | 'conceptos' | 'pagos',
+  items: readonly PageItem[],
+  listed: ListedParties,
+): Promise<unknown[]> {
+  if (kind === 'cfdi') return items.map(({ row, context }) => view(row, context, listed))
+  const found = new Map<string, unknown[]>()
+  const itemOf = new Map(items.map((item) => [item.row.uuid, item]))
+  for (const [partition, some] of byPartition(items))
+    await readContents(ledger, partition, some, (uuid, content) => {
+      const { row, context } = itemOf.get(uuid)!
+      const common = repeated(view(row, context, listed))
+      found.set(uuid, kind === 'conceptos' ? linesOf(common, content) : paidOf(common, content))
+    })
+  return items.flatMap(({ row }) => found.get(row.uuid) ?? [])
+}
+
+const linesOf = (common: Repeated, { conceptos }: KnownDetail): LineRow[] =>
+  conceptos.map((line, n) => ({ ...common, concepto: n + 1, ...line }) as LineRow)
+
+const paidOf = (common: Repeated, { pagos }: KnownDetail): PaidDocumentRow[] =>
+  pagos.flatMap(({ documentos, ...pago }, n) => {
+    const one: PaidDocumentRow = { ...common, pago: n + 1, ...pago, documento: null }
+    if (documentos.length === 0) return [one]
+    return documentos.map(({ uuid, serie, folio, ...rest }, at) => ({
+      ...one,
+      ...{ documento: at + 1, documento_uuid: uuid, serie_dr: serie, folio_dr: folio },
+      ...rest,
+    }))
+  })
+
+type Known = StoredPlace & XmlPlace
+
+const isKnown = (one: StoredPlace | undefined): one is Known => one !== undefined && one.xml_object !== null
+
+/** A document of which the XML is known, with its place and the name of its file. */
+export interface FileOf {
+  name: string
+  place: Known
+}
+
+/** By month; what was imported apart, because the authority may deliver the same document. */
+const nameOf = ({ row, context }: PageItem): string =>
+  `${context.partition.origin === 'import' ? 'imported/' : ''}${row.direction === 0 ? 'issued' : 'received'}/${row.fecha.slice(0, 7)}/${row.uuid}.xml`
+
+/** The files of those documents whose XML is known, in their order. One statement for each partition. */
+export async function filesOf(ledger: ScopedLedger, items: readonly PageItem[]): Promise<FileOf[]> {
+  const places = new Map<string, StoredPlace>()
+  for (const [partition, some] of byPartition(items))
+    for (const [uuid, place] of await readStoredPlaces(ledger, partition, some)) places.set(uuid, place)
+  return items.flatMap((item) => {
+    const place = places.get(item.row.uuid)
+    return isKnown(place) ? [{ name: nameOf(item), place }] : []
+  })
+}
+
+/** Divides files so that those of a batch have so many bytes, or are one. */
+export function* batchesOf(files: readonly FileOf[], bytes: number): Generator<FileOf[]> {
+  let batch: FileOf[] = []
+  let size = 0
+  for (const file of files) {
+    if (batch.length > 0 && size + file.place.xml_length > bytes) {
+      yield batch
+      batch = []
+      size = 0
+    }
+    batch.push(file)
+    size += file.place.xml_length
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Adds files to an archive as they are stored, without packing them again. */
+export async function addFiles(bucket: R2Bucket, zip: Zip, files: readonly FileOf[]): Promise<void> {
+  const packed = await readPacked(
+    bucket,
+    files.map(({ place }) => place),
+  )
+  for (const { name, place } of files) {
+    const bytes = packed.get(place)!
+    const { xml_method: method, xml_crc, xml_size } = place
+    if (xml_crc !== null && xml_size !== null) {
+      zip.add(name, bytes, { method, crc: xml_crc, size: xml_size })
+      continue
+    }
+    const plain = inflated(bytes, method)
+    zip.add(name, bytes, { method, crc: crc32(plain), size: plain.length })
+  }
+}
+
+/** The Spanish headings of columns, by the names of the API. */
+export const HEADINGS: Readonly<Record<string, string>> = {
+  uuid: 'UUID',
+  fiscal_entity_id: 'Identificador del RFC',
+  direction: 'Sentido',
+  kind: 'Clase',
+  version: 'Versión',
+  tipo_comprobante: 'Tipo de comprobante',
+  serie: 'Serie',
+  folio: 'Folio',
+  issued_at: 'Fecha de emisión (repetida; en CSV, con su zona horaria)',
+  fecha: 'Fecha de emisión',
+  certified_at: 'Fecha de timbrado',
+  pac_rfc: 'RFC del PAC',
+  emisor_rfc: 'RFC emisor',
+  emisor_nombre: 'Nombre del emisor',
+  emisor_regimen_fiscal: 'Régimen fiscal del emisor',
+  receptor_rfc: 'RFC receptor',
+  receptor_nombre: 'Nombre del receptor',
+  receptor_regimen_fiscal: 'Régimen fiscal del receptor',
+  receptor_domicilio_fiscal: 'Domicilio fiscal del receptor (C.P.)',
+  'counterparty.rfc': 'RFC de la contraparte',
+  'counterparty.nombre': 'Nombre de la contraparte',
+  'counterparty.blacklist.source': 'Lista en la que está la contraparte',
+  'counterparty.blacklist.situacion': 'Situación en esa lista',
+  uso_cfdi: 'Uso del CFDI',
+  tipo_relacion: 'Tipo de relación',
+  metodo_pago: 'Método de pago',
+  forma_pago: 'Forma de pago',
+  condiciones_pago: 'Condiciones de pago',
+  currency: 'Moneda',
+  moneda: 'Moneda (repetida)',
+  tipo_cambio: 'Tipo de cambio',
+  subtotal: 'Subtotal',
+  descuento: 'Descuento',
+  total: 'Total',
+  total_mxn: 'Total en pesos',
+  iva_trasladado: 'IVA trasladado',
+  iva_retenido: 'IVA retenido',
+  isr_retenido: 'ISR retenido',
+  ieps_trasladado: 'IEPS trasladado',
+  exportacion: 'Exportación',
+  lugar_expedicion: 'Lugar de expedición (C.P.)',
+  estatus: 'Estado',
+  cancelled_at: 'Fecha de cancelación',
+  cancellation_reason: 'Motivo de cancelación',
+  folio_sustitucion: 'UUID del CFDI que lo sustituye',
+  status_answer: 'Última respuesta del SAT sobre su estado',
+  es_cancelable: 'Es cancelable',
+  estatus_cancelacion: 'Estado de la cancelación',
+  status_checked_at: 'Fecha de la consulta al SAT (UTC)',
+  is_substituted: 'Sustituido',
+  substituted_not_cancelled: 'Sustitución sin cancelar',
+  payment_status: 'Estado de pago',
+  paid_amount: 'Pagado',
+  credited_amount: 'Notas de crédito aplicadas',
+  balance: 'Saldo',
+  balance_mxn: 'Saldo en pesos',
+  due_date: 'Fecha de vencimiento',
+  last_payment_at: 'Fecha del último pago',
+  fully_paid_at: 'Fecha de liquidación',
+  has_xml: 'Con XML',
+  has_pdf: 'Con PDF',
+  origin: 'Origen',
+  updated_at: 'Última actualización (UTC)',
+  concepto: 'Número de concepto',
+  clave_prod_serv: 'Clave de producto o servicio',
+  no_identificacion: 'Número de identificación',
+  cantidad: 'Cantidad',
+  clave_unidad: 'Clave de unidad',
+  unidad: 'Unidad',
+  descripcion: 'Descripción',
+  valor_unitario: 'Valor unitario',
+  importe: 'Importe',
+  objeto_imp: 'Objeto de impuesto',
+  iva_tasa: 'Tasa de IVA',
+  a_cuenta_terceros_rfc: 'RFC a cuenta de terceros',
+  cuenta_predial: 'Cuenta predial',
+  pedimentos: 'Pedimentos',
+  pago: 'Número de pago',
+  fecha_pago: 'Fecha de pago',
+  forma_pago_p: 'Forma de pago del pago',
+  moneda_p: 'Moneda del pago',
+  tipo_cambio_p: 'Tipo de cambio del pago',
+  monto: 'Monto del pago',
+  num_operacion: 'Número de operación',
+  documento: 'Número de documento pagado',
+  documento_uuid: 'UUID del documento pagado',
+  serie_dr: 'Serie del documento pagado',
+  folio_dr: 'Folio del documento pagado',
+  moneda_dr: 'Moneda del documento pagado',
+  equivalencia_dr: 'Equivalencia',
+  metodo_pago_dr: 'Método de pago del documento pagado',
+  num_parcialidad: 'Número de parcialidad',
+  imp_saldo_ant: 'Saldo anterior',
+  imp_pagado: 'Importe pagado',
+  imp_saldo_insoluto: 'Saldo insoluto',
+  objeto_imp_dr: 'Objeto de impuesto del documento pagado',
+}
+
+type Enumerated = 'direction' | 'kind' | 'estatus' | 'status_answer' | 'es_cancelable' | 'estatus_cancelacion' | 'payment_status' | 'origin'
+type Situacion = NonNullable<NonNullable<Cfdi['counterparty']['blacklist']>['situacion']>
+type Words = { [Name in Enumerated]: Record<NonNullable<Cfdi[Name]>, string> } & {
+  'counterparty.blacklist.situacion': Record<Situacion, string>
+}
+
+/** The Spanish words for the values of enumerations. Codes of the authority, such as those of FormaPago, are what people know and stay. */
+export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  direction: { issued: 'Emitido', received: 'Recibido' },
+  kind: { cfdi: 'CFDI', retenciones: 'Retenciones' },
+  estatus: { vigente: 'Vigente', cancelado: 'Cancelado' },
+  status_answer: { vigente: 'Vigente', cancelado: 'Cancelado', no_encontrado: 'No encontrado', unknown: 'Desconocida' },
+  es_cancelable: {
+    cancelable_sin_aceptacion: 'Cancelable sin aceptación',
+    cancelable_con_aceptacion: 'Cancelable con aceptación',
+    no_cancelable: 'No cancelable',
+  },
+  estatus_cancelacion: {
+    en_proceso: 'En proceso',
+    rechazada: 'Solicitud rechazada',
+    cancelado_sin_aceptacion: 'Cancelado sin aceptación',
+    cancelado_con_aceptacion: 'Cancelado con aceptación',
+    plazo_vencido: 'Plazo vencido',
+  },
+  payment_status: { paid: 'Pagada', partially_paid: 'Pago parcial', unpaid: 'Sin pagar', not_applicable: 'No aplica' },
+  origin: { authority: 'SAT', import: 'Importación' },
+  'counterparty.blacklist.situacion': {
+    presunto: 'Presunto',
+    definitivo: 'Definitivo',
+    desvirtuado: 'Desvirtuado',
+    sentencia_favorable: 'Sentencia favorable',
+  },
+} satisfies Words
+
+type Kind = keyof typeof COLUMNS_OF
+
+/** A value as Spanish says it. */
+function inSpanish(name: string, value: unknown): unknown {
+  if (typeof value === 'boolean') return value ? 'Sí' : 'No'
+  if (typeof value !== 'string') return value
+  return name === 'counterparty.blacklist.source' ? labelOf(value, null) : (WORDS[name]?.[value] ?? value)
+}
+
+const spanish = (columns: Columns): Columns =>
+  columns.map(({ heading, type, value }) => ({
+    heading: HEADINGS[heading] ?? heading,
+    type,
+    value: (row) => inSpanish(heading, value(row)),
+  }))
+
+const SPANISH: Readonly<Record<Kind, Columns>> = {
+  cfdi: spanish(COLUMNS_OF.cfdi),
+  conceptos: spanish(COLUMNS_OF.conceptos),
+  pagos: spanish(COLUMNS_OF.pagos),
+}
+const SHEETS: Readonly<Record<Kind, string>> = { cfdi: 'CFDI', conceptos: 'Conceptos', pagos: 'Pagos' }
+
+/** The columns of a kind of rows, in the same order in both. */
+export const columnsFor = (kind: Kind, headings: ExportRow['headings']): Columns => (headings === 'es' ? SPANISH : COLUMNS_OF)[kind]
+
+const sheetNameOf = (kind: Kind, headings: ExportRow['headings']): string => (headings === 'es' ? SHEETS[kind] : kind)
+
+/** What writes the rows of an export in its format. */
+export interface RowWriter {
+  /** Before the first row. */
+  begin(): void
+  write(rows: readonly unknown[]): void
+  /** After the last one. */
+  end(): void
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+const nothing = () => {}
+
+export const zipOf = ({ created_at }: ExportRow, state: MakingState, output: FileOutput, { zip }: ExportLimits): Zip =>
+  new Zip(output, state.zip, new Date(created_at), zip)
+
+export function rowWriterOf(row: ExportRow, state: MakingState, output: FileOutput, limits: ExportLimits): RowWriter {
+  const kind = row.kind as Exclude<ExportRow['kind'], 'xml'>
+  const columns = columnsFor(kind, row.headings)
+  const push = (text: string) => output.push(Buffer.from(text))
+  if (row.format === 'ndjson')
+    return { begin: nothing, write: (rows) => push(rows.map((one) => `${JSON.stringify(one)}\n`).join('')), end: nothing }
+  if (row.format === 'csv')
+    return {
+      begin: () => push(BYTE_ORDER_MARK + csvLine(columns.map(({ heading }) => heading))),
+      write: (rows) => push(rows.map((one) => csvLine(valuesOf(columns, one))).join('')),
+      end: nothing,
+    }
+  const workbook = new Workbook(zipOf(row, state, output, limits), state.workbook, columns, sheetNameOf(kind, row.headings), limits.sheet)
+  return { begin: nothing, write: (rows) => workbook.write(rows), end: () => workbook.end() }
 }

@@ -1,9 +1,44 @@
 import { Buffer } from 'node:buffer'
-import type { Sink } from './formats/zip.ts'
-import { MOST_PARTS, PART_BYTES } from './limits.ts'
+import type { PagePosition } from '../../../cfdi/search/search.ts'
+import { emptyWorkbook, emptyZip, type Sink, type WorkbookState, type ZipState } from './formats/zip.ts'
+
+/** What bounds the steps and formats of an export. Tests have lower ones. */
+export interface ExportLimits {
+  /** Documents that are read at once: of which only rows are written, of which contents are, and of which files are. */
+  page: Readonly<Record<'cfdi' | 'conceptos' | 'pagos' | 'xml', number>>
+  /** After so many documents a step is committed. */
+  commit: number
+  /** Compressed bytes of XML that are read at once. */
+  xmlBytes: number
+  sheet: { rows: number; bytes: number }
+  zip: { bytes: number; entries: number }
+  /** Bytes of the central directory that a state carries. More go into objects of their own. */
+  directory: number
+  /** Objects of XML that an invocation reads. */
+  objects: number
+}
+
+const MIB = 1024 ** 2
+
+export const LIMITS: ExportLimits = {
+  page: { cfdi: 500, conceptos: 250, pagos: 250, xml: 250 },
+  commit: 5_000,
+  xmlBytes: 8 * MIB,
+  sheet: { rows: 1_048_576, bytes: 2 * 1024 * MIB },
+  zip: { bytes: 2 ** 32 - 1, entries: 65_535 },
+  directory: MIB,
+  objects: 400,
+}
+
+/** R2 takes 10,000 parts, each but the last of the same size and of 5 MiB at least. */
+export const PART_BYTES = 5 * MIB
+const MOST_PARTS = 10_000
+
+/** The most statements of a step, its commit included. */
+export const STEP_STATEMENTS = 30
 
 /** How far a file is written. What is no whole part yet is carried by the state of the export. */
-export interface OutputState {
+interface OutputState {
   /** Of the object that the file becomes. */
   key: string
   /** Of its multipart upload; null while the file is smaller than a part. */
@@ -14,7 +49,7 @@ export interface OutputState {
   directory: string[]
 }
 
-export const emptyOutput = (key: string): OutputState => ({ key, upload: null, parts: [], directory: [] })
+const emptyOutput = (key: string): OutputState => ({ key, upload: null, parts: [], directory: [] })
 
 /** The file would have more parts than the bucket takes. */
 export class TooLarge extends Error {}
@@ -120,5 +155,61 @@ export async function completeObject(files: R2Bucket, { key, upload, parts }: Ou
     const found = await files.head(key)
     if (found) return found
     throw error
+  }
+}
+
+/** How far an export is made, after a committed step. It lies in an object of its own, which the row names. */
+export interface MakingState {
+  /** The counterparties that were on a list when the first document was read, as `writeListed` writes them. */
+  listed: string
+  /** Documents are read, then the central directory is copied, then the object is completed. */
+  phase: 'reading' | 'directory' | 'complete'
+  after: PagePosition | null
+  rows: number
+  documents: number
+  without_xml: number
+  zip: ZipState
+  workbook: WorkbookState
+  output: OutputState
+  /** Of the central directory: where it begins, and how many of its objects are copied. */
+  directory: { at: number; copied: number }
+  bytes: number
+}
+
+export const newState = (key: string, listed: string): MakingState => ({
+  ...{ listed, phase: 'reading', after: null, rows: 0, documents: 0, without_xml: 0 },
+  ...{ zip: emptyZip(), workbook: emptyWorkbook(), output: emptyOutput(key), directory: { at: 0, copied: 0 }, bytes: 0 },
+})
+
+/** A state with the bytes that it carries: those of the file that are no part yet, and those of its central directory. */
+export interface Carried {
+  state: MakingState
+  tail: Uint8Array
+  directory: Uint8Array
+}
+
+const LENGTHS = 8
+
+export function writeState({ state, tail, directory }: Carried): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(JSON.stringify(state))
+  const lengths = Buffer.alloc(LENGTHS)
+  lengths.writeUInt32LE(text.length, 0)
+  lengths.writeUInt32LE(tail.length, LENGTHS / 2)
+  const whole = new Uint8Array(LENGTHS + text.length + tail.length + directory.length)
+  let at = 0
+  for (const bytes of [lengths, text, tail, directory]) {
+    whole.set(bytes, at)
+    at += bytes.length
+  }
+  return whole
+}
+
+export function readState(bytes: Uint8Array): Carried {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  const [text, tail] = [LENGTHS + view.readUInt32LE(0), LENGTHS + view.readUInt32LE(0) + view.readUInt32LE(LENGTHS / 2)]
+  return {
+    state: JSON.parse(view.subarray(LENGTHS, text).toString()) as MakingState,
+    tail: bytes.slice(text, tail),
+    directory: bytes.slice(tail),
   }
 }

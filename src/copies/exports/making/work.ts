@@ -1,13 +1,13 @@
 import { sql } from 'drizzle-orm'
-import { readerOf } from '../../../accounts/organization/acting.ts'
+import { readerOf } from '../../../accounts/organization/organization.ts'
 import type { Ctx, System } from '../../../platform/context.ts'
+import { pageByPage, START } from '../../../platform/context.ts'
 import { commit } from '../../../platform/db/commit.ts'
 import { isGuardViolation } from '../../../platform/db/guard.ts'
 import { bare } from '../../../platform/db/statement.ts'
 import { memory } from '../../../platform/memory-limiter.ts'
-import { pageByPage, START } from '../../../platform/pages.ts'
 import { isReadable } from '../../../taxpayers/connection.ts'
-import { readerAt, type Start } from '../start.ts'
+import { readerAt, type Start, wakeExports } from '../start.ts'
 import {
   assertHeld,
   claimExport,
@@ -21,11 +21,8 @@ import {
   setExport,
 } from '../store.ts'
 import { exports_ } from '../tables.ts'
-import { wakeExports } from '../wake.ts'
-import { type ExportLimits, LIMITS, STEP_STATEMENTS } from './limits.ts'
 import type { Maker } from './maker.ts'
-import { TooLarge } from './output.ts'
-import { type Carried, readState, writeState } from './state.ts'
+import { type Carried, type ExportLimits, LIMITS, readState, STEP_STATEMENTS, TooLarge, writeState } from './output.ts'
 
 /** Longer than an invocation works. */
 const LEASE_MS = 60_000

@@ -1,7 +1,7 @@
 import type { System } from '../../../platform/context.ts'
 import { liveRegistry } from './live.ts'
 import type { Registry } from './registry.ts'
-import { sandboxRegistry } from './sandbox.ts'
+import { sandboxRegistry } from './registry.ts'
 import { recordOverrides } from './sandbox-overrides.ts'
 
 const ADAPTERS: Record<System['settings']['repseRegistry'], (system: System) => Registry> = {

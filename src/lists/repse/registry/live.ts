@@ -1,6 +1,14 @@
-import { normalName } from './names.ts'
-import { type FoundRegistration, fieldOf, readRegistration, readSearch } from './pages.ts'
-import { ABSENT, type Registry, type RegistryRecord, RegistryUnavailable } from './registry.ts'
+import {
+  ABSENT,
+  type FoundRegistration,
+  fieldOf,
+  normalName,
+  type Registry,
+  type RegistryRecord,
+  RegistryUnavailable,
+  readRegistration,
+  readSearch,
+} from './registry.ts'
 
 const TIMEOUT_MS = 15_000
 /** The maximum number of search pages to read, with fifteen names each. */

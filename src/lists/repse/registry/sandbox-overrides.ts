@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm'
 import type { Database } from '../../../platform/db/commit.ts'
-import type { RegistryRecord } from './registry.ts'
-import type { RecordOverrides } from './sandbox.ts'
+import type { RecordOverrides, RegistryRecord } from './registry.ts'
 import { sandboxRepseRecords } from './tables.ts'
 
 /** The overrides in the control plane. */

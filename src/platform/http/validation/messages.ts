@@ -1,8 +1,6 @@
 import type * as z from 'zod'
-import { meant } from '../../names/nearest.ts'
-import { meantMember } from '../../names/usual.ts'
-import { expectationOf } from './expectation.ts'
-import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
+import { meant, meantMember } from '../../names/nearest.ts'
+import { expectationOf, type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
 /** The part of a request that a schema describes. */
 export type InputTarget = 'json' | 'query' | 'param'

@@ -1,7 +1,7 @@
 import { createScheduledController } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { isSigned } from '../../../../src/accounts/billing/stripe/stripe-signature.ts'
+import { isSigned } from '../../../../src/accounts/billing/stripe/stripe-events.ts'
 import worker from '../../../../src/index.ts'
 import { created, draft } from '../../../connections/extractors/support/extractors.ts'
 import { daily } from '../../../support/crons.ts'

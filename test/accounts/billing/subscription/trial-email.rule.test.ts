@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { trialEmailOf } from '../../../../src/accounts/billing/subscription/trial-email.ts'
+import { trialEmailOf } from '../../../../src/accounts/billing/subscription/status.ts'
 
 describe('the address of a trial', () => {
   it.each([

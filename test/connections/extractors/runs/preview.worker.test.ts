@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { ExtractorPreview } from '../../../../src/connections/extractors/runs/preview-contract.ts'
+import type { ExtractorPreview } from '../../../../src/connections/extractors/runs/contract.ts'
 import { losingMessages } from '../../../downloads/support/downloads.ts'
 import { pathsOf } from '../../../support/client.ts'
 import { at } from '../../../support/clock.ts'

@@ -3,10 +3,15 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { registryOf } from '../../../../src/lists/repse/registry/adapters.ts'
 import { liveRegistry } from '../../../../src/lists/repse/registry/live.ts'
-import { normalName } from '../../../../src/lists/repse/registry/names.ts'
-import { fieldOf, readRegistration, readSearch } from '../../../../src/lists/repse/registry/pages.ts'
-import { ABSENT, RegistryUnavailable } from '../../../../src/lists/repse/registry/registry.ts'
-import { sandboxRegistry } from '../../../../src/lists/repse/registry/sandbox.ts'
+import {
+  ABSENT,
+  fieldOf,
+  normalName,
+  RegistryUnavailable,
+  readRegistration,
+  readSearch,
+  sandboxRegistry,
+} from '../../../../src/lists/repse/registry/registry.ts'
 import { registrationStatus } from '../../../../src/lists/repse/status.ts'
 import { systemOf } from '../../../../src/platform/context.ts'
 import { freshRfc } from '../../../support/tenants.ts'

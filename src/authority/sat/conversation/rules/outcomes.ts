@@ -1,6 +1,5 @@
-import type { Requested, SatAnswer, Verified } from '../../answers.ts'
-import type { Meaning } from '../../meanings.ts'
-import { MOST_ATTEMPTS } from './schedule.ts'
+import type { Meaning, Requested, SatAnswer, Verified } from '../../unanswered.ts'
+import { MOST_ATTEMPTS } from './requests.ts'
 
 /** What becomes of a request by an answer. */
 export type RequestOutcome =

@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { constants, crc32, deflateRawSync } from 'node:zlib'
+import { cellText } from '../../../../platform/csv.ts'
 
 /** What a format writes to. */
 export interface Sink {
@@ -42,7 +43,7 @@ function bytesOf(fields: readonly Field[], name: Uint8Array = new Uint8Array()):
 }
 
 /** A file of the archive whose data is being written. */
-export interface OpenEntry {
+interface OpenEntry {
   name: string
   offset: number
   crc: number
@@ -234,5 +235,221 @@ export class Zip {
     this.#state.entries++
     this.#state.directory += bytes.length
     this.#sink.enter(bytes)
+  }
+}
+
+/** What the values of a column are. Numbers and times are written as such where the format has them and they fit. */
+export type ColumnType = 'text' | 'number' | 'time'
+
+/** The formats of cells, by their places in the styles of the workbook. */
+export const [HEADING, TIME, DAY, DECIMALS] = [1, 2, 3, 4]
+
+const LETTERS = 26
+
+/** The name of a column of a sheet, from 0: A, B, … Z, AA, … */
+export function letterOf(n: number): string {
+  const last = String.fromCharCode(65 + (n % LETTERS))
+  return n < LETTERS ? last : letterOf(Math.floor(n / LETTERS) - 1) + last
+}
+
+/** What Excel takes in a cell. */
+const LONGEST_TEXT = 32_767
+/** A number of more digits would be rounded. */
+const EXACT_DIGITS = 15
+
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
+
+/** Whether a spreadsheet shows a decimal as it is. */
+function isExact(text: string): boolean {
+  const [, , whole, fraction = ''] = DECIMAL.exec(text) ?? []
+  if (whole === undefined) return false
+  const digits = (whole + fraction.replace(/0+$/, '')).replace(/^0+/, '')
+  return digits.length <= EXACT_DIGITS && whole.length <= EXACT_DIGITS
+}
+
+const MOMENT = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)?$/
+const DAY_MS = 86_400_000
+/** Days from the epoch of spreadsheets to 1970. From 1 March 1900 on, they count right. */
+const EPOCH = 25_569
+const FIRST = 61
+
+/** The number of a time as it is written, whatever its offset; null when it is none. */
+function serialOf(text: string): { serial: string; style: number } | null {
+  const [, day, time] = MOMENT.exec(text) ?? []
+  if (day === undefined) return null
+  const ms = Date.parse(`${day}T${time ?? '00:00:00'}Z`)
+  const serial = ms / DAY_MS + EPOCH
+  if (!(serial >= FIRST)) return null
+  // Five digits before the point and nine after it are exact to less than a millisecond.
+  return { serial: String(Number(serial.toFixed(9))), style: time === undefined ? DAY : TIME }
+}
+
+const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|_(?=x[0-9a-f]{4}_)/gi
+const hex = (character: string): string => character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' }
+
+/** A text in a sheet. What XML cannot contain is written as Office does, `_x0001_`, and a text that looks so as `_x005F_x0001_`. */
+const escaped = (text: string): string =>
+  text
+    .toWellFormed()
+    .slice(0, LONGEST_TEXT)
+    .toWellFormed()
+    .replace(FORBIDDEN, (one) => `_x${hex(one)}_`)
+    .replace(/[&<>\r]/g, (one) => MARKUP[one]!)
+
+const textCell = (place: string, text: string, style = 0): string =>
+  `<c r="${place}" t="inlineStr"${style === 0 ? '' : ` s="${style}"`}><is><t xml:space="preserve">${escaped(text)}</t></is></c>`
+
+/** A cell; nothing for an empty one. */
+export function cellXml(place: string, type: ColumnType, value: unknown): string {
+  if (typeof value === 'boolean') return `<c r="${place}" t="b"><v>${value ? 1 : 0}</v></c>`
+  const text = cellText(value)
+  if (text === '') return ''
+  // A count has no decimals.
+  if (type === 'number' && isExact(text)) return `<c r="${place}"${text.includes('.') ? ` s="${DECIMALS}"` : ''}><v>${text}</v></c>`
+  const time = type === 'time' ? serialOf(text) : null
+  return time ? `<c r="${place}" s="${time.style}"><v>${time.serial}</v></c>` : textCell(place, text)
+}
+
+const headingCell = (place: string, text: string): string => textCell(place, text, HEADING)
+
+/** A column of a table: its heading, what its values are, and how a row says its value. */
+export interface ExportColumn {
+  heading: string
+  type: ColumnType
+  value: (row: unknown) => unknown
+}
+export type Columns = readonly ExportColumn[]
+
+export const valuesOf = (columns: Columns, row: unknown): unknown[] => columns.map(({ value }) => value(row))
+
+/** How far a workbook is written. */
+export interface WorkbookState {
+  /** Sheets that were begun. */
+  sheets: number
+  /** Rows of the open sheet, its heading included. */
+  rows: number
+  /** The open sheet. */
+  entry: OpenEntry | null
+}
+
+export const emptyWorkbook = (): WorkbookState => ({ sheets: 0, rows: 0, entry: null })
+
+/** What a sheet may have. The bytes are those of its XML: below 4 GiB, so that no sheet needs ZIP64. */
+export interface SheetLimits {
+  rows: number
+  bytes: number
+}
+
+const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
+const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
+const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml'
+
+const SHEET =
+  `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
+  '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>'
+
+/** What a column takes in characters: what it holds, and most of its heading, beside which a filter has its button. */
+const WIDTHS = { text: 14, number: 15, time: 20 } as const
+const UUID_WIDTH = 38
+const WIDEST_HEADING = 30
+function widthOf({ heading, type }: ExportColumn): number {
+  const held = /uuid/i.test(heading) ? UUID_WIDTH : WIDTHS[type]
+  return Math.max(held, Math.min(heading.length + 3, WIDEST_HEADING))
+}
+const colsOf = (columns: Columns): string =>
+  `<cols>${columns.map((one, n) => `<col min="${n + 1}" max="${n + 1}" width="${widthOf(one)}" customWidth="1"/>`).join('')}</cols>`
+
+const STYLES =
+  `${XML}<styleSheet xmlns="${MAIN}"><numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd\\ hh:mm:ss"/>` +
+  '<numFmt numFmtId="165" formatCode="yyyy\\-mm\\-dd"/><numFmt numFmtId="166" formatCode="#,##0.00####"/></numFmts>' +
+  '<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts>' +
+  '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills>' +
+  '<borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs>' +
+  '<cellXfs count="5"><xf/><xf fontId="1" applyFont="1"/><xf numFmtId="164" applyNumberFormat="1"/><xf numFmtId="165" applyNumberFormat="1"/>' +
+  '<xf numFmtId="166" applyNumberFormat="1"/></cellXfs>' +
+  '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
+
+const fileOf = (n: number): string => `xl/worksheets/sheet${n}.xml`
+
+/** Writes rows into sheets, which are deflated as they come. */
+export class Workbook {
+  readonly #zip: Zip
+  readonly #state: WorkbookState
+  readonly #columns: Columns
+  readonly #letters: string[]
+  readonly #name: string
+  readonly #limits: SheetLimits
+  #text: string[] = []
+
+  constructor(zip: Zip, state: WorkbookState, columns: Columns, name: string, limits: SheetLimits) {
+    this.#zip = zip
+    this.#state = state
+    this.#columns = columns
+    this.#letters = columns.map((_, n) => letterOf(n))
+    this.#name = name
+    this.#limits = limits
+  }
+
+  write(rows: readonly unknown[]): void {
+    for (const row of rows) {
+      const { entry } = this.#state
+      if (entry === null || this.#state.rows >= this.#limits.rows || entry.size >= this.#limits.bytes) this.#nextSheet()
+      const n = ++this.#state.rows
+      const cells = valuesOf(this.#columns, row).map((value, at) => cellXml(`${this.#letters[at]}${n}`, this.#columns[at]!.type, value))
+      this.#text.push(`<row r="${n}">${cells.join('')}</row>`)
+    }
+    this.#flush()
+  }
+
+  /** Ends the last sheet, and adds what describes the workbook. */
+  end(): void {
+    if (this.#state.entry === null) this.#nextSheet()
+    this.#endSheet()
+    const numbers = Array.from({ length: this.#state.sheets }, (_, n) => n + 1)
+    const sheets = numbers.map((n) => `<sheet name="${n === 1 ? this.#name : `${this.#name} ${n}`}" sheetId="${n}" r:id="rId${n}"/>`)
+    const ofSheets = numbers.map((n) => `<Relationship Id="rId${n}" Type="${RELATIONS}/worksheet" Target="worksheets/sheet${n}.xml"/>`)
+    const styles = `<Relationship Id="rId${numbers.length + 1}" Type="${RELATIONS}/styles" Target="styles.xml"/>`
+    const types = numbers.map((n) => `<Override PartName="/${fileOf(n)}" ContentType="${TYPE}.worksheet+xml"/>`)
+    const relations = (inner: string) => `${XML}<Relationships xmlns="${PACKAGE}/relationships">${inner}</Relationships>`
+    this.#zip.addText(
+      'xl/workbook.xml',
+      `${XML}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>${sheets.join('')}</sheets></workbook>`,
+    )
+    this.#zip.addText('xl/_rels/workbook.xml.rels', relations(ofSheets.join('') + styles))
+    this.#zip.addText('xl/styles.xml', STYLES)
+    this.#zip.addText('_rels/.rels', relations(`<Relationship Id="rId1" Type="${RELATIONS}/officeDocument" Target="xl/workbook.xml"/>`))
+    this.#zip.addText(
+      '[Content_Types].xml',
+      `${XML}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+        `<Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${TYPE}.sheet.main+xml"/>` +
+        `<Override PartName="/xl/styles.xml" ContentType="${TYPE}.styles+xml"/>${types.join('')}</Types>`,
+    )
+  }
+
+  #nextSheet(): void {
+    this.#endSheet()
+    this.#state.entry = this.#zip.begin(fileOf(++this.#state.sheets))
+    this.#state.rows = 1
+    const headings = this.#columns.map(({ heading }, at) => headingCell(`${this.#letters[at]}1`, heading))
+    this.#text.push(`${SHEET}${colsOf(this.#columns)}<sheetData><row r="1">${headings.join('')}</row>`)
+  }
+
+  #endSheet(): void {
+    const { entry } = this.#state
+    if (entry === null) return
+    const all = `A1:${this.#letters.at(-1)}${this.#state.rows}`
+    this.#text.push(`</sheetData><autoFilter ref="${all}"/></worksheet>`)
+    this.#flush()
+    this.#zip.end(entry)
+    this.#state.entry = null
+  }
+
+  #flush(): void {
+    if (this.#text.length === 0) return
+    this.#zip.append(this.#state.entry!, this.#text.join(''))
+    this.#text = []
   }
 }
