@@ -110,3 +110,9 @@ const centsOf = (size: number): number => {
 }
 
 const bigCents = (value: Micros): string => (((value < 0n ? -value : value) + BigInt(CENT / 2)) / BigInt(CENT)).toString()
+
+export const sumAll = (amounts: Iterable<Micros>): Micros => {
+  let sum = 0n
+  for (const one of amounts) sum += one
+  return sum
+}

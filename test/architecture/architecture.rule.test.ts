@@ -115,7 +115,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
       'src/platform/time/harvest.ts': `import { ripe } from '../../connections/extractors/cadence.ts'`,
       'src/connections/extractors/rules.ts': '',
     },
-    'src/platform/time/harvest.ts → src/connections/extractors/rules.ts: the platform knows no domain',
+    'src/platform/time/harvest.ts → src/connections/extractors/cadence.ts: the platform knows no domain',
   ],
   [
     'a platform that knows the type of a file of src',
@@ -155,7 +155,7 @@ const PLANTED: readonly [what: string, added: Tree, report: string][] = [
   [
     'a store that imports a contract at run time',
     { 'src/copies/store.ts': `import { Apple } from './contract.ts'` },
-    'src/copies/store.ts → src/copies/provider-contract.ts: a store imports no contract, routes or zod at run time',
+    'src/copies/store.ts → src/copies/contract.ts: a store imports no contract, routes or zod at run time',
   ],
   [
     'a store that imports zod',

@@ -45,7 +45,7 @@ describe('in the console, in Spanish', () => {
   })
 
   it('every reason why a delivery has no answer is told', () => {
-    const post = ['webhooks/deliveries/post', 'platform/egress/answer-status']
+    const post = ['delivery/deliveries/post', 'platform/egress/answer-status']
       .map((name) => readFileSync(`src/${name}.ts`, 'utf8'))
       .join('')
     const delivery = readFileSync('src/delivery/deliveries/delivery.ts', 'utf8')

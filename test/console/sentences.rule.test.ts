@@ -9,17 +9,23 @@ const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map((file) => ({ file, text: readFileSync(join('src', file), 'utf8') }))
 
 /** What programs meet, and operators: no page of the console can be refused like this. */
-const NOT_FOR_PEOPLE = /^(fetcher|billing\/operator|billing\/stripe|blacklists\/loading|rules)\//
+const NOT_FOR_PEOPLE = /^(connections\/fetcher|accounts\/billing\/operator|accounts\/billing\/stripe|lists\/loading|authority\/rules)\//
 
 /** Where a code is put together, and which ones it can be. */
 const COMPUTED: Record<string, readonly string[]> = {
-  'billing/entitlements.ts': ['billing.overdue', 'billing.seats', 'billing.trial_ended', 'billing.trial_rfcs', 'billing.connection_paused'],
+  'accounts/billing/billing.ts': [
+    'billing.overdue',
+    'billing.seats',
+    'billing.trial_ended',
+    'billing.trial_rfcs',
+    'billing.connection_paused',
+  ],
   'cfdi/summary/summary.ts': ['summary.range'],
-  'connections/pause.ts': ['fiscal_entity.draft', 'fiscal_entity.invalid_ciec'],
-  'connections/validation.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
-  'failures.ts': [],
-  'plans/quotas.ts': [],
-  'test-helpers/test-helpers.ts': ['fiscal_entity.no_ciec', 'fiscal_entity.no_efirma'],
+  'connections/connections.ts': ['fiscal_entity.draft', 'fiscal_entity.invalid_ciec'],
+  'connections/labels.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
+  'platform/failures.ts': [],
+  'accounts/plans/quotas.ts': [],
+  'app/test-helpers/test-helpers.ts': ['fiscal_entity.no_ciec', 'fiscal_entity.no_efirma'],
 }
 
 const LITERAL = /^'([a-z_]+(?:\.[a-z_0-9]+)?)'$/
@@ -59,7 +65,7 @@ describe('in the console, in Spanish', () => {
   })
 
   it('every refusal that a person can meet has a sentence', () => {
-    const quotas = sources.find(({ file }) => file === 'plans/quotas.ts')!.text
+    const quotas = sources.find(({ file }) => file === 'accounts/plans/quotas.ts')!.text
     const efirma = sources.filter(({ file }) => file.startsWith('authority/efirma/')).map(({ text }) => text)
     const said = [
       ...sources.filter(({ file }) => !NOT_FOR_PEOPLE.test(file)).flatMap(({ text }) => codesOf(text).codes),
@@ -92,7 +98,7 @@ describe('in the console, in Spanish', () => {
     const all = new Set([...tested, ...written].map(([, action]) => action!).filter((action) => !action.startsWith('test_helper.')))
     expect(all.size).toBeGreaterThan(50)
     expect([...all].filter((action) => !ACTIONS[action]).sort()).toEqual([])
-    const helpers = sources.find(({ file }) => file === 'test-helpers/test-helpers.ts')!.text
+    const helpers = sources.find(({ file }) => file === 'app/test-helpers/test-helpers.ts')!.text
     const helped = [...helpers.matchAll(/test_helper\.([a-z_]+)['`]/g)].map(([, action]) => action!)
     expect(helped.length).toBeGreaterThan(5)
     expect(helped.filter((action) => !TESTED[action])).toEqual([])

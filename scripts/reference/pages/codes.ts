@@ -13,7 +13,7 @@ export interface ErrorCode {
 }
 
 /** Codes of operators' commands and of the fetcher's contract, which no customer meets. */
-const isInternal = (path: string): boolean => /^(fetcher|billing\/operator)\//.test(path)
+const isInternal = (path: string): boolean => /^(connections\/fetcher|accounts\/billing\/operator)\//.test(path)
 
 const FAILURE = /new Failure\(\s*'(\w+)',\s*'([\w.]+)',\s*(?:(['`])((?:(?!\3)[^\\]|\\.)*)\3)?/g
 const INVALID = /\binvalid\(\s*'([\w.]+)'/g

@@ -20,12 +20,6 @@ export const percentOf = (part: bigint, whole: bigint): string | null => (whole 
 /** An amount as decimal text with six places. */
 export const exact = (amount: Micros): string => fixed(amount, 6)
 
-export const sumAll = (amounts: Iterable<Micros>): Micros => {
-  let sum = 0n
-  for (const one of amounts) sum += one
-  return sum
-}
-
 /** The position of an entry: issued_at in seconds, UUID, and UUID of what it applies to, all descending. */
 export type EntryPosition = readonly [issued_at: number, uuid: string, applies_to: string]
 

@@ -3,12 +3,12 @@ import type { Rules } from '../../authority/rules/dated.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx, System } from '../../platform/context.ts'
-import { decimal, type Micros } from '../../platform/money.ts'
+import { decimal, type Micros, sumAll } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths, offsetText } from '../../platform/time/months.ts'
 import { GENERIC_RFCS } from '../../taxpayers/rfc.ts'
 import type { Basis, EntriesPage, WorstListing } from '../common/contract.ts'
-import { isLeftOut, pageOfDocuments, pageOfLeftOut, percentOf, quotientText, sumAll } from '../common/figures.ts'
+import { isLeftOut, pageOfDocuments, pageOfLeftOut, percentOf, quotientText } from '../common/figures.ts'
 import {
   aggregateOf,
   type Insight,

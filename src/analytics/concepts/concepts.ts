@@ -5,20 +5,10 @@ import { own } from '../../cfdi/population/aliases.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
-import { decimal, dividedBy, type Micros, times } from '../../platform/money.ts'
+import { decimal, dividedBy, type Micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import type { Basis, EntriesPage } from '../common/contract.ts'
-import {
-  type EntryRow,
-  exact,
-  isLeftOut,
-  newestOf,
-  pageOfEntries,
-  pageOfLeftOut,
-  pageOfList,
-  percentOf,
-  sumAll,
-} from '../common/figures.ts'
+import { type EntryRow, exact, isLeftOut, newestOf, pageOfEntries, pageOfLeftOut, pageOfList, percentOf } from '../common/figures.ts'
 import {
   aggregateOf,
   type Insight,

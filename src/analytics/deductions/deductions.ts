@@ -4,12 +4,12 @@ import type { Days } from '../../cfdi/population/population.ts'
 import { parseSum } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/statement.ts'
-import { decimal, type Micros, micros, times } from '../../platform/money.ts'
+import { decimal, type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { dayOfEpoch, epochDayOf } from '../../platform/time/calendar.ts'
 import { offsetText } from '../../platform/time/months.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
-import { exact, isLeftOut, pageOfLeftOut, sumAll } from '../common/figures.ts'
+import { exact, isLeftOut, pageOfLeftOut } from '../common/figures.ts'
 import {
   aggregateOf,
   assertInRange,

@@ -6,9 +6,8 @@ import { contentOf } from '../../cfdi/chunks/content.ts'
 import { cfdi, cfdiChunks, i, k, own, p } from '../../cfdi/population/aliases.ts'
 import { type Days, isSubstituted } from '../../cfdi/population/population.ts'
 import type { Concepto } from '../../cfdi/xml/document.ts'
-import { type Micros, micros, times } from '../../platform/money.ts'
+import { type Micros, micros, sumAll, times } from '../../platform/money.ts'
 import { isVisible, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { sumAll } from '../common/figures.ts'
 import { anyComposedByDay, cashLimit, composedByDay, hasKey, isOpen, isPaidBy, repseNotValid, usoInvalid } from '../risk/flags.ts'
 
 const PERSONAL = ['D01', 'D02', 'D03', 'D04', 'D05', 'D06', 'D07', 'D08', 'D09', 'D10'] as const

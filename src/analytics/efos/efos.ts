@@ -12,7 +12,7 @@ import { listedAs } from '../../lists/listed/listed.ts'
 import { type Listing, listedAmong } from '../../lists/listings/listing.ts'
 import type { Ctx, System } from '../../platform/context.ts'
 import { inlined, prepared, quoted } from '../../platform/db/statement.ts'
-import { decimal, type Micros, times } from '../../platform/money.ts'
+import { decimal, type Micros, sumAll, times } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { addMonths } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
@@ -28,7 +28,6 @@ import {
   pageOfEntries,
   pageOfLeftOut,
   percentOf,
-  sumAll,
 } from '../common/figures.ts'
 import {
   aggregateOf,

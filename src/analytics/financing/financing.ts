@@ -5,7 +5,7 @@ import { listedAmong } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { all } from '../../platform/db/statement.ts'
 import { invalid } from '../../platform/failures.ts'
-import { decimal, type Micros, micros } from '../../platform/money.ts'
+import { decimal, type Micros, micros, sumAll } from '../../platform/money.ts'
 import { type CursorScope, openCursor, paginate } from '../../platform/paging/cursor.ts'
 import { connectedAmong } from '../../taxpayers/connected.ts'
 import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
@@ -19,7 +19,6 @@ import {
   pageOfLeftOut,
   percentOf,
   quotientText,
-  sumAll,
 } from '../common/figures.ts'
 import { countDofRates, type Links, linksOf, qualityLinks, ratesOf } from '../common/insight.ts'
 import { isUnmatched, pageOfUnreconciled, worstOf } from '../common/names.ts'

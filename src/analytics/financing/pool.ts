@@ -1,5 +1,4 @@
-import { type Micros, times } from '../../platform/money.ts'
-import { sumAll } from '../common/figures.ts'
+import { type Micros, sumAll, times } from '../../platform/money.ts'
 import { INELIGIBLE } from './contract.ts'
 import type { OpenItem } from './reading.ts'
 

@@ -5,7 +5,7 @@ import { paidParts } from '../../cfdi/open/paid-parts.ts'
 import { own } from '../../cfdi/population/aliases.ts'
 import { parseSum, sumOf } from '../../cfdi/population/population.ts'
 import type { Ctx } from '../../platform/context.ts'
-import { decimal, inPesos, type Micros, times } from '../../platform/money.ts'
+import { decimal, inPesos, type Micros, sumAll, times } from '../../platform/money.ts'
 import type { DirectionNumber, Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import {
@@ -17,7 +17,6 @@ import {
   pageOfEntries,
   pageOfLeftOut,
   percentOf,
-  sumAll,
 } from '../common/figures.ts'
 import { IS_UNRATED, type Links, linksOf, qualityLinks } from '../common/insight.ts'
 import { isUnmatched, pageOfUnreconciled, pairs, ratesFor } from '../common/names.ts'

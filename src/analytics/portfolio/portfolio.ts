@@ -8,7 +8,7 @@ import { opinionIn, opinionStatement } from '../../documents/documents.ts'
 import type { Listing } from '../../lists/listings/listing.ts'
 import type { Ctx } from '../../platform/context.ts'
 import { prepared, readAll } from '../../platform/db/statement.ts'
-import { type Micros, micros } from '../../platform/money.ts'
+import { type Micros, micros, sumAll } from '../../platform/money.ts'
 import type { Partition } from '../../taxpayers/visibility/scoped-ledger.ts'
 import type { EntriesPage, WorstListing } from '../common/contract.ts'
 import {
@@ -19,7 +19,6 @@ import {
   pageOfEntries,
   pageOfLeftOut,
   percentOf,
-  sumAll,
 } from '../common/figures.ts'
 import {
   aggregateOf,

@@ -18,7 +18,7 @@ import { applicationsOf, Lines, relatedOf, substitutesOf } from './applications.
 import { applyChanges, type Incoming } from './apply-changes.ts'
 import type { ReadEntry } from './outcome.ts'
 import { type IngestTarget, readAffectedBy, retryFenced, type Slice, type SliceHolding, type XmlContent } from './outcome.ts'
-import { type KnownCfdi, RowRejected, readChunks, readKnown, type StoredRow } from './reads.ts'
+import { type KnownCfdi, readChunks, readKnown, type StoredRow } from './reads.ts'
 import {
   CANCELLED,
   type Combined,
@@ -26,6 +26,7 @@ import {
   fitToLimits,
   type HeldXml,
   type Holding,
+  RowRejected,
   rowOf,
   rowOfMetadata,
   type StatusColumns,

@@ -8,16 +8,6 @@ import type { PartKey } from '../supplier-totals.ts'
 import { cfdi, cfdiChunks, cfdiCommits, cfdiMonths, cfdiPayments, cfdiSubstitutions, cfdiSuppliers } from '../tables.ts'
 import type { Applied, MonthKey, Substitution } from '../totals.ts'
 
-/** A document that cannot be stored in this partition. The message contains no RFC. */
-export class RowRejected extends Error {
-  readonly code: 'cfdi.unstamped' | 'cfdi.foreign_rfc' | 'cfdi.invalid_uuid' | 'cfdi.invalid_date' | 'cfdi.too_large'
-
-  constructor(code: RowRejected['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
 const c = cfdiAs('c')
 const p = alias(cfdiPayments, 'p')
 const s = alias(cfdiSubstitutions, 's')

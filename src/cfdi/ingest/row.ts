@@ -11,7 +11,16 @@ import { type Applied, balanceOf, inMxn, rateOf } from '../totals.ts'
 import type { CfdiDocument } from '../xml/document.ts'
 import { isIssueDate, isUuid, outOfRange } from '../xml/document.ts'
 import type { XmlPlace } from '../xml/xml-store.ts'
-import { RowRejected } from './reads.ts'
+
+/** A document that cannot be stored in this partition. The message contains no RFC. */
+export class RowRejected extends Error {
+  readonly code: 'cfdi.unstamped' | 'cfdi.foreign_rfc' | 'cfdi.invalid_uuid' | 'cfdi.invalid_date' | 'cfdi.too_large'
+
+  constructor(code: RowRejected['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
 
 /** What the authority says of a document besides the document itself. */
 export type StatusColumns = Pick<CfdiRow, 'estatus' | 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>

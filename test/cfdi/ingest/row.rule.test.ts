@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Lines } from '../../../src/cfdi/ingest/applications.ts'
-import { RowRejected } from '../../../src/cfdi/ingest/reads.ts'
-import { rowOf, rowOfMetadata, statusOf } from '../../../src/cfdi/ingest/row.ts'
+import { RowRejected, rowOf, rowOfMetadata, statusOf } from '../../../src/cfdi/ingest/row.ts'
 import type { MetadataRow } from '../../../src/cfdi/package/package.ts'
 import { parseCfdi } from '../../../src/cfdi/xml/parse.ts'
 
