@@ -1,5 +1,5 @@
-import type { DataSourceKey } from '../../src/authority/port/catalog.ts'
-import { type DocumentFile, type Login, LoginRejected, type Package } from '../../src/authority/port/catalog.ts'
+import type { DataSourceKey } from '../../src/authority/port/authority.ts'
+import { type DocumentFile, type Login, LoginRejected, type Package } from '../../src/authority/port/authority.ts'
 import { isPending, type MailboxNotification } from '../../src/authority/port/mailbox.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
 import { letterOf } from '../../src/authority/sandbox/mailbox/letter.ts'

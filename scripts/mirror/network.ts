@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { Network } from '../../src/copies/drivers/call.ts'
+import type { Network } from '../../src/copies/drivers/drives.ts'
 import type { SinkAddress } from '../../src/platform/egress/sink.ts'
 
 /** The way to providers: the public network, or a server on loopback that gets every request, with the URL's own host in the header Host. */

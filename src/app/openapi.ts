@@ -1,4 +1,4 @@
-import { notices } from '../delivery/catalog/notices.ts'
+import { notices } from '../delivery/catalog/catalog.ts'
 import { document } from '../platform/http/openapi.ts'
 import { operationOf, type Route, routesOf } from '../platform/http/route-table.ts'
 import type { Settings } from '../platform/settings.ts'

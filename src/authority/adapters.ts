@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import type { TaxAuthority } from './port/catalog.ts'
+import type { TaxAuthority } from './port/authority.ts'
 
 /** Each adapter is loaded when it is first used. */
 const ADAPTERS: Record<System['settings']['taxAuthority'], (system: System) => Promise<TaxAuthority>> = {

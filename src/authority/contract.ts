@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DATA_SOURCE_KEYS } from './port/catalog.ts'
+import { DATA_SOURCE_KEYS } from './port/authority.ts'
 
 export const DataSource = z
   .strictObject({

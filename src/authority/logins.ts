@@ -1,5 +1,5 @@
 import type { System } from '../platform/context.ts'
-import type { AuthorityLogins } from './port/catalog.ts'
+import type { AuthorityLogins } from './port/authority.ts'
 import type { LoginKind } from './port/login.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
 import { sandboxLogins } from './sandbox/scenarios.ts'

@@ -4,7 +4,7 @@ import { meant } from '../platform/names/nearest.ts'
 import type { Page } from '../platform/paging/cursor.ts'
 import type { DataSource, SourceWarnings } from './contract.ts'
 import { loginsOf } from './logins.ts'
-import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/catalog.ts'
+import { DATA_SOURCE_KEYS, type DataSourceKey } from './port/authority.ts'
 
 type CatalogEntry = Omit<DataSource, 'key' | 'is_active'>
 

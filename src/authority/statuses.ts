@@ -3,11 +3,11 @@ import { Unavailable } from '../platform/failures.ts'
 import type { AuthorityStatus } from './port/status.ts'
 import { inventedDocuments } from './sandbox/invented.ts'
 import { sandboxOverrides } from './sandbox/overrides.ts'
-import type { SatRequest } from './sat/operations.ts'
-import { exchange, textOf } from './sat/operations.ts'
+import { Unanswered } from './sat/answers.ts'
+import type { SatRequest } from './sat/exchange.ts'
+import { exchange, textOf } from './sat/exchange.ts'
 import { sendOf } from './sat/send.ts'
 import { readStatus, statusRequest } from './sat/status.ts'
-import { Unanswered } from './sat/unanswered.ts'
 
 const TIMEOUT_MS = 10_000
 const UNKNOWN = { estatus: 'unknown', es_cancelable: null, estatus_cancelacion: null } as const

@@ -1,10 +1,10 @@
-import type { DataSourceKey } from '../authority/port/catalog.ts'
+import type { DataSourceKey } from '../authority/port/authority.ts'
 import { withMandatory } from '../authority/sources.ts'
 import type { Ctx } from '../platform/context.ts'
 import { findConnectionsByRfc } from '../taxpayers/taxpayers.ts'
+import { connect, mergeMetadata } from './connect.ts'
 import { type ShownRow, viewsOf } from './connections.ts'
 import type { BatchResult, FiscalEntityBatchAnswer, FiscalEntityDraft } from './contract.ts'
-import { connect, mergeMetadata } from './labels.ts'
 
 /** The statements of a draft at most, when nobody interferes; and of an RFC that is connected with a login, with the runs that it starts. */
 const DRAFT_STATEMENTS = 12

@@ -7,6 +7,7 @@ import { parse } from '../platform/http/validation/faults.ts'
 import { memberHint } from '../platform/http/validation/messages.ts'
 import { FiscalEntityPath } from '../taxpayers/contract.ts'
 import { connectRfcs, type ReadDraft } from './batch.ts'
+import { changeFiscalEntity, connectRfc } from './connect.ts'
 import { getFiscalEntity, listFiscalEntities, unlinkRfc } from './connections.ts'
 import {
   ELSEWHERE,
@@ -17,7 +18,6 @@ import {
   FiscalEntityDraft,
   FiscalEntityQuery,
 } from './contract.ts'
-import { changeFiscalEntity, connectRfc } from './labels.ts'
 
 const LOGIN_REFUSED =
   'With a CIEC or an e.firma: an invoice is unpaid after its grace period, the free trial has ended or covers no other RFC, or every seat is taken (with checkout_url).'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { SourceWarnings } from '../authority/contract.ts'
-import { DATA_SOURCE_KEYS, DOCUMENT_KINDS } from '../authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS, DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { CertificateList, ComplianceOpinion, DocumentFields, ObligationList, TaxStatus } from '../authority/port/fields-contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../platform/http/shapes.ts'
 import { FiscalEntityId } from '../taxpayers/contract.ts'

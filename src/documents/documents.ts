@@ -1,5 +1,5 @@
 import type { SQL } from 'drizzle-orm'
-import type { DocumentFile } from '../authority/port/catalog.ts'
+import type { DocumentFile } from '../authority/port/authority.ts'
 import type { CertificateList, ComplianceOpinion, DocumentFields } from '../authority/port/fields-contract.ts'
 import { documentKeys, inactiveWarnings } from '../authority/sources.ts'
 import { type AskedContent, openContent } from '../platform/content.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { DOCUMENT_KINDS } from '../authority/port/catalog.ts'
+import { DOCUMENT_KINDS } from '../authority/port/authority.ts'
 import { FIELDS_STATUSES } from './fields-status.ts'
 
 /** Documents that are not CFDIs. The same source, name, date and content is one row, however often it is downloaded. */

@@ -1,4 +1,4 @@
-import type { DataSourceKey } from '../authority/port/catalog.ts'
+import type { DataSourceKey } from '../authority/port/authority.ts'
 import { defaultKeys, withMandatory } from '../authority/sources.ts'
 
 /** The data sources of a connection: its own list, or all active ones that are not premium; always with the mandatory ones. */

@@ -1,6 +1,6 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { DataSourceKey } from '../authority/port/catalog.ts'
+import type { DataSourceKey } from '../authority/port/authority.ts'
 import { flag, instant } from '../platform/db/columns.ts'
 import { CONNECTION_STATES, INVALID_REASONS, PAUSED_BY } from '../platform/tenant/tenant.ts'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { DataSource } from '../../src/authority/contract.ts'
-import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../src/authority/port/authority.ts'
 import type { Page } from '../../src/platform/paging/cursor.ts'
 import { basic } from '../support/client.ts'
 import { connect, freshRfc, organization } from '../support/tenants.ts'

@@ -36,7 +36,7 @@ function constantOf(text: string, name: string, given: object = {}): unknown {
 }
 const textOf = (file: string): string => insight.find((one) => one.file === `src/analytics/${file}`)!.text
 
-const REPSE_NOTE = constantOf(textOf('common/names.ts'), 'REPSE_NOTE') as string
+const REPSE_NOTE = constantOf(textOf('common/omitted.ts'), 'REPSE_NOTE') as string
 const BASIS = /^(?:export )?const BASIS\b/m
 const bases = insight
   .filter(({ text }) => BASIS.test(text))

@@ -22,7 +22,7 @@ const COMPUTED: Record<string, readonly string[]> = {
   ],
   'cfdi/summary/summary.ts': ['summary.range'],
   'connections/connections.ts': ['fiscal_entity.draft', 'fiscal_entity.invalid_ciec'],
-  'connections/labels.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
+  'connections/connect.ts': ['fiscal_entity.ciec_rejected', 'fiscal_entity.efirma_rejected'],
   'platform/failures.ts': [],
   'accounts/plans/quotas.ts': [],
   'app/test-helpers/test-helpers.ts': ['fiscal_entity.no_ciec', 'fiscal_entity.no_efirma'],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { ANSWERS, answerInSpanish, WARNINGS } from '../../console/pages/work/rfc/told.ts'
 import { errorInWords } from '../../src/authority/port/error-words.ts'
-import { MEANING_IN_WORDS, unansweredInWords } from '../../src/authority/sat/unanswered.ts'
+import { MEANING_IN_WORDS, unansweredInWords } from '../../src/authority/sat/answers.ts'
 
 const read = (file: string): string => readFileSync(`src/${file}`, 'utf8')
 /** The sentences that a file has as texts: between the same quotes, a capital at the beginning and a stop at the end. */
@@ -12,7 +12,7 @@ const told = [
   ...Object.values(MEANING_IN_WORDS),
   ...sentencesOf(read('authority/sat/conversation/told.ts')),
   ...sentencesOf(read('authority/port/error-words.ts')),
-  ...sentencesOf(read('authority/sat/unanswered.ts').split('export class')[0]!),
+  ...sentencesOf(read('authority/sat/answers.ts').split('export class')[0]!),
   ...sentencesOf(/function whyPartial[\s\S]+?\n}/.exec(read('downloads/completeness/coverage.ts'))![0]),
 ].flatMap((text) => text.split(/(?<=\.) /))
 

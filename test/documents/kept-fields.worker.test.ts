@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { addressAt, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
+import { addressAt, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/constancia.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { keptFields } from '../../src/documents/changes.ts'
 import { readPending } from '../../src/documents/pending.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { TaxStatus } from '../../src/authority/port/fields-contract.ts'
+import { addressAt, isNegative, Layout, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/constancia.ts'
 import { filesOf } from '../../src/authority/sandbox/documents/documents.ts'
-import { addressAt, isNegative, Layout, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { answer } from '../../src/documents/pdf/answer.ts'
 import type { PdfLine } from '../../src/documents/pdf/page-lines.ts'

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { addressAt, isNegative, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/registration.ts'
+import { addressAt, isNegative, obligationsAt, regimesAt } from '../../src/authority/sandbox/documents/constancia.ts'
 import { addMonths } from '../../src/authority/sandbox/world/places.ts'
 import { circleOf } from '../../src/authority/sandbox/world/taxpayers.ts'
 import { changesOf } from '../../src/documents/changes.ts'

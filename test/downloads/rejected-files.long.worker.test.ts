@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
-import type { Package } from '../../src/authority/port/catalog.ts'
+import type { Package } from '../../src/authority/port/authority.ts'
 import { delivering, packed } from '../authority/support/packages.ts'
 import { metadataOf } from '../cfdi/imports/support/imports.ts'
 import { contentsOf, newBook } from '../cfdi/support/book.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as adapters from '../../src/authority/adapters.ts'
-import { AuthorityFailed } from '../../src/authority/port/catalog.ts'
+import { AuthorityFailed } from '../../src/authority/port/authority.ts'
 import { delivering } from '../authority/support/packages.ts'
 import { costOf } from '../support/meter.ts'
 import { freshRfc } from '../support/tenants.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../src/authority/port/authority.ts'
 import { settingsOf, UnusableSettings } from '../../src/platform/settings.ts'
 
 const KEYRING = `2:${'b'.repeat(42)}A=,1:${'a'.repeat(42)}A=`

@@ -7,7 +7,7 @@ import { kindOf, openMetadata, uuidOfName } from '../../src/cfdi/package/package
 import type { CfdiDocument } from '../../src/cfdi/xml/document.ts'
 import { parseCfdi, readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { CfdiRejected } from '../../src/cfdi/xml/rejected.ts'
-import { entriesOf, formatOf, type ListRow, readList, situacionOf } from '../../src/lists/loading/refusal.ts'
+import { entriesOf, formatOf, type ListRow, readList, situacionOf } from '../../src/lists/loading/read-list.ts'
 import { bytesInMemory } from '../../src/platform/bytes/bytes.ts'
 import { contentOf, entriesIn } from '../cfdi/support/entries.ts'
 

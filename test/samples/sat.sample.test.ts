@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Efirma, openEfirma } from '../../src/authority/efirma/efirma.ts'
+import { readRequested, readToken, readVerified } from '../../src/authority/sat/answers.ts'
 import {
   folioRequest,
   issuedRequest,
@@ -14,7 +15,6 @@ import {
   verificationRequest,
 } from '../../src/authority/sat/session.ts'
 import { expressionOf, expressionRequest, readStatus } from '../../src/authority/sat/status.ts'
-import { readRequested, readToken, readVerified } from '../../src/authority/sat/unanswered.ts'
 import { readCfdi } from '../../src/cfdi/xml/parse.ts'
 import { verified } from '../authority/support/signatures.ts'
 import { entriesIn } from '../cfdi/support/entries.ts'

@@ -1,4 +1,4 @@
-import { DATA_SOURCE_KEYS } from '../../src/authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../src/authority/port/authority.ts'
 import { defaultExtractors } from '../../src/connections/extractors/extractors.ts'
 import { isDue } from '../../src/connections/extractors/rules.ts'
 import { monthsOf, rangeOf } from '../../src/connections/extractors/runs/scope.ts'

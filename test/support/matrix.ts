@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import { newKeyPair } from '../../src/accounts/credentials/key.ts'
-import { SAMPLES } from '../../src/delivery/catalog/notices.ts'
+import { SAMPLES } from '../../src/delivery/catalog/catalog.ts'
 import { insertEvents } from '../../src/delivery/events/store.ts'
 import { newId, uuidOf } from '../../src/platform/db/id.ts'
 import type { Role } from '../../src/platform/tenant/tenant.ts'

@@ -1,5 +1,5 @@
 import '../../mirror/bytes.ts'
-import { SAMPLES } from '../../../src/delivery/catalog/notices.ts'
+import { SAMPLES } from '../../../src/delivery/catalog/catalog.ts'
 import { deliveryHeaders } from '../../../src/delivery/deliveries/signature.ts'
 
 const KEY = 'extraction.completed'

@@ -22,7 +22,7 @@ import {
   ratesOf,
   type Unrated,
 } from '../common/insight.ts'
-import { directionNumber, nameOf, worstListings } from '../common/names.ts'
+import { directionNumber, nameOf, worstListings } from '../common/omitted.ts'
 import type { Concentration, ConcentrationEntriesQuery, ConcentrationQuery, ConcentrationRow } from './contract.ts'
 import { type CancelledRow, type CounterpartyRow, counterpartyStatements } from './store.ts'
 

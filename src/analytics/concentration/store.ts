@@ -4,7 +4,7 @@ import { populationOf, sumOf } from '../../cfdi/population/population.ts'
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { unratedList } from '../common/insight.ts'
-import { nameColumn } from '../common/names.ts'
+import { nameColumn } from '../common/omitted.ts'
 
 interface Days {
   first: string

@@ -18,7 +18,7 @@ import {
   openInsight,
   qualityLinks,
 } from '../common/insight.ts'
-import { directionNumber, nameOf } from '../common/names.ts'
+import { directionNumber, nameOf } from '../common/omitted.ts'
 import type { ConceptRow, Concepts, ConceptsEntriesQuery, ConceptsQuery } from './contract.ts'
 import {
   amountOf,

@@ -5,7 +5,7 @@ import { inlined } from '../../platform/db/statement.ts'
 import { inPesos } from '../../platform/money.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { IS_UNRATED, unratedJson } from '../common/insight.ts'
-import { nameColumn } from '../common/names.ts'
+import { nameColumn } from '../common/omitted.ts'
 
 interface Days {
   first: string

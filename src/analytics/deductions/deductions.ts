@@ -30,7 +30,7 @@ import {
   type UnmatchedRow,
   unmatchedOf,
   unmatchedStatements,
-} from '../common/names.ts'
+} from '../common/omitted.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'
 import {

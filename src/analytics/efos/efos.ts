@@ -53,7 +53,7 @@ import {
   type UnmatchedRow,
   unmatchedOf,
   unmatchedStatements,
-} from '../common/names.ts'
+} from '../common/omitted.ts'
 import { EFOS_FIGURES, EFOS_TOTALS, type EfosEntriesQuery, type EfosExposure, type EfosQuery, type EfosRow } from './contract.ts'
 import {
   type DetailRow,

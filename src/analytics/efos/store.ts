@@ -9,7 +9,7 @@ import { type Days, populationOf, sumOf } from '../../cfdi/population/population
 import { inlined } from '../../platform/db/statement.ts'
 import { type DirectionNumber, type Partition, partitionsToRead, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { unratedList } from '../common/insight.ts'
-import { nameColumn } from '../common/names.ts'
+import { nameColumn } from '../common/omitted.ts'
 
 /** What is read of the documents of a direction. */
 export interface EfosReading extends Days {

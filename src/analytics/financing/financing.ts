@@ -21,7 +21,7 @@ import {
   quotientText,
 } from '../common/figures.ts'
 import { countDofRates, type Links, linksOf, qualityLinks, ratesOf } from '../common/insight.ts'
-import { isUnmatched, pageOfUnreconciled, worstOf } from '../common/names.ts'
+import { isUnmatched, pageOfUnreconciled, worstOf } from '../common/omitted.ts'
 import { BUCKETS, type Debtor, type Financing, type FinancingEntriesQuery, type FinancingQuery } from './contract.ts'
 import { ineligible, type Parties, poolOf } from './pool.ts'
 import { type FinancingAsOf, type OpenItem, openFinancing, type Punctuality, readFinancing, type SideRead } from './reading.ts'

@@ -8,7 +8,7 @@ import { addMonths, lastDayOf } from '../../platform/time/months.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import type { DirectionNumber } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Insight, inPesos, openInsight, parseUnrated, readBothSides } from '../common/insight.ts'
-import { othersNotes, ratesFor } from '../common/names.ts'
+import { othersNotes, ratesFor } from '../common/omitted.ts'
 import { creditSales, type Judging, type OpenGroup, openGroups, type PaidRow, paidByDebtor, type SalesRow } from './store.ts'
 
 const DAY_MS = 86_400_000

@@ -19,7 +19,7 @@ import {
   percentOf,
 } from '../common/figures.ts'
 import { IS_UNRATED, type Links, linksOf, qualityLinks } from '../common/insight.ts'
-import { isUnmatched, pageOfUnreconciled, pairs, ratesFor } from '../common/names.ts'
+import { isUnmatched, pageOfUnreconciled, pairs, ratesFor } from '../common/omitted.ts'
 import { type FxEntriesQuery, type FxExposure, type FxQuery, type FxRow, ROW_FIGURES, TOTALS } from './contract.ts'
 import { type FxAsOf, openFx, ownNet, readFx } from './reading.ts'
 import { IS_FOREIGN } from './store.ts'

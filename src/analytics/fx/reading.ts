@@ -7,7 +7,7 @@ import type { Ctx } from '../../platform/context.ts'
 import { type Micros, micros } from '../../platform/money.ts'
 import { pastDay } from '../../platform/time/past-day.ts'
 import { assertBegun, type Insight, inPesos, openInsight, parseUnrated, type RangeQuery, readBothSides } from '../common/insight.ts'
-import { othersNotes, publishedFor } from '../common/names.ts'
+import { othersNotes, publishedFor } from '../common/omitted.ts'
 import { type CurrencyOpenRow, type DocumentsByCurrency, documents, openByCurrency, type RealizedRow, realizedByCurrency } from './store.ts'
 
 export interface FxAsOf {

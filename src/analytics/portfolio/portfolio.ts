@@ -32,7 +32,7 @@ import {
   ratesOf,
   type Unrated,
 } from '../common/insight.ts'
-import { REPSE_NOTE, worstOf } from '../common/names.ts'
+import { REPSE_NOTE, worstOf } from '../common/omitted.ts'
 import { hhiOf, rankedOf } from '../concentration/concentration.ts'
 import { setsOf } from '../risk/sets.ts'
 import { supplierStatements } from '../risk/store.ts'

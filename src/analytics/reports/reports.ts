@@ -14,9 +14,9 @@ import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Window, windowStateOf } from '../../taxpayers/visibility/window.ts'
 import { quotientText } from '../common/figures.ts'
-import { worstOf } from '../common/names.ts'
+import { worstOf } from '../common/omitted.ts'
 import type { Report, ReportBuilding, ReportCatalog, ReportKey, ReportPageQuery, ReportQueued } from './contract.ts'
-import type { PartKind } from './parts/cells.ts'
+import type { PartKind } from './parts/month.ts'
 import { CASH_FIGURES } from './parts/statements.ts'
 import {
   addUp,

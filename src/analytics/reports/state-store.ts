@@ -5,7 +5,7 @@ import { cfdi, cfdiCommits, cfdiMonths, cfdiPayments, i, p } from '../../cfdi/po
 import { assertThat } from '../../platform/db/guard.ts'
 import { bare, prepared } from '../../platform/db/statement.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
-import { type Cell, type PartKind, parseCells } from './parts/cells.ts'
+import { type Cell, type PartKind, parseCells } from './parts/month.ts'
 import { reportParts, reportStates as states } from './tables.ts'
 
 export type StateRow = typeof states.$inferSelect

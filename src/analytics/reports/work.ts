@@ -14,7 +14,7 @@ import { isReadable } from '../../taxpayers/connection.ts'
 import { latestCeilings } from '../../taxpayers/taxpayers.ts'
 import { openLedger, type ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { type Windows, windowStateOf } from '../../taxpayers/visibility/window.ts'
-import { KINDS, readMonth, writeCells } from './parts/cells.ts'
+import { KINDS, readMonth, writeCells } from './parts/month.ts'
 import {
   allMonths,
   assertHeld,

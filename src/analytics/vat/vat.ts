@@ -12,7 +12,7 @@ import { latestOf } from '../../taxpayers/visibility/window.ts'
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
-import { isUnmatched, ivaOf, measurer, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/names.ts'
+import { isUnmatched, ivaOf, measurer, type Outcome, REPSE_NOTE, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import {
   CREDITS_OF_UNPAID,
   VAT_FIGURES,

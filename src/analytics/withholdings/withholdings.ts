@@ -12,7 +12,7 @@ import { type Partition, partitionsToRead } from '../../taxpayers/visibility/sco
 import { type Basis, type EntriesPage, UNMATCHED } from '../common/contract.ts'
 import { isLeftOut, pageOfLeftOut, pageOfPairs } from '../common/figures.ts'
 import { aggregateOf, assertInRange, type Insight, linksOf, openInsight, qualityLinks } from '../common/insight.ts'
-import { isUnmatched, ivaOf, measurer, type Outcome, omissions, unmatchedAmount, unmatchedRows } from '../common/names.ts'
+import { isUnmatched, ivaOf, measurer, type Outcome, omissions, unmatchedAmount, unmatchedRows } from '../common/omitted.ts'
 import { FIGURES, type Withholding, type WithholdingEntriesQuery, type Withholdings, type WithholdingsQuery } from './contract.ts'
 import { classOf, expectedOf, isMissing } from './expectation.ts'
 import { IS_OURS, JSON_ROW, MISSING, MISSING_AMOUNT, readWithheld, type WithheldGroup, type WithheldRow, withheld } from './store.ts'

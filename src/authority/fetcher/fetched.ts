@@ -8,7 +8,7 @@ import {
   type DownloadRequest,
   type Package,
   type Step,
-} from '../port/catalog.ts'
+} from '../port/authority.ts'
 import { deleteFetch, dropFetch, type FetchKey, offer, readFetch } from './fetches.ts'
 import { deleteUploads, type FetchError, type FetchedList, type FetchRow, filesOf, filesOfKind } from './states.ts'
 

@@ -1,5 +1,5 @@
 import type { System } from '../../platform/context.ts'
-import type { DocumentFile } from '../port/catalog.ts'
+import type { DocumentFile } from '../port/authority.ts'
 import type { MailboxNotification } from '../port/mailbox.ts'
 
 export const FETCH_STATES = ['offered', 'leased', 'complete', 'failed'] as const

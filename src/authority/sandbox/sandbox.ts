@@ -1,15 +1,15 @@
 import { bytesInMemory } from '../../platform/bytes/bytes.ts'
-import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/catalog.ts'
+import { type DownloadRequest, type Login, LoginRejected, type Package, type Step, type TaxAuthority } from '../port/authority.ts'
 import { cancellationOf } from './cancelled.ts'
 import { type CancellationOverride, fileOf, type SandboxDocuments } from './documents/port.ts'
 import { sandboxMailbox } from './mailbox/mailbox.ts'
 import type { SandboxOverrides } from './overrides.ts'
 import { metadataText, type Reported, ZipWriter } from './package/zip.ts'
 import { failureOf, type Scenario, sandboxLogins, scenarioOf } from './scenarios.ts'
+import { stampedAt } from './world/invoices.ts'
 import { documentsOf } from './world/month.ts'
 import { localTime } from './world/places.ts'
 import { isDue, uuidOf } from './world/seed.ts'
-import { stampedAt } from './world/stamp.ts'
 import { cfdiXml } from './xml/cfdi-xml.ts'
 
 /** Entries in one package. */

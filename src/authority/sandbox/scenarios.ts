@@ -1,7 +1,7 @@
 import { Unavailable } from '../../platform/failures.ts'
 import type { TaxCertificate } from '../efirma/efirma.ts'
-import type { AuthorityLogins } from '../port/catalog.ts'
-import { DATA_SOURCE_KEYS } from '../port/catalog.ts'
+import type { AuthorityLogins } from '../port/authority.ts'
+import { DATA_SOURCE_KEYS } from '../port/authority.ts'
 import { LOGIN_KINDS, type Login } from '../port/login.ts'
 import type { SandboxOverrides } from './overrides.ts'
 

@@ -1,10 +1,10 @@
 import type { AskedCfdi, CfdiStatus } from '../port/status.ts'
 import { cancellationOf } from './cancelled.ts'
 import type { CancellationOverride } from './documents/port.ts'
+import { stampedAt } from './world/invoices.ts'
 import { documentsOf } from './world/month.ts'
 import { later, localTime } from './world/places.ts'
 import { random } from './world/seed.ts'
-import { stampedAt } from './world/stamp.ts'
 
 /** The receiver has three days to answer a request for cancellation: that long a generated cancellation is in process. */
 const IN_PROCESS_SECONDS = 3 * 24 * 3600

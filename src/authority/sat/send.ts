@@ -1,10 +1,10 @@
 import type { System } from '../../platform/context.ts'
 import { Unavailable } from '../../platform/failures.ts'
-import type { AuthorityLogins } from '../port/catalog.ts'
-import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/catalog.ts'
-import type { Send } from './operations.ts'
+import type { AuthorityLogins } from '../port/authority.ts'
+import { DATA_SOURCE_KEYS, type DataSourceKey } from '../port/authority.ts'
+import { Unanswered } from './answers.ts'
+import type { Send } from './exchange.ts'
 import { CertificateRefused, type Pace, satSession } from './session.ts'
-import { Unanswered } from './unanswered.ts'
 
 /**
  * What sends requests to the authority: the way out of the service. Locally they arrive at SAT_STAND_IN, with the authority's host in the

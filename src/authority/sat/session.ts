@@ -1,17 +1,5 @@
 import { type Efirma, sign, signingKey } from '../efirma/efirma.ts'
 import {
-  DOWNLOAD_NAMESPACE,
-  exchange,
-  type Family,
-  LOGIN_NAMESPACE,
-  PACKAGE_PATIENCE,
-  type Patience,
-  requestOf,
-  type SatRequest,
-  type Send,
-  textOf,
-} from './operations.ts'
-import {
   Base64Decoder,
   envelopeOf,
   find,
@@ -25,7 +13,19 @@ import {
   Unanswered,
   unexpected,
   type Verified,
-} from './unanswered.ts'
+} from './answers.ts'
+import {
+  DOWNLOAD_NAMESPACE,
+  exchange,
+  type Family,
+  LOGIN_NAMESPACE,
+  PACKAGE_PATIENCE,
+  type Patience,
+  requestOf,
+  type SatRequest,
+  type Send,
+  textOf,
+} from './exchange.ts'
 
 /** XML as Canonical XML writes it (https://www.w3.org/TR/xml-c14n), so that what is signed and what is sent are the same text. */
 

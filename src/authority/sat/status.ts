@@ -1,7 +1,7 @@
 import type { CfdiStatus, PrintedCfdi } from '../port/status.ts'
-import { type SatRequest, soapRequest } from './operations.ts'
+import { envelopeOf, find, folded, unexpected, type XmlNode } from './answers.ts'
+import { type SatRequest, soapRequest } from './exchange.ts'
 import { escapedText } from './session.ts'
-import { envelopeOf, find, folded, unexpected, type XmlNode } from './unanswered.ts'
 
 const PAGE = 'https://verificacfdi.facturaelectronica.sat.gob.mx/default.aspx'
 

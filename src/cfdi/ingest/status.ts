@@ -5,8 +5,8 @@ import { partOf } from '../chunks/chunks.ts'
 import { contentOf } from '../chunks/content.ts'
 import { listOf } from '../columns.ts'
 import { cfdi, cfdiChunks } from '../tables.ts'
-import type { SliceOutcome } from './outcome.ts'
-import { commitSlice, type IngestTarget } from './outcome.ts'
+import type { SliceOutcome } from './commit-slice.ts'
+import { commitSlice, type IngestTarget } from './commit-slice.ts'
 
 /** A document about whose status the authority is asked in the background. */
 export interface DoubtedCfdi extends AskedCfdi {

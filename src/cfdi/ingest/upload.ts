@@ -1,4 +1,5 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
+import { EntryRejected, PackageRejected } from '../package/central-record.ts'
 import { type Directory, readDirectory } from '../package/directory.ts'
 import { entriesOf, type IsWanted, type ZipEntry } from '../package/entries.ts'
 import {
@@ -12,10 +13,9 @@ import {
   startOf,
 } from '../package/package.ts'
 import { MOST_LISTED, type Rejection, Rejections, ReportedStatuses, rowsOf } from '../package/rejections.ts'
-import { EntryRejected, PackageRejected } from '../package/zip-rejected.ts'
 import { MAX_XML_BYTES } from '../xml/parse.ts'
+import { type EntryResult, type IngestTarget, QUOTA_EXCEEDED, rejectedOf, type SliceOutcome } from './commit-slice.ts'
 import { filesOf, ingestFiles, ingestMetadata, type Outcomes, sliceLimitOf } from './ingest.ts'
-import { type EntryResult, type IngestTarget, QUOTA_EXCEEDED, rejectedOf, type SliceOutcome } from './outcome.ts'
 import { singleFile } from './read-entries.ts'
 
 /** The limit of an upload in inflated bytes: five times those of the largest one. */

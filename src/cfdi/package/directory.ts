@@ -1,5 +1,5 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
-import { broken, type CentralEntry, hasRecord, nextAfter, PackageRejected, placesOf, readCentral, viewOf } from './zip-rejected.ts'
+import { broken, type CentralEntry, hasRecord, nextAfter, PackageRejected, placesOf, readCentral, viewOf } from './central-record.ts'
 
 const MAX_ENTRIES = 200_000
 /** The most of a directory: one that is in another order than its data is in memory as long as its package is read. */

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../platform/bytes/bytes.ts'
+import { type CentralEntry, EntryRejected, viewOf } from './central-record.ts'
 import type { Directory } from './directory.ts'
-import { type CentralEntry, EntryRejected, viewOf } from './zip-rejected.ts'
 
 const LOCAL = 0x04034b50
 

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { constants, crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import { type Bytes, partsOf } from '../../platform/bytes/bytes.ts'
 import { asRfc, isAmount, isRealDay, isRfc, isUuid } from '../xml/document.ts'
+import { EntryRejected } from './central-record.ts'
 import type { ZipEntry } from './entries.ts'
-import { EntryRejected } from './zip-rejected.ts'
 
 /** A CFDI as a metadata package lists it. */
 export interface MetadataRow {

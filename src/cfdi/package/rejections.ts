@@ -1,9 +1,9 @@
 import { type Bytes, free } from '../../platform/bytes/bytes.ts'
+import { EntryRejected, PackageRejected } from './central-record.ts'
 import { readDirectory } from './directory.ts'
 import { entriesOf, type ZipEntry } from './entries.ts'
 import type { ListedRow, MetadataRow } from './package.ts'
 import { isXml, kindOf, MAX_METADATA_BYTES, type MetadataFile, openMetadataEntry, shownName, startOf } from './package.ts'
-import { EntryRejected, PackageRejected } from './zip-rejected.ts'
 
 /** The status that metadata gives a document. */
 export type ReportedStatus = Pick<MetadataRow, 'cancelled' | 'cancelled_at' | 'cancellation_reason' | 'folio_sustitucion'>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { TimeZone } from '../../accounts/organization/contract.ts'
-import { DATA_SOURCE_KEYS } from '../../authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../authority/port/authority.ts'
 import { Id, Instant, trimmedText } from '../../platform/http/shapes.ts'
 import { type DependentMembers, faultsOf } from './rules.ts'
 import { SCHEDULE_KINDS, SCOPES, TRIGGER_KINDS } from './tables.ts'

@@ -1,6 +1,6 @@
 import { addToExtractorCount, extractorsUsed } from '../../accounts/organization/extractor-count.ts'
 import { takePlace } from '../../accounts/plans/place.ts'
-import type { DataSourceKey } from '../../authority/port/catalog.ts'
+import type { DataSourceKey } from '../../authority/port/authority.ts'
 import { activeKeys, defaultKeys, refuseUnknownKeys, unknownKeyFaults, withMandatory } from '../../authority/sources.ts'
 import { markAllDue } from '../../copies/due.ts'
 import { change } from '../../platform/audit/audit.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { DataSourceKey } from '../../authority/port/catalog.ts'
+import type { DataSourceKey } from '../../authority/port/authority.ts'
 import { flag, instant } from '../../platform/db/columns.ts'
 
 export const TRIGGER_KINDS = ['connection_created', 'connection_reactivated', 'schedule'] as const

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { FETCH_ERRORS } from '../../authority/fetcher/states.ts'
-import { DOCUMENT_KINDS } from '../../authority/port/catalog.ts'
+import { DOCUMENT_KINDS } from '../../authority/port/authority.ts'
 import { DocumentFields } from '../../authority/port/fields-contract.ts'
 import { NOTIFICATION_KINDS } from '../../authority/port/mailbox.ts'
 import { documented, Instant } from '../../platform/http/shapes.ts'

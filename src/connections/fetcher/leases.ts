@@ -12,7 +12,7 @@ import {
   takeFetch,
 } from '../../authority/fetcher/fetches.ts'
 import { deleteUploads, type FetchedFile, type FetchedList, type FetchRow, filesOf } from '../../authority/fetcher/states.ts'
-import type { DocumentKind } from '../../authority/port/catalog.ts'
+import type { DocumentKind } from '../../authority/port/authority.ts'
 import { CertificateList, ComplianceOpinion, ObligationList, TaxStatus } from '../../authority/port/fields-contract.ts'
 import { readFields } from '../../documents/documents.ts'
 import { awaitingJob, FETCHED, stoppedWith, wakeJob } from '../../downloads/awaited/awaited.ts'
@@ -32,7 +32,7 @@ import {
 import { type DownloadLogin, Logins, type VersionedLogin } from '../../taxpayers/login.ts'
 import { keepVerified, rejectLogin } from '../../taxpayers/login-answers.ts'
 import { isDraft, isInvalid, type WithReaches } from '../../taxpayers/taxpayers.ts'
-import { acceptStored } from '../labels.ts'
+import { acceptStored } from '../connect.ts'
 import { type Completion, type FailureReport, type Lease, LOGIN_REJECTED } from './contract.ts'
 
 const leaseLost = () =>

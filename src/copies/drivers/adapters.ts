@@ -1,8 +1,8 @@
-import type { Network } from './call.ts'
-import { type OneDriveSpec, oneDrive } from './call.ts'
+import type { Network } from './drives.ts'
+import { type OneDriveSpec, oneDrive } from './drives.ts'
 import { googleDrive } from './google-drive.ts'
 import type { GoogleDriveSpec } from './google-drive-api.ts'
-import { type AzureSpec, azureBlob, type S3Spec, s3 } from './md5.ts'
+import { type AzureSpec, azureBlob, type S3Spec, s3 } from './object-stores.ts'
 import { type Destination, DestinationError } from './port.ts'
 
 /** What drivers need of a connector. The prefix is part of the paths that they are given. */

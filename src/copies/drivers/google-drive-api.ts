@@ -12,7 +12,7 @@ import {
   type ProviderRequest,
   requestGrant,
   unexpected,
-} from './call.ts'
+} from './drives.ts'
 import { DestinationError } from './port.ts'
 
 export interface GoogleDriveSpec {

@@ -1,5 +1,5 @@
 import { OneByOne } from '../../platform/one-by-one.ts'
-import { jsonOf, type Network, type ProviderAnswer, sendPart, unexpected } from './call.ts'
+import { jsonOf, type Network, type ProviderAnswer, sendPart, unexpected } from './drives.ts'
 import { GoogleDriveApi, GoogleDriveFolders, type GoogleDriveSpec, JSON_TYPE, markOf, splitPath } from './google-drive-api.ts'
 import { type Destination, DestinationError, type StoredObject } from './port.ts'
 

@@ -1,7 +1,7 @@
 import { alertOf } from '../../documents/mailbox/alert.ts'
 import { visibleSince } from '../../documents/mailbox/floor.ts'
 import { NOTIFICATION_RECEIVED, type NotificationBody } from '../../documents/mailbox/keep.ts'
-import { notificationIdOf } from '../../documents/mailbox/notification-id.ts'
+import { notificationIdOf } from '../../documents/mailbox/notifications.ts'
 import { type AskedDocuments, DOCUMENT_READ, readDocumentNews, TOLD_SOURCES } from '../../documents/news.ts'
 import { DUE_SOON, type DueSoonBody } from '../../documents/obligations/due-soon.ts'
 import type { CancellationBody } from '../../downloads/cancellation-events.ts'

@@ -1,5 +1,5 @@
 import { authorityOf } from '../../authority/adapters.ts'
-import { LoginRejected } from '../../authority/port/catalog.ts'
+import { LoginRejected } from '../../authority/port/authority.ts'
 import { isPending, type MailboxNotification, WouldNotify } from '../../authority/port/mailbox.ts'
 import type { System } from '../../platform/context.ts'
 import { Unavailable } from '../../platform/failures.ts'

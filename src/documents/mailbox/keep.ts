@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/sqlite-core'
-import type { DataSourceKey, Login } from '../../authority/port/catalog.ts'
+import type { DataSourceKey, Login } from '../../authority/port/authority.ts'
 import {
   isPending,
   type ListedMailbox,

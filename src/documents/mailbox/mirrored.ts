@@ -4,7 +4,7 @@ import { localDayOf } from '../../platform/time/calendar.ts'
 import type { ScopedLedger } from '../../taxpayers/visibility/scoped-ledger.ts'
 import { visibleSince } from './floor.ts'
 import { MAILBOX_SOURCE, objectOf } from './keep.ts'
-import { findNotification, notificationIdOf } from './notification-id.ts'
+import { findNotification, notificationIdOf } from './notifications.ts'
 import { type NotificationReader, readersOf } from './requests/store.ts'
 import { listersOfFetched, listNotifications } from './store.ts'
 

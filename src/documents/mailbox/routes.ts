@@ -6,7 +6,7 @@ import { operation, params, query, refuses, refusesAny, returns, returnsFile, re
 import { pageOf } from '../../platform/http/shapes.ts'
 import { FiscalEntityPath, NOT_READABLE } from '../../taxpayers/contract.ts'
 import { Notification, NotificationDocumentQuery, NotificationFetching, NotificationPath, NotificationQuery } from './contract.ts'
-import { getNotification, listOfNotifications, readNotificationDocument } from './notification-id.ts'
+import { getNotification, listOfNotifications, readNotificationDocument } from './notifications.ts'
 
 const TAG = 'Tax mailbox'
 const TYPES = ['application/pdf', 'application/octet-stream'] as const

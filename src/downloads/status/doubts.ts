@@ -11,7 +11,7 @@ import { Unavailable } from '../../platform/failures.ts'
 import { log } from '../../platform/log.ts'
 import { wakeRelay } from '../../platform/outbox/outbox.ts'
 import { cancellationStatements } from '../missed-cancellations.ts'
-import { type PartitionHint, wakeDoubts } from './due.ts'
+import { type PartitionHint, wakeDoubts } from './check-status.ts'
 import { doubtedPartitions, endDoubt, keepCheck, putOff, takeDoubts } from './store.ts'
 
 /** Documents of one message. */

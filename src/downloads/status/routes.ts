@@ -4,7 +4,7 @@ import type { App } from '../../platform/context.ts'
 import { Hono } from '../../platform/http/hono.ts'
 import { idempotent, operation, params, query, refuses, refusesAny, returns } from '../../platform/http/operation.ts'
 import { ofFiscalEntity, requireFiscalEntity } from '../../taxpayers/contract.ts'
-import { checkStatus } from './due.ts'
+import { checkStatus } from './check-status.ts'
 
 const CHECK = `Asks the authority’s status service (ConsultaCFDI) about one CFDI, and returns the document with the answer in status_answer,
 es_cancelable, estatus_cancelacion and status_checked_at. Every role may ask, once in ten minutes for each document. An answer is your

@@ -10,7 +10,7 @@ import { sendAll, sendHints } from '../../platform/queues/send.ts'
 import type { ListingStep } from '../catalog.ts'
 import { objectOf, PUBLIC, PUBLIC_SOURCES, type PublicSource, type Situacion } from '../catalog.ts'
 import type { ListState } from '../tables.ts'
-import { entriesOf, formatOf, type ListEntry, ListRefused, plainEntriesOf, readList, refuseImplausible } from './refusal.ts'
+import { entriesOf, formatOf, type ListEntry, ListRefused, plainEntriesOf, readList, refuseImplausible } from './read-list.ts'
 import { abandonStatement, findList, loadParts, loadStatements, PART_STATEMENTS, recordRefusal } from './store.ts'
 
 const TIMEOUT_MS = 120_000

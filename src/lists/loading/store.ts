@@ -6,7 +6,7 @@ import { bare, prepared } from '../../platform/db/statement.ts'
 import type { ListingStep } from '../catalog.ts'
 import { PUBLIC } from '../catalog.ts'
 import { blacklistChanges as changes, blacklistEntries as entries, type ListState, blacklistLists as lists } from '../tables.ts'
-import type { ListEntry, RefusalCode } from './refusal.ts'
+import type { ListEntry, RefusalCode } from './read-list.ts'
 
 /** The state of a list; null before its first load or refusal. `organization_id` is PUBLIC for a public list. */
 export const findList = (d1: D1Database, organization_id: string, source: string) =>

@@ -1,7 +1,7 @@
 import { connect } from 'cloudflare:sockets'
 import { log } from '../log.ts'
+import { bodyOf, type Head, IncomingBytes, isBodiless, readHead } from './answer.ts'
 import { SINK_FAULTS, STATUS_HEADER } from './answer-status.ts'
-import { bodyOf, type Head, IncomingBytes, isBodiless, readHead } from './incoming.ts'
 import { type SinkAddress, sinkOf } from './sink.ts'
 
 const PIECE = 16_384

@@ -1,8 +1,8 @@
 import { applyD1Migrations, env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import defaults from '../../../assets/rules.json' with { type: 'json' }
-import { worstOf } from '../../../src/analytics/common/names.ts'
-import { KINDS, parseCells, type ReportCells, readMonth, writeCells } from '../../../src/analytics/reports/parts/cells.ts'
+import { worstOf } from '../../../src/analytics/common/omitted.ts'
+import { KINDS, parseCells, type ReportCells, readMonth, writeCells } from '../../../src/analytics/reports/parts/month.ts'
 import { diot, payroll } from '../../../src/analytics/reports/reports.ts'
 import {
   annualComparison,

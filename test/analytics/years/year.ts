@@ -1,7 +1,7 @@
 import type { RuleRow } from '../../../src/authority/rules/dated.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
+import { pacOf, stampedAt } from '../../../src/authority/sandbox/world/invoices.ts'
 import { payrollOf, retencionesOf } from '../../../src/authority/sandbox/world/month.ts'
-import { pacOf, stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 import { cfdiXml } from '../../../src/authority/sandbox/xml/cfdi-xml.ts'
 import { decimal, money } from '../../../src/authority/sandbox/xml/markup.ts'
 import type { ListedRow } from '../../../src/cfdi/package/package.ts'

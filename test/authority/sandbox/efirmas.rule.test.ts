@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readCertificate } from '../../../src/authority/efirma/efirma.ts'
-import { LoginRejected } from '../../../src/authority/port/catalog.ts'
+import { LoginRejected } from '../../../src/authority/port/authority.ts'
 import type { Login } from '../../../src/authority/port/login.ts'
 import type { SandboxOverrides } from '../../../src/authority/sandbox/overrides.ts'
 import { sandboxAuthority } from '../../../src/authority/sandbox/sandbox.ts'

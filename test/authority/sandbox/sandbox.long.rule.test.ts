@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { DATA_SOURCE_KEYS, type Login, LoginRejected } from '../../../src/authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS, type Login, LoginRejected } from '../../../src/authority/port/authority.ts'
 import { loginValue } from '../../../src/authority/port/login.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { CancellationOverride } from '../../../src/authority/sandbox/documents/port.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readRequested, readToken, readVerified, Unanswered } from '../../../src/authority/sat/answers.ts'
 import { readStatus } from '../../../src/authority/sat/status.ts'
-import { readRequested, readToken, readVerified, Unanswered } from '../../../src/authority/sat/unanswered.ts'
 import { runs } from '../../support/fuzz.ts'
 import { envelope, faultAnswer, PAGE, requestAnswer, statusAnswer, tokenAnswer, verificationAnswer } from '../support/sat-answers.ts'
 

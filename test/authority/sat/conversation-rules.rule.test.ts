@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Meaning } from '../../../src/authority/sat/answers.ts'
 import {
   outcomeOfCheck,
   outcomeOfPackage,
@@ -18,8 +19,6 @@ import {
   secondsBetween,
   unusedPeriod,
 } from '../../../src/authority/sat/conversation/rules/periods.ts'
-import type { AuthorityRequest, DayCounts, WantedMonth } from '../../../src/authority/sat/conversation/rules/requests.ts'
-import { deadlineOf, MOST_ATTEMPTS, nextCheck, waitAfter } from '../../../src/authority/sat/conversation/rules/requests.ts'
 import {
   addDays,
   merged,
@@ -28,8 +27,9 @@ import {
   progressOf,
   wantedOf,
   xmlPeriods,
-} from '../../../src/authority/sat/conversation/rules/wanted.ts'
-import type { Meaning } from '../../../src/authority/sat/unanswered.ts'
+} from '../../../src/authority/sat/conversation/rules/plan.ts'
+import type { AuthorityRequest, DayCounts, WantedMonth } from '../../../src/authority/sat/conversation/rules/requests.ts'
+import { deadlineOf, MOST_ATTEMPTS, nextCheck, waitAfter } from '../../../src/authority/sat/conversation/rules/requests.ts'
 import { addMonths } from '../../../src/platform/time/months.ts'
 import { runs } from '../../support/fuzz.ts'
 

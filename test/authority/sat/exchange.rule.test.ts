@@ -1,9 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { exchange, type Patience, textOf } from '../../../src/authority/sat/operations.ts'
+import { readRequested } from '../../../src/authority/sat/answers.ts'
+import { exchange, type Patience, textOf } from '../../../src/authority/sat/exchange.ts'
 import { readPackage } from '../../../src/authority/sat/session.ts'
-import { readRequested } from '../../../src/authority/sat/unanswered.ts'
 import { faultAnswer, PAGE, packageAnswer, requestAnswer } from '../support/sat-answers.ts'
 
 const ACCEPTED = requestAnswer({ IdSolicitud: 'd49af78d-1c80-4221-a48d-345ace91626b', CodEstatus: '5000' })

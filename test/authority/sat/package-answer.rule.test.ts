@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Unanswered } from '../../../src/authority/sat/answers.ts'
 import { readPackage } from '../../../src/authority/sat/session.ts'
-import { Unanswered } from '../../../src/authority/sat/unanswered.ts'
 import { runs } from '../../support/fuzz.ts'
 import { envelope, faultAnswer, PAGE, packageAnswer, requestAnswer } from '../support/sat-answers.ts'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as adapters from '../../../src/authority/adapters.ts'
-import type { DownloadRequest, Package } from '../../../src/authority/port/catalog.ts'
+import type { DownloadRequest, Package } from '../../../src/authority/port/authority.ts'
 import { markReadersDue } from '../../../src/copies/due.ts'
 import { drain } from '../../../src/downloads/drain.ts'
 import { systemOf } from '../../../src/platform/context.ts'

@@ -1,4 +1,4 @@
-import type { DataSourceKey, Login, TaxAuthority } from '../../../src/authority/port/catalog.ts'
+import type { DataSourceKey, Login, TaxAuthority } from '../../../src/authority/port/authority.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { InventedFile, SandboxDocuments } from '../../../src/authority/sandbox/documents/port.ts'
 import { letterOf } from '../../../src/authority/sandbox/mailbox/letter.ts'

@@ -1,6 +1,6 @@
 import type { Direction, SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/invoices.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
-import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 
 /** The months from the first to the last, both included. */
 export function monthsBetween(first: string, last: string): string[] {

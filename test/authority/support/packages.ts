@@ -1,4 +1,4 @@
-import type { DownloadRequest, Package, Step, TaxAuthority } from '../../../src/authority/port/catalog.ts'
+import type { DownloadRequest, Package, Step, TaxAuthority } from '../../../src/authority/port/authority.ts'
 import { bytesInMemory } from '../../../src/platform/bytes/bytes.ts'
 
 type Asked = Pick<DownloadRequest, 'login' | 'direction' | 'month' | 'until'>

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { DATA_SOURCE_KEYS } from '../../../src/authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../../src/authority/port/authority.ts'
 import { api, pathsOf } from '../../support/client.ts'
 import { at } from '../../support/clock.ts'
 import { audited, organization, signUp } from '../../support/tenants.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type OneDriveSpec, oneDrive } from '../../../src/copies/drivers/call.ts'
+import { type OneDriveSpec, oneDrive } from '../../../src/copies/drivers/drives.ts'
 import type { DestinationFault } from '../../../src/copies/drivers/port.ts'
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { runs } from '../../support/fuzz.ts'

@@ -1,4 +1,4 @@
-import type { AzureSpec } from '../../../src/copies/drivers/md5.ts'
+import type { AzureSpec } from '../../../src/copies/drivers/object-stores.ts'
 import type { Knowledge, StandIn } from './wire.ts'
 
 const ACCOUNT = 'fiscalarchive'

@@ -1,4 +1,4 @@
-import { membersOf } from '../../../src/copies/drivers/call.ts'
+import { membersOf } from '../../../src/copies/drivers/drives.ts'
 import type { GoogleDriveSpec } from '../../../src/copies/drivers/google-drive-api.ts'
 import { type Arrived, json, require, ScriptedProvider, sha256, text, utf8 } from './scripted.ts'
 import type { Knowledge } from './wire.ts'

@@ -1,5 +1,5 @@
-import type { OneDriveSpec } from '../../../src/copies/drivers/call.ts'
-import { membersOf } from '../../../src/copies/drivers/call.ts'
+import type { OneDriveSpec } from '../../../src/copies/drivers/drives.ts'
+import { membersOf } from '../../../src/copies/drivers/drives.ts'
 import { quickXorHash } from '../../../src/platform/hash.ts'
 import { type Arrived, json, require, ScriptedProvider, text } from './scripted.ts'
 import type { Knowledge } from './wire.ts'

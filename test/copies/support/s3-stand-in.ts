@@ -1,4 +1,4 @@
-import type { S3Spec } from '../../../src/copies/drivers/md5.ts'
+import type { S3Spec } from '../../../src/copies/drivers/object-stores.ts'
 import { s3Refusal } from './s3-signature.ts'
 import type { Knowledge, StandIn } from './wire.ts'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { SAMPLES } from '../../../src/delivery/catalog/notices.ts'
+import { SAMPLES } from '../../../src/delivery/catalog/catalog.ts'
 import { newId } from '../../../src/platform/db/id.ts'
 import { at } from '../../support/clock.ts'
 import { silenceQueues } from '../../support/queues.ts'

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { CATALOG, listCatalog } from '../../../src/delivery/catalog/notices.ts'
+import { CATALOG, listCatalog } from '../../../src/delivery/catalog/catalog.ts'
 import { PAYLOADS } from '../../../src/delivery/catalog/payload-contract.ts'
 import { unsentWarnings } from '../../../src/delivery/catalog/recorded-only.ts'
 import { basic, pathsOf } from '../../support/client.ts'

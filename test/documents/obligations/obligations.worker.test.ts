@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { obligationsAt } from '../../../src/authority/sandbox/documents/constancia.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
-import { obligationsAt } from '../../../src/authority/sandbox/documents/registration.ts'
 import { circleOf } from '../../../src/authority/sandbox/world/taxpayers.ts'
 import type { Document } from '../../../src/documents/contract.ts'
 import type { Obligations } from '../../../src/documents/obligations/contract.ts'

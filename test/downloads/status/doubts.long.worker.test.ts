@@ -296,7 +296,7 @@ describe('through the real authority', () => {
     const of = await holder(1)
     const { uuid } = await oldest(of)
     const requests: Request[] = []
-    const { checkStatus } = await import('../../../src/downloads/status/due.ts')
+    const { checkStatus } = await import('../../../src/downloads/status/check-status.ts')
     const { contextOf } = await import('../../support/context.ts')
     const row = (await env.DB.prepare('select * from connections where fiscal_entity_id = ?').bind(of.fiscal_entity_id).first<Told>())!
     const EGRESS = {

@@ -1,10 +1,10 @@
 import { Temporal } from 'temporal-polyfill'
-import type { DataSourceKey } from '../../../src/authority/port/catalog.ts'
+import type { DataSourceKey } from '../../../src/authority/port/authority.ts'
 import { filesOf } from '../../../src/authority/sandbox/documents/documents.ts'
 import type { InventedFile } from '../../../src/authority/sandbox/documents/port.ts'
 import type { SandboxComprobante } from '../../../src/authority/sandbox/world/comprobante.ts'
+import { stampedAt } from '../../../src/authority/sandbox/world/invoices.ts'
 import { documentsOf } from '../../../src/authority/sandbox/world/month.ts'
-import { stampedAt } from '../../../src/authority/sandbox/world/stamp.ts'
 
 /** The plain oracle of a shared RFC: what was fetched by anybody, and what each organization may see of it. Nothing here is clever. */
 

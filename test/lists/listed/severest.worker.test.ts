@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { worstOf } from '../../../src/analytics/common/names.ts'
+import { worstOf } from '../../../src/analytics/common/omitted.ts'
 import { severest } from '../../../src/lists/listed/listed.ts'
 import type { Listing } from '../../../src/lists/listings/listing.ts'
 

@@ -8,7 +8,7 @@ import {
   type ListRow,
   readList,
   refuseImplausible,
-} from '../../../src/lists/loading/refusal.ts'
+} from '../../../src/lists/loading/read-list.ts'
 import { recordsOf } from '../../../src/platform/csv.ts'
 import { bytesOf, csvOf, HEADER, type Listed, listOf, listText } from '../support/list-csv.ts'
 

@@ -5,7 +5,7 @@ import { cfdi, cfdiChunks, cfdiPayments, i, k, own, p, source } from '../../../c
 import { type Days, isSubstituted, populationOf, sumOf, taxOf } from '../../../cfdi/population/population.ts'
 import { all, inlined } from '../../../platform/db/statement.ts'
 import { type DirectionNumber, isCounted, type Partition } from '../../../taxpayers/visibility/scoped-ledger.ts'
-import { nameColumn } from '../../common/names.ts'
+import { nameColumn } from '../../common/omitted.ts'
 
 /** The digits of micros up to which SQL adds them up. */
 const LARGE = 13

@@ -1,7 +1,7 @@
 import { decimal } from '../../../platform/money.ts'
 import type { WorstListing } from '../../common/contract.ts'
 import { percentOf, quotientText } from '../../common/figures.ts'
-import type { Cell, PartKind } from '../parts/cells.ts'
+import type { Cell, PartKind } from '../parts/month.ts'
 
 /** A cell with the month of its documents. */
 export type Of<Kind extends PartKind> = Cell<Kind> & { of: string }

@@ -1,10 +1,10 @@
-import type { DataSourceKey } from '../../port/catalog.ts'
+import type { DataSourceKey } from '../../port/authority.ts'
 import type { Certificate } from '../../port/fields-contract.ts'
 import { localTime } from '../world/places.ts'
 import { digitsOf, random } from '../world/seed.ts'
 import { circleOf, type Taxpayer } from '../world/taxpayers.ts'
+import { addressAt, constancia, obligationsAt, opinion } from './constancia.ts'
 import type { InventedFile } from './port.ts'
-import { addressAt, constancia, obligationsAt, opinion } from './registration.ts'
 import { annualReturns, monthlyReturns } from './returns.ts'
 
 /** Returns the files of a document source on a day. What is not a return bears the first of the month, so that each month has one. */

@@ -1,4 +1,4 @@
-import type { DataSourceKey, DocumentFile } from '../../port/catalog.ts'
+import type { DataSourceKey, DocumentFile } from '../../port/authority.ts'
 import type { MailboxNotification } from '../../port/mailbox.ts'
 import type { AskedCfdi, CfdiStatus } from '../../port/status.ts'
 

@@ -1,5 +1,5 @@
 import { Unavailable } from '../../../platform/failures.ts'
-import type { Login } from '../../port/catalog.ts'
+import type { Login } from '../../port/authority.ts'
 import { isPending, type MailboxNotification, type TaxMailbox, WouldNotify } from '../../port/mailbox.ts'
 import type { SandboxDocuments } from '../documents/port.ts'
 

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { SandboxCancellation, SandboxComprobante } from '../world/comprobante.ts'
-import { pacOf, stampedAt } from '../world/stamp.ts'
+import { pacOf, stampedAt } from '../world/invoices.ts'
 import { money } from '../xml/markup.ts'
 
 const COLUMNS = [

@@ -15,9 +15,9 @@ import {
   shareOf,
   untaxed,
 } from './comprobante.ts'
+import { afterStamp, invoicesOf, transfersOf } from './invoices.ts'
 import { addMonths, daysIn, FIRST_MONTH, later } from './places.ts'
 import { isDue, random, uuidOf } from './seed.ts'
-import { afterStamp, invoicesOf, transfersOf } from './stamp.ts'
 import { circleOf, isCompany, type Taxpayer } from './taxpayers.ts'
 
 /** How an invoice is paid in the months after its own. */

@@ -9,9 +9,9 @@ import {
   sum,
   type TaxLine,
 } from '../world/comprobante.ts'
+import { pacOf, stampedAt } from '../world/invoices.ts'
 import { withOffset } from '../world/places.ts'
 import { base64Of, digitsOf } from '../world/seed.ts'
-import { pacOf, stampedAt } from '../world/stamp.ts'
 import { isCompany, type Taxpayer } from '../world/taxpayers.ts'
 import { decimal, element, group, money, rate } from './markup.ts'
 import { pagosXml } from './pagos-xml.ts'

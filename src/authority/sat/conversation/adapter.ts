@@ -11,12 +11,12 @@ import {
   type Package,
   type Step,
   type TaxAuthority,
-} from '../../port/catalog.ts'
+} from '../../port/authority.ts'
 import { satLogins } from '../send.ts'
 import { announceConversations } from './conversation.ts'
 import { BEHIND_MS, isWithin } from './rules/periods.ts'
+import { hasBegun, isHeldUp, isLessAnnounced, isObtainable, listsOf, progressOf } from './rules/plan.ts'
 import { type AuthorityRequest, deadlineOf, isShort, packageKey, type WantedMonth } from './rules/requests.ts'
-import { hasBegun, isHeldUp, isLessAnnounced, isObtainable, listsOf, progressOf } from './rules/wanted.ts'
 import { makeDue, noteRefusal, readConversation } from './store.ts'
 
 /** The runs that an organization starts together request their months within this time, so that they are asked for together. */

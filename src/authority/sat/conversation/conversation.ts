@@ -7,8 +7,6 @@ import { paceOf, sendOf } from '../send.ts'
 import { CertificateRefused, satSession } from '../session.ts'
 import { again } from './rules/outcomes.ts'
 import { halvesOf } from './rules/periods.ts'
-import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
-import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
 import {
   addDays,
   checksDue,
@@ -22,7 +20,9 @@ import {
   type PlannedRequest,
   progressOf,
   xmlPeriods,
-} from './rules/wanted.ts'
+} from './rules/plan.ts'
+import { type AuthorityRequest, isUnfinished, SHORT, UNREADABLE, waitAfter } from './rules/requests.ts'
+import { type AnsweredRequest, roundsOf } from './rules/rounds.ts'
 import { endTurn, HELD_GUARD, insertRequests, noteRefusal, readConversation, takeTurn } from './store.ts'
 import {
   type AwaitedMonth,

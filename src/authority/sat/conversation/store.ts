@@ -2,8 +2,8 @@ import { type SQL, sql } from 'drizzle-orm'
 import { connect } from '../../../platform/db/commit.ts'
 import { assertThat } from '../../../platform/db/guard.ts'
 import { bare, prepared } from '../../../platform/db/statement.ts'
+import type { PlannedRequest } from './rules/plan.ts'
 import type { AuthorityRequest, CfdiSource } from './rules/requests.ts'
-import type { PlannedRequest } from './rules/wanted.ts'
 import { authorityConversations as conversations, authorityRequests as requests } from './tables.ts'
 
 export interface ConversationRow {

@@ -3,10 +3,11 @@ import type { System } from '../../../platform/context.ts'
 import { Unavailable } from '../../../platform/failures.ts'
 import { log } from '../../../platform/log.ts'
 import type { Efirma } from '../../efirma/efirma.ts'
+import { Unanswered } from '../answers.ts'
 import { CertificateRefused, type SatSession } from '../session.ts'
-import { Unanswered } from '../unanswered.ts'
 import { again, outcomeOfCheck, outcomeOfPackage, outcomeOfRequest, outcomeOfTooLarge, type RequestOutcome } from './rules/outcomes.ts'
 import { halvesOf, type Period } from './rules/periods.ts'
+import { type Asleep, fromOldest, type PlannedRequest, unused, upToNow } from './rules/plan.ts'
 import {
   type AuthorityRequest,
   type DayCounts,
@@ -17,7 +18,6 @@ import {
   waitAfter,
 } from './rules/requests.ts'
 import { roundsOf } from './rules/rounds.ts'
-import { type Asleep, fromOldest, type PlannedRequest, unused, upToNow } from './rules/wanted.ts'
 import { commitTurn, extendTurn, insertRequests, moveTurn, type Turn, updateRequest } from './store.ts'
 
 /** How long a worker holds a conversation; it is extended while a package comes. */

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { Family } from '../operations.ts'
+import type { Family } from '../exchange.ts'
 import { type CfdiSource, REQUEST_STATES, type RequestKind } from './rules/requests.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../unanswered.ts'
+import { MEANING_IN_WORDS, meaningForPackage, meaningOf, unansweredInWords } from '../answers.ts'
 import { fellShort, isDivided, isOpen } from './rules/divided.ts'
 import { type AuthorityRequest, DENIED, isUnfinished, nextCheck, SHORT, saysShort, UNREADABLE } from './rules/requests.ts'
 import { authorityConversations, authorityRequests } from './tables.ts'

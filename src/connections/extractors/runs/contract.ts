@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DATA_SOURCE_KEYS } from '../../../authority/port/catalog.ts'
+import { DATA_SOURCE_KEYS } from '../../../authority/port/authority.ts'
 import { JobState, SyncJobQuery } from '../../../downloads/contract.ts'
 import { GivenDay, Id, Instant, Paging } from '../../../platform/http/shapes.ts'
 import { CfdiWindows } from '../../../taxpayers/visibility/contract.ts'

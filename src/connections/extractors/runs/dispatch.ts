@@ -14,8 +14,8 @@ import { verifyOutstanding } from '../../../taxpayers/verification.ts'
 import { requireExtractor } from '../extractors.ts'
 import type { ExtractorRow } from '../store.ts'
 import type { ExtractorRun } from './contract.ts'
+import { isCfdiSource, sourcesFetched } from './preview.ts'
 import { askedRange, firstOf, gapStart, monthsOf, rangeOf, sweptMonths } from './scope.ts'
-import { isCfdiSource, sourcesFetched } from './selection.ts'
 import {
   enabledExtractors,
   findExtractorOfRun,

@@ -14,8 +14,8 @@ import { connectionsOfOrganization, findConnection } from '../../../taxpayers/ta
 import { requireExtractor } from '../extractors.ts'
 import type { CancelledRun, ExtractionDraft, Run, RunJob, RunJobQuery, RunProgress, RunQuery } from './contract.ts'
 import { startExtraction } from './dispatch.ts'
+import { hasLoginFor } from './preview.ts'
 import { EARLIEST } from './scope.ts'
-import { hasLoginFor } from './selection.ts'
 import { cancelStatement, deleteRuns, findRuns, type RunRow, runsOfExtractor } from './store.ts'
 import type { AskedRange } from './tables.ts'
 

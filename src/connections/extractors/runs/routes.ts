@@ -18,7 +18,7 @@ import {
 } from './contract.ts'
 import { runExtractor } from './dispatch.ts'
 import { cancelRun, extractRange, getRun, listEntityRuns, listRunJobs, listRuns } from './history.ts'
-import { previewExtractor } from './selection.ts'
+import { previewExtractor } from './preview.ts'
 
 const TAG = 'Extractors'
 const NOT_FOUND = 'The organization has no extractor with this identifier.'

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import type { DataSourceKey } from '../../../authority/port/catalog.ts'
+import type { DataSourceKey } from '../../../authority/port/authority.ts'
 import { instant } from '../../../platform/db/columns.ts'
 
 export const RUN_TRIGGERS = ['manual', 'connection_created', 'connection_reactivated', 'schedule', 'extraction'] as const

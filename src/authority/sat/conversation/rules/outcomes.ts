@@ -1,4 +1,4 @@
-import type { Meaning, Requested, SatAnswer, Verified } from '../../unanswered.ts'
+import type { Meaning, Requested, SatAnswer, Verified } from '../../answers.ts'
 import { MOST_ATTEMPTS } from './requests.ts'
 
 /** What becomes of a request by an answer. */

@@ -1,5 +1,5 @@
-import type { DataSourceKey } from '../../../port/catalog.ts'
-import type { Family } from '../../operations.ts'
+import type { DataSourceKey } from '../../../port/authority.ts'
+import type { Family } from '../../exchange.ts'
 import type { Period } from './periods.ts'
 
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { AwsV4Signer } from 'aws4fetch'
-import { call, errorOf, type FaultTable, type Network, type ProviderAnswer, unexpected } from './call.ts'
+import { call, errorOf, type FaultTable, type Network, type ProviderAnswer, unexpected } from './drives.ts'
 import { type Destination, DestinationError } from './port.ts'
 
 /** The value of the header Content-MD5, with which providers refuse what did not arrive as it was sent. */

@@ -1,5 +1,5 @@
 import { loginsOf } from '../../../authority/logins.ts'
-import type { DataSourceKey } from '../../../authority/port/catalog.ts'
+import type { DataSourceKey } from '../../../authority/port/authority.ts'
 import { activeKeys, refuseUnknownKeys, withMandatory } from '../../../authority/sources.ts'
 import { watermarks } from '../../../downloads/downloads.ts'
 import type { Ctx, System } from '../../../platform/context.ts'

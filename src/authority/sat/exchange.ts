@@ -1,4 +1,4 @@
-import { envelopeOf, Unanswered } from './unanswered.ts'
+import { envelopeOf, Unanswered } from './answers.ts'
 
 /** What is downloaded: CFDIs, or retenciones, which have hosts and tokens of their own. */
 export type Family = 'cfdi' | 'retenciones'

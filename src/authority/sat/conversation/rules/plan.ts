@@ -1,4 +1,4 @@
-import type { Family } from '../../operations.ts'
+import type { Family } from '../../exchange.ts'
 import { fellShort, isDivided, isOpen } from './divided.ts'
 import {
   DAY_SECONDS,
