@@ -54,7 +54,7 @@ async function tell(script: Script, more: Partial<Call> = {}): Promise<Outcome &
 }
 
 const isClosed = (path: string) =>
-  until(`the connection of ${path} is closed`, 2_000, () => receiver.at(path).every(({ socket }) => socket.destroyed), 20)
+  until(`the connection of ${path} is closed`, 20_000, () => receiver.at(path).every(({ socket }) => socket.destroyed), 20)
 
 beforeAll(async () => {
   egress = await egressTo(`http://127.0.0.1:${await receiver.listen()}`)
@@ -292,7 +292,7 @@ describe('the connection ends', () => {
   it('when the caller waits no longer for the head, or for the body', async () => {
     const head = await tell(() => null, { abortAfter: 300 })
     expect(head.error).toMatch(/Timeout/)
-    const body = await tell(says('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello'), { abortAfter: 300 })
+    const body = await tell(says('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello'), { abortAfter: 3_000 })
     expect([body.status, /Timeout/.test(body.broken ?? '')]).toEqual([200, true])
   })
 
