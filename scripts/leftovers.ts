@@ -46,16 +46,13 @@ export function childrenLeft(stateDir: string, child: Mark | null): Process[] {
   return all.filter(({ group, command }) => groups.has(group) && (command.includes(OURS) || command.includes(RUNTIME)))
 }
 
-/** Ends the processes that a dead runner left: the runner itself if only its launcher died, then its children. Returns how many. */
-async function endLeftovers(stateDir: string): Promise<number> {
+/** Ends the processes that a dead runner left: the runner itself if only its launcher died, then its children. */
+async function endLeftovers(stateDir: string): Promise<void> {
   const before = read(fileOf(stateDir))
-  const orphan = before !== null && isAlive(before)
-  if (orphan) await end([before])
-  let ended = orphan ? 1 : 0
+  if (before !== null && isAlive(before)) await end([before])
   for (;;) {
     const left = childrenLeft(stateDir, read(fileOf(stateDir))?.child ?? null)
-    if (left.length === 0) return ended
-    ended += left.length
+    if (left.length === 0) return
     await end(left)
   }
 }
@@ -73,8 +70,8 @@ function clear(file: string, dead: Runner | null): void {
   }
 }
 
-/** Makes this process the runner of a STATE_DIR, after it has ended leftovers of a dead one. Null while another runner is alive. */
-export async function takeOver(stateDir: string, url: string): Promise<{ runner: Runner; ended: number } | null> {
+/** Makes this process the runner of a STATE_DIR, after it has ended leftovers of a dead one. Null while another runner is alive. `follows` says that there was a dead one. */
+export async function takeOver(stateDir: string, url: string): Promise<{ runner: Runner; follows: boolean } | null> {
   const file = fileOf(stateDir)
   const runner: Runner = { ...markOf(process.pid), launcher: markOf(process.ppid), child: null, url }
   const mine = `${file}.${process.pid}`
@@ -83,12 +80,12 @@ export async function takeOver(stateDir: string, url: string): Promise<{ runner:
     for (;;) {
       const before = read(file)
       if (isHeld(before)) return null
-      const ended = await endLeftovers(stateDir)
+      await endLeftovers(stateDir)
       clear(file, before)
       try {
         // Only one of two concurrent runners can create the link.
         linkSync(mine, file)
-        return { runner, ended }
+        return { runner, follows: before !== null }
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
       }

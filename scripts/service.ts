@@ -109,7 +109,7 @@ export class Service {
     })
     try {
       const steps = [
-        () => portIsFree(place.port, taken.ended > 0 ? 3_000 : 0),
+        () => portIsFree(place.port, taken.follows ? 10_000 : 0),
         () => ensureSecrets(join(ROOT, '.dev.vars')),
         buildConsole,
         async () => void (isStale() && (await runScript(BUILD))),
