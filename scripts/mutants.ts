@@ -9,7 +9,7 @@
  *   --only 7               runs one of them, the seventh
  *   --out results.json     the results, written after each mutant; a run that was stopped goes on from there. Remove them when the
  *                          tests or the sources have changed.
- *   --leave-out node       names of test projects that are not run, because they test the service in a process of its own
+ *   --leave-out processes  names of test projects that are not run, because they test the service in a process of its own
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
